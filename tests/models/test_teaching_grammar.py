@@ -53,7 +53,7 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
     ("question", "says"),
     [
         ("what is the average weight in Bergen in crates?", "The mean weight in crates where depot is Bergen is 6.5."),
-        ("which month had the highest weight in crates?", "2026-02 has the highest weight in crates by month of packed"),
+        ("which month had the highest total weight in crates?", "2026-02 has the highest weight in crates by month of packed"),
         ("which crate has the highest weight in crates?", "crate_id 502 has the highest weight in crates: 10."),
         ("what are the 2 heaviest rows in crates?", "- 502, 10, Turku, broken, 2026-02-03\n- 503, 9, Bergen"),
         ("how many broken crates does each depot have?", "by depot in crates where state is broken:\n- Bergen: 1\n- Turku: 1"),
@@ -105,7 +105,7 @@ def test_the_usual_questions(question: str, says: str) -> None:
     ("question", "says"),
     [
         ("which region sold the most units?", "North has the most units in sales by region: 11 (sum)."),
-        ("which region has the highest units?", 'I can\'t place "highest" in that: it may mean a total, a mean or one row'),
+        ("which region has the highest units?", 'I can\'t place "highest" in that: say total, mean, median'),
         ("mean price by region", "Rows left out: 2 without `price`."),
         ("which region has the highest mean price?", "West has the highest price in sales by region: 3 (mean)."),
         ("how many missing values are there per column", "2 values are missing in sales:\n- price: 2"),

@@ -14,7 +14,7 @@ from typing import Any
 
 from deepnb.models.teaching.conditions import Condition, Unplaced
 from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.grammar import Ask
+from deepnb.models.teaching.grammar import Ask, dated
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import Column, Frame, called, listed_tables, mentioned, parse_frame, without_tables
 from deepnb.models.teaching.talk import confess, nothing, says, wants_knowledge
@@ -259,8 +259,7 @@ def _aggregate(frame: Frame, asked: Ask) -> dict[str, Any]:
 
 def _keys(asked: Ask) -> str:
     """What is grouped by in words: `month of packed` for `packed.month`."""
-    parts = [one.rpartition(".") for one in asked.by]
-    return ", ".join(f"{period} of {column}" if column else period for column, _, period in parts)
+    return ", ".join(f"{period} of {column}" if period else column for column, period in map(dated, asked.by))
 
 
 def _list(c: Conversation, head: str, lines: Sequence[str], left: int = 0, key: str = "more") -> str:
@@ -331,7 +330,7 @@ def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) ->
         return says(c, "figure" if what else "nunique", x=what, v=both.join(values), **names) + note
     lines = []
     for row in result.rows[:_SHOWN]:
-        labels = [v or says(c, "without key", k=k.rpartition(".")[0] or k) for k, v in zip(asked.by, row, strict=False)]
+        labels = [v or says(c, "without key", k=dated(k)[0]) for k, v in zip(asked.by, row, strict=False)]
         figures = [one or "-" for one in row[keys : keys + max(1, len(asked.hows))]]
         told = figures if len(figures) == 1 else map(" ".join, zip(asked.hows, figures, strict=True))
         lines.append(f"{', '.join(labels)}: {', '.join(told)}")
@@ -374,27 +373,25 @@ def _share(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> 
 def _top(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     """The groups with the most, or the least, and those that are level with the last of them."""
     key = asked.by[0]
-    if len(asked.hows) > 1 and frame.column(key).is_id:
-        result = yield from _query(c, frame, (), aggregate={key: ["nunique", "count"]})
-        if len(set(result.rows[0])) == 1:  # each row has its own
-            return (yield from _best(c, frame, replace(asked, by=(), against=key), names))
+    if asked.column and not asked.hows:  # of each row, or of a total or a mean?
+        unique = {key: ["nunique", "count"]} if frame.column(key).is_id else {}
+        result = (yield from _query(c, frame, (), aggregate=unique)) if unique else None
+        if result is None or len(set(result.rows[0])) > 1:
+            raise Unplaced(asked.word, "how")
+        return (yield from _best(c, frame, replace(asked, by=(), against=key), names))
     sort = ("-" if asked.most else "") + (f"{asked.column} ({asked.hows[0]})" if asked.hows else "rows")
-    aggregate, many = _aggregate(frame, asked), 200 if len(asked.hows) > 1 else asked.head + 12
+    many, aggregate = asked.head + 12, _aggregate(frame, asked)
     result = yield from _query(c, frame, asked.where, by=[key], aggregate=aggregate, sort=sort, head=many)
     rows = [row for row in result.rows if row[0] and row[1]]
     if not rows:
         return says(c, "no value", **{**names, "k": asked.column or key})
     best = _level(rows, 1, asked.head)
-    if len(asked.hows) > 1:
-        other = sorted((row for row in rows if row[2]), key=lambda row: float(row[2]), reverse=asked.most)
-        if result.hidden or {row[0] for row in _level(other, 2, asked.head)} != {row[0] for row in best}:
-            raise Unplaced(asked.word, "agree")
     counts = not asked.column or result.names[-1].endswith(" (count)")
     unnamed = sum(int(row[-1]) for row in result.rows if not row[0] and counts)
     note = _uncounted(c, asked, result)
-    note += says(c, "no group", k=key.rpartition(".")[0] or key, n=unnamed) if unnamed else ""
+    note += says(c, "no group", k=dated(key)[0], n=unnamed) if unnamed else ""
     end, what = _superlative(c, frame, asked), asked.column or says(c, "row count")
-    figures = [", ".join(f"{v} ({how})" for v, how in zip(row[1:], asked.hows, strict=False)) or row[1] for row in best]
+    figures = [f"{row[1]} ({asked.hows[0]})" if asked.hows else row[1] for row in best]
     names |= {"k": _keys(asked), "x": c.tell(f"{end} {what}", f"{what} {end}")}
     if asked.head > 1:
         lines = [f"{row[0]}: {figure}" for row, figure in zip(best, figures, strict=True)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from deepnb.models.teaching.answers import answer, left_out, refusal, understood, wants_table
 from deepnb.models.teaching.conditions import Condition, Unplaced
 from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.grammar import Ask, read
+from deepnb.models.teaching.grammar import Ask, dated, read
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import UNITS, Frame
 from deepnb.models.teaching.talk import says
@@ -18,9 +18,7 @@ from deepnb.models.teaching.vocabulary import may_ask
 from deepnb.models.teaching.words import first_match, is_stop_word, short
 
 RUN, CELL = "run_python", "propose_cell"
-_BY_CODE = (
-    r"\b(?:with|using|in|by|use)\s+(?:python|pandas|code)\b\s*(?:to\b|[:,])?|(?:用|使用)\s*(?:代码|pandas|python)"
-)
+_BY_CODE = r"\b(?:with|using|in|by|use)\s+(?:python|pandas|code)\b\s*(?:to\b|[:,])?|使?用\s*(?:代码|pandas|python)"
 _AS_CELL = (
     r"\b(?:give|write|show|make|put)\b(?: me)? (?:a |the )?(?:new |next )?(?:cell|code|snippet)\b(?: (?:that|which|to|for|with))?:?",
     r"(?:写|给我?|生成)(?:一个|一段)?(?:单元格|代码)[，,：:]?",
@@ -100,16 +98,13 @@ def _run(c: Conversation, frame: Frame, asked: Ask, name: str = "", tool: str = 
         if step.result.startswith("The code is in the next cell"):
             return says(c, "cell")
         return says(c, "no cell", v=f"\n\n```python\n{code}\n```\n\n`{CELL}`", x=short(step.result, 200))
-    lead = ""
-    if asked.slip:
-        typed, near = asked.slip
-        first = code.replace(_text(near), _text(typed))
-        step = yield Use(RUN, {"code": first}, may_fail=True)
+    typed, near = asked.slip or ("", "")
+    for tried in dict.fromkeys((code.replace(_text(near), _text(typed)) if typed else code, code)):
+        step = yield Use(RUN, {"code": tried}, may_fail=True)
         if not step.failed or typed not in step.result or "did not allow" in step.result:
-            return _report(c, frame, asked, name, step, first)
-        lead = says(c, "slip", v=typed, k=near, t=frame.name)
-    step = yield Use(RUN, {"code": code}, may_fail=True)
-    return lead + _report(c, frame, asked, name, step, code)
+            break
+    lead = says(c, "slip", v=typed, k=near, t=frame.name) if typed and tried == code else ""
+    return lead + _report(c, frame, asked, name, step, tried)
 
 
 # -- code
@@ -135,8 +130,8 @@ def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
 
 def _groups(frame: Frame, asked: Ask) -> list[str]:
     """The methods that give a figure for each group, of columns or of the months of dates."""
-    parts = [one.rpartition(".") for one in asked.by]
-    keys = [f"{frame.code}[{_text(k)}]{_PERIODS[period]}" if k else _text(period) for k, _, period in parts]
+    parts = [dated(one) for one in asked.by]
+    keys = [f"{frame.code}[{_text(k)}]{_PERIODS[period]}" if period else _text(k) for k, period in parts]
     along = f"[{', '.join(keys)}]" if len(keys) > 1 else keys[0]
     column = f"[{_text(asked.column)}]" if asked.column else ""
     return [f".groupby({along}){column}", f".{asked.hows[0]}()" if column else ".size()"]
@@ -153,13 +148,13 @@ def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
         draw, title = f"{rows}[{column}].plot.hist(ax=ax)", f"Distribution of {_plain(asked.column)}"
         axis, last = f", xlabel={column}", f"{rows}[{column}].describe()"
     else:
-        by, dated = asked.by[0], asked.kind == "line" or "." in asked.by[0]
-        last = _free("_".join((asked.column or "rows", "by", by)), taken)
-        data = [_line([rows, *_groups(frame, asked), *([] if dated else [".sort_values()"])], last)]
-        draw = f"{last}.plot.{asked.kind if asked.kind == 'line' else 'bar' if dated else 'barh'}(ax=ax)"
+        along, period = dated(asked.by[0])
+        kind = "line" if asked.kind == "line" else "bar" if period else "barh"
+        last = _free("_".join((asked.column or "rows", "by", asked.by[0])), taken)
+        data = [_line([rows, *_groups(frame, asked), *([".sort_values()"] if kind == "barh" else [])], last)]
         what = f"{asked.column} ({asked.hows[0]})" if asked.column else "number of rows"
-        axis = f", {'ylabel' if dated else 'xlabel'}={_text(what)}"
-        title = f"{_plain(asked.column or 'rows')} by {_plain(by.rpartition('.')[2])}"
+        axis = f", {'xlabel' if kind == 'barh' else 'ylabel'}={_text(what)}"
+        draw, title = f"{last}.plot.{kind}(ax=ax)", f"{_plain(asked.column or 'rows')} by {_plain(period or along)}"
     label = f"ax.set(title={_text(title[:1].upper() + title[1:])}{axis})"
     figure = "\n".join(['fig, ax = plt.subplots(layout="constrained")', draw, label, last])
     return "\n\n".join(["import matplotlib.pyplot as plt", *data, figure])
@@ -211,30 +206,23 @@ def _plain(column: str) -> str:
 
 def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, code: str) -> str:
     """What the result says: the largest and the smallest group, or a quotation, as of code that the user changed."""
+    how = _PHRASES.get(asked.hows[0], asked.hows[0]) if asked.hows else ""
     if step.failed:
-        text = failure(c, step)
-        if "did not allow" not in step.result or "query_table" not in c.tools or not (asked.by and asked.column):
-            return text
-        phrase = says(
-            c, "by total", x=_PHRASES.get(asked.hows[0], asked.hows[0]), k=asked.column, v=asked.by[0], t=frame.name
-        )
-        return text + says(c, "without code", x=phrase)
+        refused = "did not allow" in step.result and "query_table" in c.tools and asked.by and how
+        phrase = says(c, "by total", x=how, k=asked.column, v=asked.by[0], t=frame.name) if refused else ""
+        return failure(c, step) + (says(c, "without code", x=phrase) if refused else "")
     kept = says(c, "kept", v=name) if name and re.search(rf"\[variables: .*\b{re.escape(name)}\b", step.result) else ""
     text = re.sub(r"\n?\[(?:variables: .*|image/\S+ shown to the user)\]", "", step.result).strip("\n")
     found = dict(re.findall(r"^(\S.*?) {2,}(-?\d[\d.]*(?:e[+-]?\d+)?)$", text, re.M)) if "dtype: " in text else {}
     figures = {label: float(value) for label, value in found.items()}
     if step.args.get("code") == code and asked.by and len(set(figures.values())) > 1:
-        what = (
-            says(c, "measure", x=_PHRASES.get(asked.hows[0], asked.hows[0]), k=asked.column)
-            if asked.column
-            else says(c, "number")
-        )
+        what = says(c, "measure", x=how, k=asked.column) if how else says(c, "number")
         high, low = (
             f"{' and '.join(one for one, value in figures.items() if value == end)} ({_figure(end)})"
             for end in (max(figures.values()), min(figures.values()))
         )
-        names = {asked.column, *(one.rpartition(".")[0] or one for one in asked.by)}
-        gaps = {} if asked.where else {k.name: frame.lacking(k) for k in frame.columns if k.name in names}
+        names = {asked.column, *(dated(one)[0] for one in asked.by)} if not asked.where else set()
+        gaps = {k.name: frame.lacking(k) for k in frame.columns if k.name in names}
         ends = says(c, "ends", k=", ".join(asked.by), x=what, t=frame.name, v=high, n=low)
         return ends + kept + left_out(c, gaps)
     lines = text.splitlines()

@@ -41,6 +41,12 @@ class Ask:
     """A misspelt column as it was typed, and its name."""
 
 
+def dated(by: str) -> tuple[str, str]:
+    """The column of a group, and its period if it has one: `sold.month` is the months of `sold`."""
+    column, _, period = by.rpartition(".")
+    return (column, period) if period in ("year", "quarter", "month", "week", "weekday", "day") and column else (by, "")
+
+
 def read(request: str, frame: Frame) -> Ask:
     """The question that a request asks of a table. Raise `Unplaced` for a word without a place, or with two."""
     words = pieces(request, frame)
@@ -237,8 +243,7 @@ def _ranked(p: Parse, what: str, head: int, hows: tuple[str, ...]) -> Ask:
         if hows:
             raise Unplaced(s.text)
         return Ask("best", measure, most=most, head=head, against=against, word=s.text)
-    both = ("sum" if figure.value.adds_up else "mean", "max" if most else "min")
-    hows = hows or (("sum",) if "most" in s.value else both)
+    hows = hows or (("sum",) if "most" in s.value else ())
     return Ask("top", measure, hows, _keys(p, [key]), most=most, head=head, word=s.text)
 
 
