@@ -252,9 +252,9 @@ def _uncounted(c: Conversation, asked: Ask, result: Result) -> str:
 
 
 def _aggregate(frame: Frame, asked: Ask) -> dict[str, Any]:
-    """The figures of the column, and how many rows have one if some have none."""
-    hows = [*asked.hows, *(["count"] if frame.lacking(frame.column(asked.column)) else [])]
-    return {asked.column: hows if len(hows) > 1 else hows[0]} if asked.column else {}
+    """The figure of the column, and how many rows have one if some have none."""
+    how = [asked.how, "count"] if frame.lacking(frame.column(asked.column)) else asked.how
+    return {asked.column: how} if asked.column else {}
 
 
 def _keys(asked: Ask) -> str:
@@ -317,34 +317,22 @@ def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) ->
     if not (asked.column or asked.by):
         result = yield from _query(c, frame, asked.where, head=0, columns=[frame.columns[0].name])
         return says(c, "rows", n=result.matched, **names) + c.tell(".", "。")
-    sort = f"{'-' if asked.kind == 'max' else ''}{asked.column} ({asked.hows[0]})" if asked.by and asked.kind else ""
+    sort = f"{'-' if asked.kind == 'max' else ''}{asked.column} ({asked.how})" if asked.by and asked.kind else ""
     aggregate = _aggregate(frame, asked)
     result = yield from _query(c, frame, asked.where, by=list(asked.by), aggregate=aggregate, sort=sort)
     keys, note = len(asked.by), _uncounted(c, asked, result)
     if not keys:
-        values = result.rows[0][: len(asked.hows)] if result.rows else ()
-        if not any(values):
-            return says(c, "no value", **names)
-        both = c.tell(" and ", "和")
-        what = "" if asked.hows == ("nunique",) else both.join(says(c, f" {how}") for how in asked.hows)
-        return says(c, "figure" if what else "nunique", x=what, v=both.join(values), **names) + note
+        value = result.rows[0][0] if result.rows else ""
+        key = ("nunique" if asked.how == "nunique" else "figure") if value else "no value"
+        what = says(c, f" {asked.how}") if key == "figure" else ""
+        return says(c, key, x=what, v=value, **names) + (note if value else "")
     lines = []
     for row in result.rows[:_SHOWN]:
         labels = [v or says(c, "without key", k=dated(k)[0]) for k, v in zip(asked.by, row, strict=False)]
-        figures = [one or "-" for one in row[keys : keys + max(1, len(asked.hows))]]
-        told = figures if len(figures) == 1 else map(" ".join, zip(asked.hows, figures, strict=True))
-        lines.append(f"{', '.join(labels)}: {', '.join(told)}")
-    what = f"{asked.column} ({', '.join(asked.hows)})" if asked.column else says(c, "row count")
+        lines.append(f"{', '.join(labels)}: {row[keys] or '-'}")
+    what = f"{asked.column} ({asked.how})" if asked.column else says(c, "row count")
     head = says(c, "by", x=what, **{**names, "k": _keys(asked)})
     return _list(c, head, lines, len(result.rows) + result.hidden - len(lines)) + note
-
-
-def _distinct(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
-    result = yield from _query(c, frame, asked.where, by=[asked.column], head=30)
-    lacking = sum(int(row[1]) for row in result.rows if not row[0])
-    values = [row[0] for row in result.rows if row[0]] + ([f"+{result.hidden}"] if result.hidden else [])
-    number = len(result.rows) + result.hidden - bool(lacking)
-    return says(c, "distinct", n=number, v=", ".join(values), **names) + left_out(c, {asked.column: lacking})
 
 
 def _duplicates(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
@@ -373,13 +361,13 @@ def _share(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> 
 def _top(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     """The groups with the most, or the least, and those that are level with the last of them."""
     key = asked.by[0]
-    if asked.column and not asked.hows:  # of each row, or of a total or a mean?
+    if asked.column and not asked.how:  # of each row, or of a total or a mean?
         unique = {key: ["nunique", "count"]} if frame.column(key).is_id else {}
         result = (yield from _query(c, frame, (), aggregate=unique)) if unique else None
         if result is None or len(set(result.rows[0])) > 1:
             raise Unplaced(asked.word, "how")
         return (yield from _best(c, frame, replace(asked, by=(), against=key), names))
-    sort = ("-" if asked.most else "") + (f"{asked.column} ({asked.hows[0]})" if asked.hows else "rows")
+    sort = ("-" if asked.most else "") + (f"{asked.column} ({asked.how})" if asked.how else "rows")
     many, aggregate = asked.head + 12, _aggregate(frame, asked)
     result = yield from _query(c, frame, asked.where, by=[key], aggregate=aggregate, sort=sort, head=many)
     rows = [row for row in result.rows if row[0] and row[1]]
@@ -391,7 +379,7 @@ def _top(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Sc
     note = _uncounted(c, asked, result)
     note += says(c, "no group", k=dated(key)[0], n=unnamed) if unnamed else ""
     end, what = _superlative(c, frame, asked), asked.column or says(c, "row count")
-    figures = [f"{row[1]} ({asked.hows[0]})" if asked.hows else row[1] for row in best]
+    figures = [f"{row[1]} ({asked.how})" if asked.how else row[1] for row in best]
     names |= {"k": _keys(asked), "x": c.tell(f"{end} {what}", f"{what} {end}")}
     if asked.head > 1:
         lines = [f"{row[0]}: {figure}" for row, figure in zip(best, figures, strict=True)]
@@ -439,7 +427,6 @@ _ANSWERS: Mapping[str, Callable[[Conversation, Frame, Ask, dict[str, str]], Scri
     **dict.fromkeys(("rows", "sort"), _rows),
     **dict.fromkeys(("count", "figure"), _figure),
     "missing": _missing,
-    "distinct": _distinct,
     "duplicates": _duplicates,
     "share": _share,
     "top": _top,

@@ -15,7 +15,7 @@ from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import UNITS, Frame
 from deepnb.models.teaching.talk import says
 from deepnb.models.teaching.vocabulary import may_ask
-from deepnb.models.teaching.words import first_match, is_stop_word, short
+from deepnb.models.teaching.words import first_match, short
 
 RUN, CELL = "run_python", "propose_cell"
 _BY_CODE = r"\b(?:with|using|in|by|use)\s+(?:python|pandas|code)\b\s*(?:to\b|[:,])?|使?用\s*(?:代码|pandas|python)"
@@ -27,7 +27,6 @@ _PLOT = r"(?<![-\w/.])(?:plots?|chart|graph|visuali[sz]e|histogram|scatter ?plot
 _NAME = r"[`\"'“]?(?P<name>[A-Za-z_]\w*)[`\"'”]?"
 _NAMED = (
     rf"\s*\b(?:in(?:to)?|as)\s+(?:a |the )?(?:new )?variable\s+(?:named |called )?{_NAME}",
-    rf"\s+as\s+{_NAME}\s*[.!]?$",
     rf"(?:存到|存入|保存到)\s*(?:一个)?变量\s*{_NAME}",
 )
 _MAKES = r"^\s*(?:please )?(?:put|store|save|keep|compute|calculate|get)\b|^\s*把"
@@ -57,7 +56,7 @@ def wants_code(c: Conversation) -> Wanted | None:
     cell = first_match(request, *_AS_CELL)
     request = request[: cell.start()] + request[cell.end() :] if cell else request
     tool = CELL if cell else RUN
-    wanted = by_code or cell or (name and not is_stop_word(name)) or first_match(request, _PLOT)
+    wanted = by_code or cell or name or first_match(request, _PLOT)
     return Wanted(request, tool, name) if tool in c.tools and wanted and len(request) < 4_000 else None
 
 
@@ -117,8 +116,8 @@ def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
     rows = f"{frame.code}[{kept}]" if masks else frame.code
     if asked.what == "plot":
         return _plot(frame, asked, rows, taken)
-    if asked.what in ("count", "figure") and len(asked.hows) < 2:
-        single = f"{rows}[{_text(asked.column)}].{asked.hows[0]}()" if asked.hows else f"len({rows})"
+    if asked.what in ("count", "figure"):
+        single = f"{rows}[{_text(asked.column)}].{asked.how}()" if asked.how else f"len({rows})"
         chain = [rows, *_groups(frame, asked)] if asked.by else [single]
     elif asked.what in ("rows", "sort"):
         order = [f".sort_values({_text(asked.column)}, ascending={not asked.most})"] if asked.what == "sort" else []
@@ -134,7 +133,7 @@ def _groups(frame: Frame, asked: Ask) -> list[str]:
     keys = [f"{frame.code}[{_text(k)}]{_PERIODS[period]}" if period else _text(k) for k, period in parts]
     along = f"[{', '.join(keys)}]" if len(keys) > 1 else keys[0]
     column = f"[{_text(asked.column)}]" if asked.column else ""
-    return [f".groupby({along}){column}", f".{asked.hows[0]}()" if column else ".size()"]
+    return [f".groupby({along}){column}", f".{asked.how}()" if column else ".size()"]
 
 
 def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
@@ -152,7 +151,7 @@ def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
         kind = "line" if asked.kind == "line" else "bar" if period else "barh"
         last = _free("_".join((asked.column or "rows", "by", asked.by[0])), taken)
         data = [_line([rows, *_groups(frame, asked), *([".sort_values()"] if kind == "barh" else [])], last)]
-        what = f"{asked.column} ({asked.hows[0]})" if asked.column else "number of rows"
+        what = f"{asked.column} ({asked.how})" if asked.column else "number of rows"
         axis = f", {'xlabel' if kind == 'barh' else 'ylabel'}={_text(what)}"
         draw, title = f"{last}.plot.{kind}(ax=ax)", f"{_plain(asked.column or 'rows')} by {_plain(period or along)}"
     label = f"ax.set(title={_text(title[:1].upper() + title[1:])}{axis})"
@@ -176,17 +175,13 @@ def _line(chain: Sequence[str], name: str = "") -> str:
 
 
 def _mask(frame: Frame, one: Condition) -> str:
-    column = f"{frame.code}[{_text(one.column)}]"
-    if isinstance(one.value, bool):
-        return column if one.value else f"~{column}"
-    if one.sign == "missing":
-        return f"{column}.isna()"
-    if one.sign == "contains":
-        return f"{column}.str.contains({_text(one.value)}, case=False, na=False, regex=False)"
-    if isinstance(one.value, tuple):
-        values = f"{column}.isin({json.dumps(one.value, ensure_ascii=False)})"
-        return f"~{values} & {column}.notna()" if one.sign == "not" else values
-    return f"{column} {one.sign} {f'{one.value:.15g}' if isinstance(one.value, float) else _text(one.value)}"
+    column, value = f"{frame.code}[{_text(one.column)}]", one.value
+    if one.sign in ("not", "contains", "missing"):
+        raise Unplaced(str(value or one.column))
+    if isinstance(value, tuple):
+        return f"{column}.isin({json.dumps(value, ensure_ascii=False)})"
+    told = _text(value) if isinstance(value, str) else str(value) if isinstance(value, bool) else f"{value:.15g}"
+    return f"{column} {one.sign} {told}"
 
 
 def _text(name: str) -> str:
@@ -206,7 +201,7 @@ def _plain(column: str) -> str:
 
 def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, code: str) -> str:
     """What the result says: the largest and the smallest group, or a quotation, as of code that the user changed."""
-    how = _PHRASES.get(asked.hows[0], asked.hows[0]) if asked.hows else ""
+    how = _PHRASES.get(asked.how, asked.how)
     if step.failed:
         refused = "did not allow" in step.result and "query_table" in c.tools and asked.by and how
         phrase = says(c, "by total", x=how, k=asked.column, v=asked.by[0], t=frame.name) if refused else ""

@@ -7,7 +7,7 @@ that can be read in several ways are tried in each: two readings that both make 
 
 import re
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise, product
+from itertools import islice, product
 
 from deepnb.models.teaching.conditions import Condition, Parse, Unplaced, conditions, hinted, the_date
 from deepnb.models.teaching.tables import Column, Frame, singular
@@ -20,25 +20,24 @@ _READINGS = 96
 
 @dataclass(frozen=True)
 class Ask:
-    """A question about one table. An empty text stands for what is not asked."""
+    """A question about one table; what is empty is not asked.
+
+    `by` may be `date.month`, `against` is a second column, `kind` that of a plot or the order of groups, `word` what a
+    doubt is to name, and `slip` a misspelt column as it was typed, with its name.
+    """
 
     what: str
     column: str = ""
-    hows: tuple[str, ...] = ()
+    how: str = ""
     by: tuple[str, ...] = ()
-    """Columns to group by; `date.month` for the months of a date."""
     where: tuple[Condition, ...] = ()
     most: bool = True
     """Whether the largest is asked for, or the smallest."""
     head: int = 0
     against: str = ""
-    """A second column."""
     kind: str = ""
-    """The kind of a plot."""
     word: str = ""
-    """The word that a doubt about the question is to name."""
     slip: tuple[str, ...] = ()
-    """A misspelt column as it was typed, and its name."""
 
 
 def dated(by: str) -> tuple[str, str]:
@@ -79,11 +78,8 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     tables = [t for t in tokens if t.kind == "T"]
     if len(tables) - sum(t.of for t in tables) > 1 or sum(t.of for t in tables) > 1:
         raise Unplaced(tables[-1].text)
-    rows = any(a.kind == "R" and b.kind == "T" for a, b in pairwise(tokens))
-    ahead = bool(tokens) and (tokens[0].kind == "T" or any(t.kind == "R" for t in tokens))
-    rows = rows or (ahead and chinese("".join(t.text for t in tokens)))
-    ofs = {id(b) for a, b in pairwise(tokens) if a.kind == "T" and b.kind == "R" and chinese(b.text)}  # `crates 记录`
-    tokens = [t for t in tokens if id(t) not in ofs]
+    text = "".join(t.text for t in tokens)
+    rows = any(t.kind == "R" for t in tokens) or (chinese(text) and tokens[0].kind == "T")
     kept = [t for t in tokens if t.kind != "T" or not (t.of or rows)]  # `how many rows does sales have`
     p = Parse(frame, [replace(t, kind="R") if t.kind == "T" else t for t in kept])
     conditions(p)
@@ -122,7 +118,7 @@ _SHAPES = {
     "number": r"HCE?a?|aHC",
     "distinct": r"dC|dCH|HdC|HdCE|EHdC|HCd|dHC|dCE|Ed?C|CE",
     "column": r"C|RC",
-    "figure": r"A(?:&A)*R?Co?|A(?:&A)*CO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA|CA(?:&A)*",
+    "figure": r"AR?Co?|ACO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA|ACa",
     "extreme": r"SR?C|SCO?o|CSH?|SAC|ASC|CAS|ACS|fC|lC",
     "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|{_G}RSC|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
     "best": r"S|fN|NS|NSCR|RSC|NRSC|fNRSC|SCR|SR|fNSR|RS|RCS|CSNR|NSR|SNR|NSC|SNC|fNC|CfN|fNR|wSC|wCS|wSR|wRS|NfR|RCSN",
@@ -176,32 +172,35 @@ def _asked(p: Parse, what: str) -> Ask:
         if len({one.column for one in where}) != 1:
             raise Unplaced(of["X"].text, "of what")
         return Ask(what)
-    hows = _hows(p)
+    how = next((t.value or "sum" for t in p.tokens if t.kind in "Aa"), "")
     if what in ("top", "best"):
-        return _ranked(p, what, head or 1, hows)
+        return _ranked(p, what, head or 1, how)
     if not columns:
         raise Unplaced(p.tokens[0].text)
-    return _of_column(p, what, columns[0], hows, of["o"].value if "o" in of and p.by else "")
+    return _of_column(p, what, columns[0], how, of["o"].value if "o" in of and p.by else "")
 
 
-def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: str) -> Ask:
+def _of_column(p: Parse, what: str, token: Token, how: str, order: str) -> Ask:
     """A question that has one column in it."""
     column: Column = token.value
     if what == "number" and column.adds_up:  # `how many units`
-        return Ask("figure", column.name, ("sum",), _keys(p))
+        return Ask("figure", column.name, "sum", _keys(p))
     if what == "number" and not (column.is_text or column.is_id):
         raise Unplaced(token.text)
     if what in ("number", "distinct"):
-        return Ask("figure", column.name, ("nunique",), _keys(p)) if "H" in p.kinds else Ask("distinct", column.name)
+        counted = Ask("figure", column.name, "nunique", _keys(p))
+        return counted if "H" in p.kinds else Ask("count", by=_keys(p, [token, *p.by]))
     if what == "column" and not p.by:
-        return Ask("rows" if p.where else "distinct" if column.is_text else "describe", column.name)
+        if column.is_text and not p.where:
+            return Ask("count", by=_keys(p, [token]))
+        return Ask("rows" if p.where else "describe", column.name)
     if what in ("column", "figure"):
-        hows = hows or (("sum",) if column.adds_up else ())  # `units per region`, `how much revenue`
-        if not hows:
+        how = how or ("sum" if column.adds_up else "")  # `units per region`, `how much revenue`
+        if not how:
             raise Unplaced(token.text, "how")
-        if (odd := next((one for one in p.where if one.sign == "and"), None)) and set(hows) != {"sum"}:
+        if (odd := next((one for one in p.where if one.sign == "and"), None)) and how != "sum":
             raise Unplaced(str(odd.value[-1]), "and")
-        return Ask("figure", _measure(token, hows[0]), hows, _keys(p), kind=order)
+        return Ask("figure", _measure(token, how), how, _keys(p), kind=order)
     s = next(t for t in p.tokens if t.kind in "Sfl")
     most = s.value.startswith("max") or s.kind == "l"
     if p.kinds == "CS" and s.value.endswith("most") and not column.is_number and not p.by:
@@ -209,18 +208,18 @@ def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: 
     _fits(s, token)
     if (s.kind != "S" and not column.is_date) or "most" in s.value:
         raise Unplaced(s.text, "of what")
-    if hows:
+    if how:
         if len(p.by) != 1:
             raise Unplaced(next(t.text for t in p.tokens if t.kind == "A"))
-        return Ask("top", _measure(token, hows[0]), hows, _keys(p), most=most, head=1)
-    return Ask("figure", _measure(token), ("max" if most else "min",), _keys(p), kind=order)
+        return Ask("top", _measure(token, how), how, _keys(p), most=most, head=1)
+    return Ask("figure", _measure(token), "max" if most else "min", _keys(p), kind=order)
 
 
-def _ranked(p: Parse, what: str, head: int, hows: tuple[str, ...]) -> Ask:
+def _ranked(p: Parse, what: str, head: int, how: str) -> Ask:
     """The groups or the rows with the most, or the least: `top 3 depots by weight`, `the heaviest crate`, `when was ...`."""
     kinds, f = p.kinds, next((t for t in p.tokens if t.kind == "f"), Token("f", "top"))
     s = next((t for t in p.tokens if t.kind in "SG"), Token("S", f.text, "min most" if f.value else "max most"))
-    most, hows = s.value.startswith("max"), hows or ((p.by_how,) if p.by_how else ())
+    most, how = s.value.startswith("max"), how or p.by_how
     key = next(t for t in p.tokens if t.kind in "CU") if what == "top" else None
     figures = [t for t in p.columns() if t is not key]
     counted = key and (s.kind == "G" or ("R" in kinds and s.value.endswith("most") and not figures))
@@ -234,17 +233,17 @@ def _ranked(p: Parse, what: str, head: int, hows: tuple[str, ...]) -> Ask:
         return Ask("rows", head=head)
     figure = figures[0] if figures else _hint(p, s)
     _fits(s, figure)
-    measure = _measure(figure, hows[0] if hows else "max")
+    measure = _measure(figure, how or "max")
     if key and key.value == figure.value:
         raise Unplaced(key.text)
     single = key and key.kind == "C" and ("R" in kinds or key.value.distinct == p.frame.rows)
-    if key is None or (not hows and (single or (key.kind == "C" and figure.value.is_date))):
+    if key is None or (not how and (single or (key.kind == "C" and figure.value.is_date))):
         against = the_date(p, p.tokens[0]).name if kinds[0] == "w" else key.value.name if key else ""
-        if hows:
+        if how:
             raise Unplaced(s.text)
         return Ask("best", measure, most=most, head=head, against=against, word=s.text)
-    hows = hows or (("sum",) if "most" in s.value else ())
-    return Ask("top", measure, hows, _keys(p, [key]), most=most, head=head, word=s.text)
+    how = how or ("sum" if "most" in s.value else "")
+    return Ask("top", measure, how, _keys(p, [key]), most=most, head=head, word=s.text)
 
 
 def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
@@ -257,13 +256,6 @@ def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
             raise Unplaced(token.text, "number")
         keys.append(token.value.name if token.kind == "C" else f"{the_date(p, token).name}.{token.value}")
     return tuple(keys)
-
-
-def _hows(p: Parse) -> tuple[str, ...]:
-    tokens = [t for t in p.tokens if t.kind in "Aa"]
-    if len({t.value for t in tokens}) != len(tokens):
-        raise Unplaced(tokens[-1].text)
-    return tuple(dict.fromkeys(t.value or "sum" for t in tokens))
 
 
 def _measure(token: Token, how: str = "max") -> str:
@@ -316,6 +308,7 @@ def _plotted(p: Parse) -> Ask:
         return Ask("plot", _measure(columns[0]), kind="hist")
     if re.fullmatch(r"A?C|CA", kinds) and len(keys) == 1 and kind in ("bar", "line"):
         single = p.frame.column(keys[0]).distinct == p.frame.rows
-        hows = _hows(p) or (("sum",) if columns[0].value.adds_up or single else ("mean",))
-        return Ask("plot", _measure(columns[0], hows[0]), hows, keys, kind=kind)
+        said = next((t.value for t in p.tokens if t.kind == "A"), "")
+        how = said or ("sum" if columns[0].value.adds_up or single else "mean")
+        return Ask("plot", _measure(columns[0], how), how, keys, kind=kind)
     raise Unplaced(next((t.text for t in p.tokens if t.kind not in "ACHR"), p.tokens[0].text if p.tokens else "plot"))
