@@ -2,7 +2,6 @@
 
 import difflib
 import json
-import keyword
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -38,12 +37,11 @@ _WIDTH, _SHOWN = 88, 10
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to come of a request, which has no words any more that say how."""
+    """What is to come of a request that says no more how, and the variable to make."""
 
     request: str
     tool: str = RUN
     name: str = ""
-    """The variable to make."""
 
 
 def wants_code(c: Conversation) -> Wanted | None:
@@ -149,7 +147,8 @@ def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
     else:
         along, period = dated(asked.by[0])
         kind = "line" if asked.kind == "line" else "bar" if period else "barh"
-        last = _free("_".join((asked.column or "rows", "by", asked.by[0])), taken)
+        wanted = re.sub(r"\W+|^(?=\d)", "_", f"{asked.column or 'rows'}_by_{asked.by[0]}".lower())
+        last = next(one for one in (wanted, *(f"{wanted}_{n}" for n in range(2, 10_000))) if one not in taken)
         data = [_line([rows, *_groups(frame, asked), *([".sort_values()"] if kind == "barh" else [])], last)]
         what = f"{asked.column} ({asked.how})" if asked.column else "number of rows"
         axis = f", {'xlabel' if kind == 'barh' else 'ylabel'}={_text(what)}"
@@ -157,13 +156,6 @@ def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
     label = f"ax.set(title={_text(title[:1].upper() + title[1:])}{axis})"
     figure = "\n".join(['fig, ax = plt.subplots(layout="constrained")', draw, label, last])
     return "\n\n".join(["import matplotlib.pyplot as plt", *data, figure])
-
-
-def _free(wanted: str, taken: Collection[str]) -> str:
-    """A name for a variable that is not in use."""
-    name = re.sub(r"\W+", "_", wanted.lower()).strip("_") or "result"
-    name = f"_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
-    return next(one for one in (name, *(f"{name}_{n}" for n in range(2, 10_000))) if one not in taken)
 
 
 def _line(chain: Sequence[str], name: str = "") -> str:

@@ -31,16 +31,17 @@ class Unplaced(Exception):
 
 @dataclass
 class Parse:
-    """The tokens of one reading, which become fewer."""
+    """The tokens of one reading, which become fewer, and what was read of them.
+
+    `by_how` is the aggregate in a group clause (`by total weight`), `by_word` the word that it begins with.
+    """
 
     frame: Frame
     tokens: list[Token]
     where: list[Condition] = field(default_factory=list)
     by: list[Token] = field(default_factory=list)
     by_how: str = ""
-    """The aggregate in a group clause: `by total weight`."""
     by_word: str = ""
-    """The word that it begins with: `each` does not lead to a measure."""
 
     @property
     def kinds(self) -> str:

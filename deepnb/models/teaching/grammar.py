@@ -14,9 +14,6 @@ from deepnb.models.teaching.tables import Column, Frame, singular
 from deepnb.models.teaching.vocabulary import Token, pieces, spans
 from deepnb.models.teaching.words import chinese
 
-_READINGS = 96
-"""Readings that are tried."""
-
 
 @dataclass(frozen=True)
 class Ask:
@@ -53,7 +50,7 @@ def read(request: str, frame: Frame) -> Ask:
     for short in range(-1, len(words)):
         phrases = spans(words, frame, short)
         asks: dict[Ask, tuple[Token, ...]] = {}
-        for tokens in islice(product(*phrases), _READINGS):
+        for tokens in islice(product(*phrases), 96):
             try:
                 asks.setdefault(_question(list(tokens), frame), tokens)
             except Unplaced as error:
@@ -129,9 +126,8 @@ _SHAPES = {
     "sort": r"R?OR?C?o?|oR?O?C?|OoC?|R?OR?C?o?&?fNR|R?OR?C?o?&?Nf?R|fNRO?C?o?|R?o&?f?NR",
 }
 """What a question asks, and what may be left of it then; the first that fits is taken."""
-_GROUPED = ("rows", "count", "number", "distinct", "column", "figure", "extreme", "top", "best", "sort")
 _WHOLE = ("describe", "size", "missing", "duplicates")
-"""What may be asked of groups, and what of a whole table only."""
+"""What is asked of a whole table only."""
 
 
 def _shaped(p: Parse) -> Ask:
@@ -149,7 +145,7 @@ def _shaped(p: Parse) -> Ask:
 def _asked(p: Parse, what: str) -> Ask:
     of, columns, where = {t.kind: t for t in reversed(p.tokens)}, p.columns(), p.where
     head = int(of["N"].value) if "N" in of else 0
-    if p.by and (what not in _GROUPED or (p.by_how and what not in ("top", "best"))):
+    if p.by and (what in (*_WHOLE, "counts", "first", "share") or (p.by_how and what not in ("top", "best"))):
         raise Unplaced(p.by[0].text)
     if where and what in _WHOLE:
         raise Unplaced(str(where[0].value or where[0].column))
@@ -292,13 +288,11 @@ def _hint(p: Parse, s: Token) -> Token:
 def _plotted(p: Parse) -> Ask:
     """`plot revenue by region`, `histogram of weight`, `plot weight against price`, `bar chart of rows per depot`."""
     kind = next((t.value for t in p.tokens if t.kind == "p"), "")
-    over = [t for t in p.tokens if t.kind == "t"]
+    over = next((t for t in p.tokens if t.kind == "t"), None)
     p.tokens = [t for t in p.tokens if t.kind not in "Ppt"]
-    columns, kinds = p.columns(), p.kinds
     if over and not p.by:
-        p.by = [Token("C", over[0].text, the_date(p, over[0]))]
-        kind = kind or "line"
-    keys = _keys(p)
+        p.by, kind = [Token("C", over.text, the_date(p, over))], kind or "line"
+    columns, kinds, keys = p.columns(), p.kinds, _keys(p)
     if re.fullmatch(r"C[v&]C", kinds) and not keys and kind in ("", "scatter"):
         return Ask("plot", _measure(columns[0]), against=_measure(columns[1]), kind="scatter")
     kind = kind or ("line" if p.by and (p.by[0].kind == "U" or p.by[0].value.is_date) else "bar")
@@ -307,8 +301,6 @@ def _plotted(p: Parse) -> Ask:
     if re.fullmatch(r"C", kinds) and not keys and kind in ("bar", "hist"):
         return Ask("plot", _measure(columns[0]), kind="hist")
     if re.fullmatch(r"A?C|CA", kinds) and len(keys) == 1 and kind in ("bar", "line"):
-        single = p.frame.column(keys[0]).distinct == p.frame.rows
-        said = next((t.value for t in p.tokens if t.kind == "A"), "")
-        how = said or ("sum" if columns[0].value.adds_up or single else "mean")
+        how = next((t.value for t in p.tokens if t.kind == "A"), "sum" if columns[0].value.adds_up else "mean")
         return Ask("plot", _measure(columns[0], how), how, keys, kind=kind)
     raise Unplaced(next((t.text for t in p.tokens if t.kind not in "ACHR"), p.tokens[0].text if p.tokens else "plot"))

@@ -47,17 +47,17 @@ def singular(word: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a description, or the index of a table where it is a date."""
+    """A column of a description, or the index of a table where it is a date.
+
+    `known` is how many rows have a value (-1: nothing says it), `listed` whether the values that were seen are all.
+    """
 
     name: str
     type: str
     summary: str = ""
     known: int = -1
-    """How many rows have a value; -1 if nothing says it."""
     values: tuple[str, ...] = ()
-    """Its values as far as they were seen."""
     listed: bool = False
-    """Whether these are all."""
 
     @property
     def is_date(self) -> bool:

@@ -40,7 +40,7 @@ S min size: smallest|最小
 S max date: latest|newest|most recent|最新|最晚
 S min date: earliest|最早
 G max: most common|most frequent|commonest|most often|busiest|最常见
-G min: least common|rarest|least frequent|least often
+G min: least common|rarest
 B: by|per|each|every|for each|for every|in each|of each|grouped by|group by|broken down by|split by|across|每|每个|每种|各|各个|按|按照
 U month: month|months|月|月份|个月
 U day: day|days|天|日
@@ -100,7 +100,6 @@ length duration distance: longest,longer,最长|shortest,shorter,最短
 age: oldest,older,最老|youngest,younger,最年轻
 price cost: most expensive,dearest,最贵|cheapest,cheaper,least expensive,最便宜
 temperature: hottest,warmest,hotter,最热|coldest,coolest,colder,最冷
-speed velocity: fastest,faster,最快|slowest,slower,最慢
 """
 LEXICON: Mapping[str, tuple[str, str]] = {
     phrase: (head[0], head[2:])
@@ -129,7 +128,6 @@ _DATE = rf"\d{{4}}-\d\d(?:-\d\d)?|(?:\d{{1,2}} )?(?:{_MONTHS}) \d{{4}}"  # 2026-
 _WHEN = rf"(?:{_DATE}|-?\d[\d,.]*\b)"
 _PHRASES = r"""
 \bfrom (WHEN) (?:up )?(?:to|until|till|through) (WHEN) => between \1 and \2
-\bfrom (WHEN) (?:on|onwards?)\b => since \1
 ,\s*(TABLE)\W*$ => \040in \1
 \b(?:could|would) you\b|\b(?:I|we)(?: would|'d) like\b|\b(?:I|we) (?:need|want)\b|\blet me (?:see|know)\b|\bfor (?:my|our|the) report\b => \040
 \bdo (?:I|we) have\b => are there
@@ -150,8 +148,7 @@ _PHRASES = r"""
 """
 _SAID_AS = tuple(tuple(line.replace("WHEN", _WHEN).split(" => ")) for line in _PHRASES.strip().splitlines())
 """Texts, and others that say the same in words of the lexicon."""
-_LONGEST = 5
-"""Words of a phrase."""
+_LONGEST = 5  # words of a phrase
 
 
 @dataclass(frozen=True)
