@@ -115,7 +115,7 @@ _SHAPES = {
     "number": r"HCE?a?|aHC",
     "distinct": r"dC|dCH|HdC|HdCE|EHdC|HCd|dHC|dCE|Ed?C|CE",
     "column": r"C|RC",
-    "figure": r"AR?Co?|ACO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA|ACa",
+    "figure": r"AR?Co?|ACO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA",
     "extreme": r"SR?C|SCO?o|CSH?|SAC|ASC|CAS|ACS|fC|lC",
     "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|{_G}RSC|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
     "best": r"S|fN|NS|NSCR|RSC|NRSC|fNRSC|SCR|SR|fNSR|RS|RCS|CSNR|NSR|SNR|NSC|SNC|fNC|CfN|fNR|wSC|wCS|wSR|wRS|NfR|RCSN",
@@ -168,12 +168,15 @@ def _asked(p: Parse, what: str) -> Ask:
         if len({one.column for one in where}) != 1:
             raise Unplaced(of["X"].text, "of what")
         return Ask(what)
+    order = of["o"].value if "o" in of else ""
+    if order and not p.by:  # one figure has no order
+        raise Unplaced(of["o"].text)
     how = next((t.value or "sum" for t in p.tokens if t.kind in "Aa"), "")
     if what in ("top", "best"):
         return _ranked(p, what, head or 1, how)
     if not columns:
         raise Unplaced(p.tokens[0].text)
-    return _of_column(p, what, columns[0], how, of["o"].value if "o" in of and p.by else "")
+    return _of_column(p, what, columns[0], how, order)
 
 
 def _of_column(p: Parse, what: str, token: Token, how: str, order: str) -> Ask:

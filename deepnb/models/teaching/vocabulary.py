@@ -6,7 +6,7 @@ A line of the lexicon is a letter, what it stands for, and the words and phrases
 
 import calendar
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -95,11 +95,11 @@ z unit sale quantity revenue amount: sold|sell|sells|bought|buy|buys|卖
 z mass weight: weigh|weighs|weighed
 """
 _ADJECTIVES = """
-mass weight: heaviest,heavier,最重|lightest,lighter,最轻
-length duration distance: longest,longer,最长|shortest,shorter,最短
-age: oldest,older,最老|youngest,younger,最年轻
-price cost: most expensive,dearest,最贵|cheapest,cheaper,least expensive,最便宜
-temperature: hottest,warmest,hotter,最热|coldest,coolest,colder,最冷
+mass weight: heaviest,heavier than,最重|lightest,lighter than,最轻
+length duration distance: longest,longer than,最长|shortest,shorter than,最短
+age: oldest,older than,最老|youngest,younger than,最年轻
+price cost: most expensive,dearest,最贵|cheapest,cheaper than,least expensive,最便宜
+temperature: hottest,warmest,hotter than,最热|coldest,coolest,colder than,最冷
 """
 LEXICON: Mapping[str, tuple[str, str]] = {
     phrase: (head[0], head[2:])
@@ -107,9 +107,7 @@ LEXICON: Mapping[str, tuple[str, str]] = {
     for phrase in phrases.split("|")
     if phrase
 } | {
-    f"{word} than" if word.endswith("er") else word: (">", f"{sign} {of}")
-    if word.endswith("er")
-    else ("S", f"{end} {of}")
+    word: (">", f"{sign} {of}") if word.endswith("than") else ("S", f"{end} {of}")
     for of, _, pair in (line.partition(": ") for line in _ADJECTIVES.strip().splitlines())
     for (end, sign), said in zip((("max", ">"), ("min", "<")), pair.split("|"), strict=True)
     for word in said.split(",")
@@ -165,9 +163,7 @@ class Token:
 
 
 _NO_TABLE = Frame("", 0, 0, ())
-_ASKING = frozenset(
-    ["how many", "number of", "top", "rows", "records", "entries", "row", "per", "each", "多少", "几", "行"]
-)
+_ASKING = ["how many", "number of", "top", "rows", "records", "entries", "row", "per", "each", "多少", "几", "行"]
 _OPENINGS = "what which how is are does do has have show list give find display when 哪 什么 列出"
 
 
@@ -199,20 +195,11 @@ def pieces(request: str, frame: Frame) -> list[str]:
     called = "|".join(re.escape(one) for one in (frame.name, *frame.nouns) if one) or "(?!)"
     for pattern, said in _SAID_AS:
         request = re.sub(pattern.replace("TABLE", called), said, request, flags=re.IGNORECASE)
-    found: list[str] = []
     names = [frame.name, *(name for column in frame.columns for name in (column.name, *column.values))]
-    for piece in _PIECE.findall(re.sub(r"(?<=[^\W\d])[’']s\b(?! in\b)", "", request)):
-        found += _cut(piece, names) if HAN_RUN.fullmatch(piece) else [piece]
-    return found
-
-
-def _cut(run: str, names: Sequence[str]) -> Iterator[str]:
-    words = {one for one in (*LEXICON, *NOISE, *names, *_DIGITS) if chinese(one)}
-    start = 0
-    while start < len(run):
-        end = next((e for e in range(len(run), start + 1, -1) if run[start:e] in words), start + 1)
-        yield run[start:end]
-        start = end
+    words = sorted({one for one in (*LEXICON, *NOISE, *names, *_DIGITS) if chinese(one)}, key=len, reverse=True)
+    han = re.compile("|".join([*map(re.escape, words), "."]))
+    parts = _PIECE.findall(re.sub(r"(?<=[^\W\d])[’']s\b(?! in\b)", "", request))
+    return [one for part in parts for one in (han.findall(part) if HAN_RUN.fullmatch(part) else [part])]
 
 
 def unknown_words(request: str, frame: Frame) -> list[str]:
