@@ -53,7 +53,7 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
     ("question", "says"),
     [
         ("what is the average weight in Bergen in crates?", "The mean weight in crates where depot is Bergen is 6.5."),
-        ("which month had the highest weight in crates?", "2026-02 has the highest weight in crates by month of packed"),
+        ("which month had the highest total weight in crates?", "2026-02 has the highest weight in crates by month of packed"),
         ("which crate has the highest weight in crates?", "crate_id 502 has the highest weight in crates: 10."),
         ("what are the 2 heaviest rows in crates?", "- 502, 10, Turku, broken, 2026-02-03\n- 503, 9, Bergen"),
         ("how many broken crates does each depot have?", "by depot in crates where state is broken:\n- Bergen: 1\n- Turku: 1"),
@@ -65,7 +65,7 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
         ("how many crates in February 2026?", "2 rows of crates where packed is at least 2026-02-01"),
         ("what share of crates is broken?", "66.7 % of the rows in crates where state is broken (2 of 3)."),
         ("is crate_id unique?", "crate_id is unique in crates: 0 duplicates."),
-        ("weight of crate 502", "The weight in crates where crate_id is 502 is 10."),
+        ("weight of crate 502", "where crate_id is 502:\n- crate_id, weight\n- 502, 10"),
         ("mean crate_id", 'I can\'t place "crate_id" in that: it names rows, and is no figure.'),
         ("sum of weight in crates that are not broken", "where state is not broken is 4."),
         ("crates with weight above 9", "1 rows of crates where weight is above 9:"),
@@ -81,20 +81,16 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
         ("how many crates have weight from 4?", 'I can\'t place "from"'),
         ("how many crates from 2026-01-03?", 'I can\'t place "from"'),
         ("how many crates in January 2026 and in February 2026?", 'I can\'t place "packed"'),
-        ("what is the range of weight in crates?", "The range of weight in crates is 6, from 4 to 10."),
+        ("what is the range of weight in crates?", 'I can\'t place "range"'),
         ("quick look at crates, my friend", 'I can\'t place "'),
         ("explain crates carefully", 'I can\'t place "carefully"'),
         ("value counts of depot in crates", "rows by depot in crates:\n- Bergen: 2"),
         ("Could you please give me the mean weight, looking at Bergen only, crates", "where depot is Bergen is 6.5."),
         ("Among crates whose depot is Bergen, what is the mean weight?", "where depot is Bergen is 6.5."),
         ("Leaving out Bergen, how many crates do I have?", "1 rows of crates where depot is not Bergen."),
-        ("how many crates reach a weight of 9 or more?", "2 rows of crates where weight is at least 9."),
         ("how many crates reach a weight of 9?", 'I can\'t place "reach"'),
         ("how high does weight go in crates?", "The highest weight in crates is 10."),
-        ("In percent, how many crates are broken?", "66.7 % of the rows in crates where state is broken (2 of 3)."),
         ("is crates complete?", "No value is missing in crates: 0."),
-        ("depot vs mean weight in crates", "- Bergen: 6.5\n- Turku: 10"),
-        ("Break crates down by depot: how many of each?", "- Bergen: 2\n- Turku: 1"),
         ("请问 crates 里 weight 加起来是几？", "crates 的 weight 总和是 23。"),
         ("除了 Bergen 以外，crates 有多少行？", "crates（depot 不为 Bergen）：1 行。"),
         ("按 depot 分组，crates 的 weight 的平均值", "- Bergen: 6.5"),
@@ -109,21 +105,16 @@ def test_the_usual_questions(question: str, says: str) -> None:
     ("question", "says"),
     [
         ("which region sold the most units?", "North has the most units in sales by region: 11 (sum)."),
-        ("which region has the highest units?", 'I can\'t place "highest" in that: it may mean a total, a mean or one row'),
+        ("which region has the highest units?", 'I can\'t place "highest" in that: say total, mean, median'),
         ("mean price by region", "Rows left out: 2 without `price`."),
         ("which region has the highest mean price?", "West has the highest price in sales by region: 3 (mean)."),
         ("how many missing values are there per column", "2 values are missing in sales:\n- price: 2"),
-        ("which shops are there?", "shop in sales has 5 different values: a, b, c, d, e."),
+        ("which shops are there?", "rows by shop in sales:\n- a: 1\n- b: 1\n- c: 1\n- d: 1\n- e: 1"),
         ("total revenue by region", 'I can\'t place "revenue" in that.'),
     ],
 )  # fmt: skip
 def test_what_is_left_out_or_open_is_said(question: str, says: str) -> None:
     assert says in answer(question, sales=SALES)
-
-
-def test_the_range_of_rounded_figures_is_not_told() -> None:
-    rough = pd.DataFrame({"weight": [1.921, 202.6437, 9.5]})
-    assert 'I can\'t place "range"' in answer("range of weight in rough", rough=rough)
 
 
 def test_those_that_are_level_are_all_told() -> None:

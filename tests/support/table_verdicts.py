@@ -38,7 +38,7 @@ class Truth:
 
 
 _REFUSALS = (
-    "i have no rule",
+    "have no rule",
     "i cannot place",
     "i can't place",
     "could not place",

@@ -14,7 +14,7 @@ from deepnb.models.teaching.vocabulary import Token
 
 @dataclass(frozen=True)
 class Condition:
-    """Rows of which a column compares so: `==`, `not`, `in`, `contains`, `missing`, `present`, `>`, `>=`, `<`, `<=`."""
+    """Rows of which a column compares so: `==`, `not`, `in`, `and`, `contains`, `missing`, `>`, `>=`, `<`, `<=`."""
 
     column: str
     sign: str
@@ -31,16 +31,17 @@ class Unplaced(Exception):
 
 @dataclass
 class Parse:
-    """The tokens of one reading, which become fewer."""
+    """The tokens of one reading, which become fewer, and what was read of them.
+
+    `by_how` is the aggregate in a group clause (`by total weight`), `by_word` the word that it begins with.
+    """
 
     frame: Frame
     tokens: list[Token]
     where: list[Condition] = field(default_factory=list)
     by: list[Token] = field(default_factory=list)
     by_how: str = ""
-    """The aggregate in a group clause: `by total weight`."""
     by_word: str = ""
-    """The word that it begins with: `each` does not lead to a measure."""
 
     @property
     def kinds(self) -> str:
@@ -65,9 +66,7 @@ def hinted(column: str, token: Token) -> bool:
 
 
 _DONE = [Token("k", "")]
-_SIDES = {"after": "> 1", "before": "< 0", "since": ">= 0", "until": "<= 1", ">": "> 1", "<": "< 0", ">=": ">= 0"}
-_SIDES["<="] = "<= 1"
-"""Sign -> that of a date, and whether the end of the day is meant."""
+_SIGNS = {"after": ">", "before": "<", "since": ">=", "until": "<="}
 _OF_DATES = ("up to", "above", "below", "大于", "小于")
 """Comparisons of numbers that are said of dates, too."""
 
@@ -78,15 +77,14 @@ def conditions(p: Parse) -> None:
     p.sub("Cc[?V]", lambda ts: _kept(p, ts[0].value.is_text, ts[0].value.name, "contains", ts[2].text.strip('"“”')))
     p.sub("z>(?=N)", lambda ts: [replace(ts[1], value=f"{ts[1].value} {ts[0].value}")])  # `weigh more than 5`
     p.sub("[ND]g?@", lambda ts: [replace(ts[-1], kind=">"), *ts[:-1]])  # `5 or more`
-    p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", lambda ts: _between(p, ts))
+    p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", lambda ts: _limited(p, ts, ">=", "<="))
     p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?|C?D>", lambda ts: _compared(p, ts))
     if p.kinds[:1] != "m":  # `missing values in weight` is no condition
-        p.sub("Cm|C!m", lambda ts: _missing(p, ts[0], "present" if len(ts) == 3 else "missing"))
-    p.sub("n[C]", lambda ts: _missing(p, ts[1], "missing"))
+        p.sub("Cm|nC", lambda ts: _missing(p, next(t.value for t in ts if t.kind == "C")))
     for pattern in ("C?i?[!n]i?C?V(?:[|&]!?V)*", "Ci?V(?:[|&]V)*", "V(?:[|&]V)*C", "V(?:[|&]V)*", "V"):
         p.sub(pattern, lambda ts: _equal(p, ts))
-    p.sub("Ci?Ng?(?![SRfCU])", lambda ts: _number(p, ts))
-    p.sub("Ci?D|D", lambda ts: _dated(p, ts[-1], ts[0].value if len(ts) > 1 else None))
+    p.sub("Ci?Ng?(?![SRfCU])", lambda ts: _limited(p, ts, "=="))
+    p.sub("Ci?D|D", lambda ts: _dated(p, ts))
     p.sub("k(?:&?k)+", lambda ts: ts[:1])
     p.sub("(?:(?<=[ASXB]C)|(?<=BU))kR", lambda ts: ts[:1])  # `mean weight of broken crates`
     p.sub("q?k", lambda ts: [])
@@ -98,32 +96,32 @@ def _kept(p: Parse, fits: bool, column: str, sign: str, value: Any = None) -> li
     return _DONE if fits else None
 
 
-def _sided(p: Parse, tokens: list[Token]) -> Column | None:
-    """The column of numbers that a comparison is about: beside it, or by the adjective that compares."""
-    named = [t.value for t in tokens if t.kind == "C"]
-    hint = next((replace(t, value=t.value.partition(" ")[2]) for t in tokens if t.kind == ">"), None)
-    alike = [c for c in p.frame.columns if hint and c.is_number and hinted(c.name, hint)]
-    found: list[Column] = named or alike
-    if len(found) != 1 or not found[0].is_number or (named and hint and hint.value and named != alike):
-        return None
-    if unit := next((t for t in tokens if t.kind == "g" and t.value not in found[0].units), None):
-        raise Unplaced(unit.text)
-    return found[0]
+def _missing(p: Parse, column: Column) -> list[Token] | None:
+    return _kept(p, column.type != "bool", column.name, "missing")
 
 
-def _between(p: Parse, tokens: list[Token]) -> list[Token] | None:
-    low, high = (t for t in tokens if t.kind in "ND")
-    if low.kind == high.kind == "D":
-        named = [t for t in tokens if t.kind == "C"]
-        dated = [t for t in named if t.value.is_date]
-        column = dated[0].value if dated else the_date(p, low)
-        p.where += [Condition(column.name, ">=", low.value[0]), Condition(column.name, "<=", _end(high.value[1]))]
-        return [*(t for t in named if t not in dated), *_DONE]
-    sided = _sided(p, tokens)
-    if sided is None or low.kind != high.kind:
+def _limited(p: Parse, tokens: list[Token], *signs: str) -> list[Token] | None:
+    """Limits of the one column of dates or of numbers that is beside them, or that the adjective speaks of."""
+    named, limits = ([t for t in tokens if t.kind in kinds] for kinds in ("C", "ND"))
+    if len({t.kind for t in limits}) > 1:
         return None
-    p.where.append(Condition(sided.name, ">=", low.value))
-    return _kept(p, True, sided.name, "<=", high.value)
+    if limits[0].kind == "D":
+        left = [t for t in named if not t.value.is_date]
+        column = next((t.value for t in named if t.value.is_date), None) or the_date(p, limits[0])
+        values = [
+            _end(t.value[1]) if sign in (">", "<=") else t.value[0] for t, sign in zip(limits, signs, strict=True)
+        ]
+    else:
+        hint = next((replace(t, value=t.value.partition(" ")[2]) for t in tokens if t.kind == ">"), None)
+        alike = [c for c in p.frame.columns if hint and c.is_number and hinted(c.name, hint)]
+        found = [t.value for t in named] or alike
+        if len(found) != 1 or not found[0].is_number or (named and hint and hint.value and found != alike):
+            return None
+        if unit := next((t for t in tokens if t.kind == "g" and t.value not in found[0].units), None):
+            raise Unplaced(unit.text)
+        left, column, values = [], found[0], [t.value for t in limits]
+    p.where += [Condition(column.name, sign, value) for sign, value in zip(signs, values, strict=True)]
+    return [*left, *_DONE]
 
 
 def _end(day: str) -> str:
@@ -132,26 +130,16 @@ def _end(day: str) -> str:
 
 def _compared(p: Parse, tokens: list[Token]) -> list[Token] | None:
     sign, limit = (next(t for t in tokens if t.kind in kinds) for kinds in (">", "ND"))
-    head = sign.value.split()[0]
-    if limit.kind == "D":
-        named = [t for t in tokens if t.kind == "C"]
-        dated = [t for t in named if t.value.is_date]
-        column = dated[0].value if dated else the_date(p, limit)
-        if hint := sign.value.partition(" ")[2]:
-            if hint != "age":
-                raise Unplaced(sign.text)
-            head = "before" if head == ">" else "after"  # what is older comes from an earlier day
-        elif head[0] in "<>" and sign.text[0] not in "<>" and sign.text.lower() not in _OF_DATES:
-            raise Unplaced(sign.text)
-        way, late = _SIDES[head].split()
-        p.where.append(Condition(column.name, way, _end(limit.value[1]) if late == "1" else limit.value[0]))
-        return [*(t for t in named if t not in dated), *_DONE]
-    sided = _sided(p, tokens)
-    return _kept(p, head in (">", "<", ">=", "<="), sided.name, head, limit.value) if sided else None
-
-
-def _missing(p: Parse, token: Token, sign: str) -> list[Token] | None:
-    return _kept(p, token.value.type != "bool", token.value.name, sign)
+    head, _, hint = sign.value.partition(" ")
+    if limit.kind == "D" and hint == "age":  # what is older comes from an earlier day
+        head = "before" if head == ">" else "after"
+    elif limit.kind == "D" and (
+        hint or (head[0] in "<>" and sign.text[0] not in "<>" and sign.text.lower() not in _OF_DATES)
+    ):
+        raise Unplaced(sign.text)
+    elif limit.kind == "N" and head in _SIGNS:
+        return None
+    return _limited(p, tokens, _SIGNS.get(head, head))
 
 
 def _equal(p: Parse, tokens: list[Token]) -> list[Token] | None:
@@ -173,27 +161,21 @@ def _equal(p: Parse, tokens: list[Token]) -> list[Token] | None:
     return _kept(p, fits, column, sign, given if len(given) > 1 or denied else given[0])
 
 
-def _number(p: Parse, tokens: list[Token]) -> list[Token] | None:
-    column, number = tokens[0].value, next(t for t in tokens if t.kind == "N")
-    if tokens[-1].kind == "g" and tokens[-1].value not in column.units:
-        raise Unplaced(tokens[-1].text)
-    return _kept(p, column.is_number, column.name, "==", number.value)
-
-
 def the_date(p: Parse, token: Token) -> Column:
+    """The only column of dates."""
     if len(p.frame.dates) != 1:
         raise Unplaced(token.text, "dates")
     return p.frame.dates[0]
 
 
-def _dated(p: Parse, token: Token, column: Column | None) -> list[Token] | None:
+def _dated(p: Parse, tokens: list[Token]) -> list[Token] | None:
     """A day, a month or a year; of a year there may be a column of its own."""
+    first, last = tokens[-1].value
     years = [c for c in p.frame.columns if c.is_number and c.name.lower() == "year"]
-    if column is None and years and token.value[0].endswith("01-01") and token.value[1].endswith("12-31"):
+    if len(tokens) == 1 and years and first.endswith("01-01") and last.endswith("12-31"):
         if p.frame.dates:
-            raise Unplaced(token.text, "two")
-        return _kept(p, True, years[0].name, "==", float(token.value[0][:4]))
-    found = column or the_date(p, token)
-    if found.is_date:
-        p.where.append(Condition(found.name, ">=", token.value[0]))
-    return _kept(p, found.is_date, found.name, "<=", _end(token.value[1]))
+            raise Unplaced(tokens[-1].text, "two")
+        return _kept(p, True, years[0].name, "==", float(first[:4]))
+    if len(tokens) > 1 and not tokens[0].value.is_date:
+        return None
+    return _limited(p, [*tokens, tokens[-1]], ">=", "<=")

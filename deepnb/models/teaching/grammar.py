@@ -7,46 +7,50 @@ that can be read in several ways are tried in each: two readings that both make 
 
 import re
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise, product
+from itertools import islice, product
 
 from deepnb.models.teaching.conditions import Condition, Parse, Unplaced, conditions, hinted, the_date
 from deepnb.models.teaching.tables import Column, Frame, singular
 from deepnb.models.teaching.vocabulary import Token, pieces, spans
 from deepnb.models.teaching.words import chinese
 
-_READINGS = 96
-"""Readings that are tried."""
-
 
 @dataclass(frozen=True)
 class Ask:
-    """A question about one table. An empty text stands for what is not asked."""
+    """A question about one table; what is empty is not asked.
+
+    `by` may be `date.month`, `against` is a second column, `kind` that of a plot or the order of groups, `word` what a
+    doubt is to name, and `slip` a misspelt column as it was typed, with its name.
+    """
 
     what: str
     column: str = ""
-    hows: tuple[str, ...] = ()
+    how: str = ""
     by: tuple[str, ...] = ()
-    """Columns to group by; `date.month` for the months of a date."""
     where: tuple[Condition, ...] = ()
     most: bool = True
     """Whether the largest is asked for, or the smallest."""
     head: int = 0
     against: str = ""
-    """A second column."""
     kind: str = ""
-    """The kind of a plot."""
     word: str = ""
-    """The word that a doubt about the question is to name."""
+    slip: tuple[str, ...] = ()
+
+
+def dated(by: str) -> tuple[str, str]:
+    """The column of a group, and its period if it has one: `sold.month` is the months of `sold`."""
+    column, _, period = by.rpartition(".")
+    return (column, period) if period in ("year", "quarter", "month", "week", "weekday", "day") and column else (by, "")
 
 
 def read(request: str, frame: Frame) -> Ask:
     """The question that a request asks of a table. Raise `Unplaced` for a word without a place, or with two."""
     words = pieces(request, frame)
     failure = None if words else Unplaced(request or "?")
-    first, wide = spans(words, frame, {})
-    for phrases in (first, *(spans(words, frame, {at: length - 1})[0] for at, length in wide)):
+    for short in range(-1, len(words)):
+        phrases = spans(words, frame, short)
         asks: dict[Ask, tuple[Token, ...]] = {}
-        for tokens in islice(product(*phrases), _READINGS):
+        for tokens in islice(product(*phrases), 96):
             try:
                 asks.setdefault(_question(list(tokens), frame), tokens)
             except Unplaced as error:
@@ -71,27 +75,22 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     tables = [t for t in tokens if t.kind == "T"]
     if len(tables) - sum(t.of for t in tables) > 1 or sum(t.of for t in tables) > 1:
         raise Unplaced(tables[-1].text)
-    rows = any(a.kind == "R" and b.kind == "T" for a, b in pairwise(tokens))
-    ahead = bool(tokens) and (tokens[0].kind == "T" or any(t.kind == "R" for t in tokens))
-    rows = rows or (ahead and chinese("".join(t.text for t in tokens)))
-    ofs = {id(b) for a, b in pairwise(tokens) if a.kind == "T" and b.kind == "R" and chinese(b.text)}  # `crates 记录`
-    tokens = [t for t in tokens if id(t) not in ofs]
+    text = "".join(t.text for t in tokens)
+    rows = any(t.kind == "R" for t in tokens) or (chinese(text) and tokens[0].kind == "T")
     kept = [t for t in tokens if t.kind != "T" or not (t.of or rows)]  # `how many rows does sales have`
     p = Parse(frame, [replace(t, kind="R") if t.kind == "T" else t for t in kept])
     conditions(p)
     if odd := next((t for t in p.tokens if t.kind == "?"), None):
         raise Unplaced(odd.text)
     p.sub("KC|CK", lambda ts: [t for t in ts if t.kind == "C"])  # `the column weight`
-    p.sub("Y", lambda ts: [replace(ts[0], kind="B"), replace(ts[0], kind="U")])  # `monthly`
     p.sub("BK", lambda ts: ts[1:])  # `per column`
-    p.sub("Cv(?=AC)", lambda ts: _grouped(p, [ts[1], ts[0]], "") if not set("Pp") & set(p.kinds) else None)
     p.sub("B[CU](?:&B?[CU]|B[CU])*(?![CUAS])", lambda ts: _grouped(p, ts, ""))
     p.sub("BC(?=[AS])|B[CU](?=[AS]?C)", lambda ts: _grouped(p, ts, ""))  # `for each depot the mean weight`
     p.sub("BA?S?C", lambda ts: _grouped(p, [ts[0], ts[-1]], next((t.value for t in ts if t.kind in "AS"), "")))
     p.sub("R", lambda ts: [] if ts[0].of and ts[0].value == "row" and len(p.tokens) > 1 else None)
     verbs = [t for t in p.tokens if t.kind == "z"]
     p.tokens = [t for t in p.tokens if t.kind != "z"]
-    asked = _plotted(p) if set("Pp") & set(p.kinds) else _shaped(p, verbs)
+    asked = _plotted(p) if set("Pp") & set(p.kinds) else _shaped(p)
     if odd := next((verb for verb in verbs if not hinted(asked.column, verb)), None):
         raise Unplaced(odd.text)
     return replace(asked, where=tuple(p.where))
@@ -109,38 +108,32 @@ def _grouped(p: Parse, tokens: list[Token], how: str) -> list[Token] | None:
 _G = "(?:f?N|Nf)?[CU]"
 _SHAPES = {
     "rows": r"R",
-    "describe": r"Q|QR|RQ|QRQ|QC",
-    "columns": r"y|yK|Ky|yR|RQ?K|K|KR|KRQ|QK|QKR|yKR",
+    "describe": r"Q|QR|RQ|QRQ|QC|y|yK|Ky|yR|RQ?K|K|KR|KRQ|QK|QKR|yKR",
     "size": r"s|sR|Rs|HK|HKR|HRK|KH",
-    "count": r"E?H|E?HRE?a?|RE?H|HaR|HEa?|aH|RaE?H|EHR|aRH|RHa|aHR",
-    "exists": r"E|ER|RE",
-    "counts": r"CH",
+    "count": r"h|hR|E|ER|RE|E?H|E?HRE?a?|RE?H|HaR|HEa?|aH|RaE?H|EHR|aRH|RHa|aHR",
+    "counts": r"CH|Ch|hC",
     "number": r"HCE?a?|aHC",
     "distinct": r"dC|dCH|HdC|HdCE|EHdC|HCd|dHC|dCE|Ed?C|CE",
     "column": r"C|RC",
-    "figure": r"A(?:&A)*R?Co?|A(?:&A)*CO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA|CA(?:&A)*",
+    "figure": r"AR?Co?|ACO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA",
     "extreme": r"SR?C|SCO?o|CSH?|SAC|ASC|CAS|ACS|fC|lC",
-    "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
-    "best": r"S|fN|NS|NSCR|RSC|NRSC|fNRSC|SCR|SR|fNSR|RS|RCS|CSN?R|NSR|SNR|NSC|SNC|fNC|CfN|fNR|[wU]SC|[wU]CS|wSR|wRS|CSR|CRSC|NfR|RCSN",
-    "tail": r"lNR|lR",
+    "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|{_G}RSC|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
+    "best": r"S|fN|NS|NSCR|RSC|NRSC|fNRSC|SCR|SR|fNSR|RS|RCS|CSNR|NSR|SNR|NSC|SNC|fNC|CfN|fNR|wSC|wCS|wSR|wRS|NfR|RCSN",
     "first": r"fR",
-    "share": r"X|XR|XC",
+    "share": r"X|XR",
     "missing": r"E?q?m|KEm|R?E?R?m|mR|mC|H?mC|HmK?R?|mHK?C?|mH|Km|KmH|EmC|mK|HmC?E|EmK|KHm|E?Km|HCm|Em",
     "duplicates": r"E?H?uR?|HuRE|E?HRuE?|E?Ru|E?uC|H?uC|Cu|Cd",
     "sort": r"R?OR?C?o?|oR?O?C?|OoC?|R?OR?C?o?&?fNR|R?OR?C?o?&?Nf?R|fNRO?C?o?|R?o&?f?NR",
-    "corr": r"rb?C&C|Cr&?C|C&Cr",
 }
 """What a question asks, and what may be left of it then; the first that fits is taken."""
-_GROUPED = "rows count number distinct column figure extreme top best share sort"
+_WHOLE = ("describe", "size", "missing", "duplicates")
+"""What is asked of a whole table only."""
 
 
-def _shaped(p: Parse, verbs: list[Token]) -> Ask:
+def _shaped(p: Parse) -> Ask:
     kinds = p.kinds
-    what = next((name for name, pattern in _SHAPES.items() if re.fullmatch(pattern, kinds)), "")
-    if "best" in (what, _fits_best(p, what)):
-        what = "best"
-    if what:
-        return _asked(p, what, verbs)
+    if what := next((name for name, pattern in _SHAPES.items() if re.fullmatch(pattern, kinds)), ""):
+        return _asked(p, what)
     for at, token in enumerate(p.tokens):
         if any(re.fullmatch(pattern, kinds[:at] + kinds[at + 1 :]) for pattern in _SHAPES.values()):
             raise Unplaced(token.text)
@@ -149,161 +142,114 @@ def _shaped(p: Parse, verbs: list[Token]) -> Ask:
     raise Unplaced(likely[0].text)
 
 
-def _fits_best(p: Parse, what: str) -> str:
-    """`top 3 weights` are rows, `top 3 depots` groups."""
-    column = next((t.value for t in p.tokens if t.kind == "C"), None)
-    figures = column is not None and column.is_number and not column.is_id and not p.by
-    return "best" if what == "top" and figures and re.fullmatch("[fS]NC|NSC|Nf?C", p.kinds) else ""
-
-
-def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
-    tokens, columns, where = p.tokens, p.columns(), p.where
-    of, kinds = {t.kind: t for t in reversed(tokens)}, p.kinds
+def _asked(p: Parse, what: str) -> Ask:
+    of, columns, where = {t.kind: t for t in reversed(p.tokens)}, p.columns(), p.where
     head = int(of["N"].value) if "N" in of else 0
-    hows = _hows([t for t in tokens if t.kind in "Aa"])
-    column = columns[0].value if columns else None
-    order = "max" if "o" in of and _is_max(of["o"]) else "min" if "o" in of else ""
-    if p.by and what not in _GROUPED.split():
+    if p.by and (what in (*_WHOLE, "counts", "first", "share") or (p.by_how and what not in ("top", "best"))):
         raise Unplaced(p.by[0].text)
-    if where and what in ("describe", "columns", "size", "tail", "missing", "duplicates", "corr"):
+    if where and what in _WHOLE:
         raise Unplaced(str(where[0].value or where[0].column))
-    name = column.name if column else ""
-    rows = next((t for t in tokens if t.kind == "R" and t.value == "row"), None)
-    if p.by_how and what not in ("top", "best"):
-        raise Unplaced(p.by[0].text)
-    if rows and what in ("figure", "extreme", "column"):
+    if what in ("figure", "extreme", "column") and (rows := next((t for t in p.tokens if t.value == "row"), None)):
         raise Unplaced(rows.text)
-    if what in ("describe", "columns", "size", "missing", "duplicates"):
-        return Ask(what, name)
-    if what in ("rows", "describe") and any(t.value == "who" for t in tokens) and not where:
-        raise Unplaced(of["R"].text)
-    if what in ("rows", "first", "tail"):
-        if what == "rows" and (p.by or not where):
-            return Ask("count", by=_keys(p)) if p.by else Ask("describe")
-        return Ask("tail" if what == "tail" else "rows", head=head or int(what != "rows"))
-    if what == "count" and (p.by or where or "R" in of):
-        return Ask("count", by=_keys(p))
-    if where and (what == "exists" or (what == "distinct" and set(kinds) == {"E", "C"})):
-        return Ask("exists")
-    if what == "counts":
-        return Ask("count", by=_keys(p, columns))
-    if what == "corr":
-        return Ask(what, _measure(columns[0]), against=_measure(columns[1]))
+    if what in _WHOLE:
+        return Ask(what, columns[0].value.name if columns else "")
+    if what == "first":
+        return Ask("rows", head=head or 1)
+    if what == "rows":
+        return Ask("count", by=_keys(p)) if p.by else Ask("rows" if where else "describe")
+    if what == "counts" or (what == "count" and (p.by or where or "R" in of)):
+        return Ask("count", by=_keys(p, columns or p.by))
     if what == "sort":
-        keys = columns or [t for t in p.by if t.kind == "C"]
-        if p.by_word and of.get("O", tokens[0]).text.endswith(" by"):
-            raise Unplaced(p.by_word)
-        if len(keys) != 1 or len(p.by) > 1 or (p.by and columns):
-            raise Unplaced(of.get("O", tokens[0]).text)
-        return Ask(what, keys[0].value.name, most=order == "max", head=head)
+        key, o = [*columns, *p.by], of.get("O", p.tokens[0])
+        if len(key) != 1 or key[0].kind != "C" or (p.by and o.text.endswith(" by")):
+            raise Unplaced(o.text)
+        return Ask(what, key[0].value.name, most="o" in of and of["o"].value == "max", head=head)
     if what == "share":
-        if columns and not columns[0].value.adds_up:
-            raise Unplaced(columns[0].text, "text")
-        if bool(p.by) == (len({one.column for one in where}) == 1) or len({one.column for one in where}) > 1:
+        if len({one.column for one in where}) != 1:
             raise Unplaced(of["X"].text, "of what")
-        return Ask(what, name, ("sum",) if columns else (), _keys(p))
+        return Ask(what)
+    order = of["o"].value if "o" in of else ""
+    if order and not p.by:  # one figure has no order
+        raise Unplaced(of["o"].text)
+    how = next((t.value or "sum" for t in p.tokens if t.kind in "Aa"), "")
     if what in ("top", "best"):
-        return _ranked(p, what, verbs, head or 1, hows)
-    if column is None:
-        raise Unplaced(tokens[0].text)
-    return _of_column(p, what, columns[0], hows, order)
+        return _ranked(p, what, head or 1, how)
+    if not columns:
+        raise Unplaced(p.tokens[0].text)
+    return _of_column(p, what, columns[0], how, order)
 
 
-def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: str) -> Ask:
+def _of_column(p: Parse, what: str, token: Token, how: str, order: str) -> Ask:
     """A question that has one column in it."""
     column: Column = token.value
+    if what == "number" and column.adds_up:  # `how many units`
+        return Ask("figure", column.name, "sum", _keys(p))
+    if what == "number" and not (column.is_text or column.is_id):
+        raise Unplaced(token.text)
     if what in ("number", "distinct"):
-        counted = "H" in p.kinds
-        if any(t.kind == "H" and t.text.lower().startswith(("counts", "frequency")) for t in p.tokens):
-            if p.by:
-                raise Unplaced(p.by[0].text)
+        counted = Ask("figure", column.name, "nunique", _keys(p))
+        return counted if "H" in p.kinds else Ask("count", by=_keys(p, [token, *p.by]))
+    if what == "column" and not p.by:
+        if column.is_text and not p.where:
             return Ask("count", by=_keys(p, [token]))
-        if what == "number" and column.adds_up:  # `how many units`
-            return Ask("figure", column.name, ("sum",), _keys(p))
-        if what == "number" and not (column.is_text or column.is_id):
-            raise Unplaced(token.text)
-        return Ask("figure", column.name, ("nunique",), _keys(p)) if counted else Ask("distinct", column.name)
-    if what == "column":
-        if p.by and not column.adds_up:
+        return Ask("rows" if p.where else "describe", column.name)
+    if what in ("column", "figure"):
+        how = how or ("sum" if column.adds_up else "")  # `units per region`, `how much revenue`
+        if not how:
             raise Unplaced(token.text, "how")
-        if p.by:
-            return Ask("figure", column.name, ("sum",), _keys(p))
-        return Ask("value" if p.where else "distinct" if column.is_text else "describe", column.name, word=token.text)
-    if what == "figure":
-        if "M" in p.kinds:
-            hows = ("sum",) if column.adds_up else hows
-        if not hows:
-            raise Unplaced(p.tokens[0].text)
-        if (odd := next((one for one in p.where if one.sign == "and"), None)) and set(hows) != {"sum"}:
+        if (odd := next((one for one in p.where if one.sign == "and"), None)) and how != "sum":
             raise Unplaced(str(odd.value[-1]), "and")
-        spread = any(t.value == "range" for t in p.tokens)
-        if spread and p.by:
-            raise Unplaced(p.by[0].text)
-        return Ask(
-            "figure", _measure(token, hows[0]), hows, _keys(p), kind="range" if spread else order if p.by else ""
-        )
+        return Ask("figure", _measure(token, how), how, _keys(p), kind=order)
     s = next(t for t in p.tokens if t.kind in "Sfl")
+    most = s.value.startswith("max") or s.kind == "l"
     if p.kinds == "CS" and s.value.endswith("most") and not column.is_number and not p.by:
-        return Ask("top", by=(column.name,), most=_is_max(s), head=1)
-    most = _is_max(s) if s.kind == "S" else s.kind == "l"
+        return Ask("top", by=(column.name,), most=most, head=1)
     _fits(s, token)
     if (s.kind != "S" and not column.is_date) or "most" in s.value:
         raise Unplaced(s.text, "of what")
-    if hows:
+    if how:
         if len(p.by) != 1:
             raise Unplaced(next(t.text for t in p.tokens if t.kind == "A"))
-        return Ask("top", _measure(token, hows[0]), hows, _keys(p), most=most, head=1)
-    return Ask("figure", _measure(token), ("max" if most else "min",), _keys(p), kind=order if p.by else "")
+        return Ask("top", _measure(token, how), how, _keys(p), most=most, head=1)
+    return Ask("figure", _measure(token), "max" if most else "min", _keys(p), kind=order)
 
 
-def _ranked(p: Parse, what: str, verbs: list[Token], head: int, hows: tuple[str, ...]) -> Ask:
+def _ranked(p: Parse, what: str, head: int, how: str) -> Ask:
     """The groups or the rows with the most, or the least: `top 3 depots by weight`, `the heaviest crate`, `when was ...`."""
-    kinds, where_at = p.kinds, re.search("[CU]", p.kinds)
-    f = next((t for t in p.tokens if t.kind == "f"), None)
-    default = Token("S", f.text if f else "top", "min most" if f and f.value else "max most")
-    s = next((t for t in p.tokens if t.kind in "SG"), default)
-    most, hows = _is_max(s), hows or ((p.by_how,) if p.by_how else ())
-    keyed = what == "top" or re.fullmatch("CSR|U(?:SC|CS)", kinds) or kinds == "CRSC"
-    key = p.tokens[where_at.start()] if where_at and keyed else None
+    kinds, f = p.kinds, next((t for t in p.tokens if t.kind == "f"), Token("f", "top"))
+    s = next((t for t in p.tokens if t.kind in "SG"), Token("S", f.text, "min most" if f.value else "max most"))
+    most, how = s.value.startswith("max"), how or p.by_how
+    key = next(t for t in p.tokens if t.kind in "CU") if what == "top" else None
     figures = [t for t in p.columns() if t is not key]
-    if key and (s.kind == "G" or ("R" in kinds and s.value.endswith("most") and not figures)):
-        if p.by:
-            raise Unplaced(p.by[0].text)
+    counted = key and (s.kind == "G" or ("R" in kinds and s.value.endswith("most") and not figures))
+    if not figures and not counted and len(p.by) == 1 and p.by[0].kind == "C" and p.by_word in ("by", "按", "按照"):
+        figures, p.by = p.by, [t for t in p.by if f.text.lower() == "first"]  # by what is the first?
+    if p.by or len(figures) > 1:
+        raise Unplaced([*figures, *p.by][-1].text)
+    if key and counted:
         return Ask("top", by=_keys(p, [key]), most=most, head=head)
-    if f and f.text.lower() == "first" and p.by:  # in which order?
-        raise Unplaced(f.text)
-    if not figures and len(p.by) == 1 and p.by[0].kind == "C" and p.by_word in ("by", "按", "按照"):
-        figures, p.by = p.by, []
-    if p.by:
-        raise Unplaced(p.by[0].text)
     if not figures and "S" not in kinds and not key:
         return Ask("rows", head=head)
-    if not figures and verbs and "R" not in kinds:
-        figures = [Token("C", verbs[0].text, c) for c in p.frame.columns if c.adds_up and hinted(c.name, verbs[0])]
-    if len(figures) > 1:
-        raise Unplaced(figures[-1].text)
     figure = figures[0] if figures else _hint(p, s)
     _fits(s, figure)
-    measure = _measure(figure, hows[0] if hows else "max")
-    named = key is not None and key.kind == "C" and p.frame.distinct(key.value) == str(p.frame.rows)  # one row each
-    if key is None or (not hows and key.kind == "C" and ("R" in kinds or figure.value.is_date or named)):
-        against = the_date(p, p.tokens[0]).name if kinds[0] in "wU" else key.value.name if key else ""
-        if hows:
+    measure = _measure(figure, how or "max")
+    if key and key.value == figure.value:
+        raise Unplaced(key.text)
+    single = key and key.kind == "C" and ("R" in kinds or key.value.distinct == p.frame.rows)
+    if key is None or (not how and (single or (key.kind == "C" and figure.value.is_date))):
+        against = the_date(p, p.tokens[0]).name if kinds[0] == "w" else key.value.name if key else ""
+        if how:
             raise Unplaced(s.text)
         return Ask("best", measure, most=most, head=head, against=against, word=s.text)
-    if key.kind == "C" and key.value.name == figure.value.name:
-        raise Unplaced(key.text)
-    if not hows:
-        both = ("sum" if figure.value.adds_up else "mean", "max" if most else "min")
-        hows = ("sum",) if "most" in s.value else both
-    return Ask("top", measure, hows, _keys(p, [key]), most=most, head=head, word=s.text)
+    how = how or ("sum" if "most" in s.value else "")
+    return Ask("top", measure, how, _keys(p, [key]), most=most, head=head, word=s.text)
 
 
 def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
     """The columns to group by."""
     keys = []
     for token in p.by if tokens is None else tokens:
-        if tokens is None and _named_by_row(token, p.frame):  # `per order` is each row
+        if token in p.by and _named_by_row(token, p.frame):  # `per order` is each row
             raise Unplaced(token.text)
         if token.kind == "C" and token.value.is_number and "int" not in token.value.type.lower():
             raise Unplaced(token.text, "number")
@@ -323,37 +269,20 @@ def _measure(token: Token, how: str = "max") -> str:
     return column.name
 
 
-def _hows(tokens: list[Token]) -> tuple[str, ...]:
-    if len({t.value for t in tokens}) != len(tokens):
-        raise Unplaced(tokens[-1].text)
-    if len(tokens) > 1 and (odd := next((t for t in tokens if t.value == "range"), None)):
-        raise Unplaced(odd.text)
-    found = [how for t in tokens for how in (("min", "max") if t.value == "range" else (t.value or "sum",))]
-    return tuple(dict.fromkeys(found))
-
-
-def _is_max(token: Token) -> bool:
-    return bool(token.value.startswith("max"))
-
-
 def _fits(s: Token, column: Token) -> None:
     """Raise `Unplaced` for an adjective that says another column: the heaviest price."""
-    hints = [hint for hint in s.value.split()[1:] if hint != "most"]
+    hints = {*s.value.split()[1:]} - {"most", "size"}
     dated = "date" in hints and column.value.is_date
     if s.kind == "S" and hints and not dated and not hinted(column.value.name, s):
         raise Unplaced(s.text)
 
 
-_LARGE = "largest biggest smallest 最大 最小"
-
-
 def _hint(p: Parse, s: Token) -> Token:
     """The column that an adjective speaks of: `heaviest` of `body_mass_g`, `largest` of `diameter_km`."""
     figures = [c for c in p.frame.columns if c.is_number and not c.is_id]
+    s = replace(s, value=s.value.replace("size", "size diameter radius area population"))
     found = [c for c in figures if hinted(c.name, s)]
     found = found or (p.frame.dates if "date" in s.value else [])
-    if s.text.lower() in _LARGE.split():
-        found = [c for c in figures if re.search("diameter|radius|size|area|population", c.name.lower())]
     if len(found) != 1:
         raise Unplaced(s.text, "of what")
     return Token("C", s.text, found[0])
@@ -362,13 +291,11 @@ def _hint(p: Parse, s: Token) -> Token:
 def _plotted(p: Parse) -> Ask:
     """`plot revenue by region`, `histogram of weight`, `plot weight against price`, `bar chart of rows per depot`."""
     kind = next((t.value for t in p.tokens if t.kind == "p"), "")
-    over = [t for t in p.tokens if t.kind == "t"]
+    over = next((t for t in p.tokens if t.kind == "t"), None)
     p.tokens = [t for t in p.tokens if t.kind not in "Ppt"]
-    columns, kinds = p.columns(), p.kinds
     if over and not p.by:
-        p.by = [Token("C", over[0].text, the_date(p, over[0]))]
-        kind = kind or "line"
-    keys = _keys(p)
+        p.by, kind = [Token("C", over.text, the_date(p, over))], kind or "line"
+    columns, kinds, keys = p.columns(), p.kinds, _keys(p)
     if re.fullmatch(r"C[v&]C", kinds) and not keys and kind in ("", "scatter"):
         return Ask("plot", _measure(columns[0]), against=_measure(columns[1]), kind="scatter")
     kind = kind or ("line" if p.by and (p.by[0].kind == "U" or p.by[0].value.is_date) else "bar")
@@ -377,8 +304,6 @@ def _plotted(p: Parse) -> Ask:
     if re.fullmatch(r"C", kinds) and not keys and kind in ("bar", "hist"):
         return Ask("plot", _measure(columns[0]), kind="hist")
     if re.fullmatch(r"A?C|CA", kinds) and len(keys) == 1 and kind in ("bar", "line"):
-        single = p.frame.distinct(p.frame.column(keys[0])) == str(p.frame.rows)
-        hows = _hows([t for t in p.tokens if t.kind == "A"])
-        hows = hows or (("sum",) if columns[0].value.adds_up or single else ("mean",))
-        return Ask("plot", _measure(columns[0], hows[0]), hows, keys, kind=kind)
+        how = next((t.value for t in p.tokens if t.kind == "A"), "sum" if columns[0].value.adds_up else "mean")
+        return Ask("plot", _measure(columns[0], how), how, keys, kind=kind)
     raise Unplaced(next((t.text for t in p.tokens if t.kind not in "ACHR"), p.tokens[0].text if p.tokens else "plot"))

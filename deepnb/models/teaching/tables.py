@@ -4,6 +4,7 @@ import csv
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 
 _HEAD = re.compile(
     r"(?:^|(?<=\s))`?(?P<name>\w+)`?: (?P<kind>DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch)),"
@@ -13,12 +14,11 @@ _HEAD = re.compile(
 _LISTED = re.compile(
     r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *(DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch))\b", re.M
 )
-_UNIT_WORDS = """
-c f k mm cm m km kg 1e24 g t h s s2 min days pct percent usd eur euro euros ms lb ft mg ml l kwh kw w mwh in
-"""
+_UNIT_WORDS = (
+    "c f k mm cm m km kg 1e24 g t h s s2 min days pct percent usd eur euro euros ms lb ft mg ml l kwh kw w mwh in"
+)
 UNITS = frozenset(_UNIT_WORDS.split())
-_GENERIC_WORDS = "id ids name no nr number code key label uuid"
-_GENERIC = frozenset(_GENERIC_WORDS.split())
+_GENERIC = ("id", "ids", "name", "no", "nr", "number", "code", "key", "label", "uuid")
 _ID = re.compile(
     r"(?:^|_)(?:id|ids|code|zip|zipcode|postcode|postal_code|plz|no|nr|number|index|key|uuid|phone|sku|isbn)$"
 )
@@ -26,11 +26,8 @@ _AVERAGED = re.compile(
     r"temp|price|mass|length|depth|width|diameter|size|distance|rate|ratio|share|percent|pct|mean|avg|average|median|age$"
     r"|height|weight|gravity|density|score|grade|speed|_c$|radius|pressure|humidity|rating|salary|year|duration"
 )
-_SHORT = {
-    "qty": "quantity", "temp": "temperature", "amt": "amount", "dept": "department", "num": "number", "avg": "average",
-}  # fmt: skip
-_NO_NOUN_WORDS = "df data table frame my the raw dataset copy new old all"
-_NO_NOUN = frozenset(_NO_NOUN_WORDS.split())
+_SHORT = {"qty": "quantity", "temp": "temperature", "amt": "amount", "dept": "department", "avg": "average"}
+_NO_NOUN = ("data", "table", "frame", "the", "raw", "dataset", "copy", "new", "old", "all")
 
 
 def name_words(name: str) -> list[str]:
@@ -42,27 +39,25 @@ def name_words(name: str) -> list[str]:
 def singular(word: str) -> str:
     """An English word in the singular, by the commonest rules."""
     word = word.lower()
-    if len(word) > 4 and word.endswith("ies") and word not in ("series", "species"):
-        return f"{word[:-3]}y"
-    if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes")):
-        return word[:-2]
-    plain = word.endswith("s") and not word.endswith(("ss", "us", "is")) and word not in ("series", "species", "gas")
-    return word[:-1] if len(word) > 3 and plain else word
+    if len(word) < 4 or word in ("series", "species"):
+        return word
+    endings = r"(?<=..)(?:(ies)|(x|ch|sh|ss)es|(ss|us|is)|s)$"  # cities, boxes, mass, crates
+    return re.sub(endings, lambda found: "y" if found[1] else found[2] or found[3] or "", word)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a description, or the index of a table where it is a date."""
+    """A column of a description, or the index of a table where it is a date.
+
+    `known` is how many rows have a value (-1: nothing says it), `listed` whether the values that were seen are all.
+    """
 
     name: str
     type: str
     summary: str = ""
-    present: str = ""
-    """How many rows have a value."""
+    known: int = -1
     values: tuple[str, ...] = ()
-    """Its values as far as they were seen."""
     listed: bool = False
-    """Whether these are all."""
 
     @property
     def is_date(self) -> bool:
@@ -79,33 +74,34 @@ class Column:
     @cached_property
     def is_id(self) -> bool:
         """Whether its numbers are names: it is called so, or they count the rows without a gap."""
-        found = re.search(r"\bmin (-?\d+)\b.*\bmax (-?\d+)\b", self.summary)
-        low, high = (int(found[1]), int(found[2])) if found and "int" in self.type.lower() else (0, -1)
-        counts = self.present.isdecimal() and high - low + 1 == int(self.present) > 4 and low in (0, 1)
-        return (
-            bool(_ID.search("_".join(re.split(r"[\W_]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", self.name).lower()))))
-            or counts
-        )
+        found = re.search(r"\bmin ([01])\b.*\bmax (\d+)\b", self.summary)
+        counts = found and "int" in self.type.lower() and int(found[2]) - int(found[1]) + 1 == self.known > 4
+        return bool(counts or _ID.search(re.sub(r"([a-z])([A-Z])|[\W_]+", r"\1_\2", self.name).lower()))
 
     @property
     def adds_up(self) -> bool:
         """Whether a sum of it is what one asks for: of units, not of prices."""
         return self.is_number and not self.is_id and not _AVERAGED.search(self.name.lower())
 
-    @cached_property
-    def units(self) -> frozenset[str]:
-        return frozenset(word for word in re.split(r"[\W_]+", self.name.lower()) if word in UNITS)
+    @property
+    def units(self) -> set[str]:
+        """The units in its name."""
+        return set(re.split(r"[\W_]+", self.name.lower())) & UNITS
+
+    @property
+    def distinct(self) -> int:
+        """How many values it has, if that is said."""
+        found = re.match(r"([\d,]+) distinct", self.summary)
+        return int(found[1].replace(",", "")) if found else -1
 
     @cached_property
-    def phrases(self) -> frozenset[str]:
+    def phrases(self) -> set[str]:
         """What it may be called: its whole name, its last words, of a name or number what it is the name of."""
         words = name_words(self.name)
         while len(words) > 1 and words[-1] in UNITS:
             words.pop()
-        found = {" ".join(words[i:]) for i in range(len(words))}
-        if len(words) > 1 and words[-1] in _GENERIC:
-            found.add(" ".join(words[:-1]))
-        return frozenset(found)
+        generic = {" ".join(words[:-1])} if len(words) > 1 and words[-1] in _GENERIC else set()
+        return generic | {" ".join(words[i:]) for i in range(len(words))}
 
 
 @dataclass(frozen=True)
@@ -132,20 +128,16 @@ class Frame:
     @cached_property
     def label(self) -> str:
         """The column by which a row is named: the first text that is in one row only, else the first identifier."""
-        single = (c for c in self.columns if c.is_text and self.distinct(c) == str(self.rows))
-        ids = (c for c in self.columns if c.is_id)
-        return next((c.name for c in (*single, *ids)), "")
-
-    @staticmethod
-    def distinct(column: Column) -> str:
-        found = re.match(r"([\d,]+) distinct", column.summary)
-        return found[1].replace(",", "") if found else ""
+        single = [k.name for k in self.columns if k.is_text and k.distinct == self.rows]
+        return next(iter([*single, *(k.name for k in self.columns if k.is_id)]), "")
 
     @property
     def dates(self) -> list[Column]:
+        """Its columns of dates."""
         return [column for column in self.columns if column.is_date]
 
     def column(self, name: str) -> Column:
+        """The column of this name."""
         return next((c for c in self.columns if c.name == name), Column(name, ""))
 
     def named(self, phrase: str) -> list[Column]:
@@ -155,14 +147,14 @@ class Frame:
         if exact:
             return [c for c in exact if c.name == phrase] or exact
         said = " ".join(name_words(phrase)) if re.fullmatch(r"[\w\s-]+", phrase) else ""
-        whole = [c for c in self.columns if said and " ".join(name_words(c.name)) == said]
-        found = whole or [c for c in self.columns if said and said in c.phrases]
+        found = [c for c in self.columns if said and said in c.phrases]
+        whole = [c for c in found if " ".join(name_words(c.name)) == said]
         ids = [c for c in found if c.is_id and " ".join(name_words(c.name)[:-1]) == said]
-        return ids or found
+        return whole or ids or found
 
     def lacking(self, column: Column) -> int:
         """How many rows have no value there, as far as the description says."""
-        return self.rows - int(column.present) if column.present.isdecimal() else 0
+        return self.rows - column.known if column.known >= 0 else 0
 
 
 def parse_frame(text: str) -> tuple[Frame, str] | None:
@@ -170,60 +162,38 @@ def parse_frame(text: str) -> tuple[Frame, str] | None:
     head = _HEAD.search(text)
     if head is None:
         return None
-    columns: list[Column] = []
-    end = head.end()
-    for line in text[head.end() :].splitlines(keepends=True):
-        cells = [cell.strip() for cell in line.split("|")]
-        if line.strip() and len(cells) < 3:
-            break
-        if len(cells) >= 3 and cells[:2] != ["column", "type"] and not set(cells[0]) <= set("-: "):
-            columns.append(_column(cells[0], cells[1], cells[-1], cells[2] if len(cells) > 3 else ""))
-        end += len(line)
-    rest = text[end:].splitlines()
-    if rest and rest[0].startswith("figures are of a sample"):
-        rest = rest[1:]
-    sample = _sample(rest)
-    table = list(csv.DictReader(sample))
-    names = next(csv.reader(sample[:1]), [])
-    if names and len(names) == len(columns) + 1 and names[0] not in {c.name for c in columns}:
-        columns.insert(0, _index(names[0], [str(row.get(names[0]) or "") for row in table], head["rows"]))
-    seen = [replace(c, values=_seen(c, [row.get(c.name) for row in table])) for c in columns]
-    width, rows = int(head["columns"].replace(",", "")), int(head["rows"].replace(",", ""))
+    lines = text[head.end() :].split("\n")
+    at = next((i for i, line in enumerate(lines) if line.strip() and line.count("|") < 2), len(lines))
+    cells = [[cell.strip() for cell in line.split("|")] for line in lines[:at] if line.strip()]
+    sampled = lines[at : at + 1] != [] and lines[at].startswith("figures are of a sample")
+    rest = lines[at + sampled :]
+    # The lines of CSV below `first rows:` are those with as many cells as the first.
+    read = [next(csv.reader([line]), []) for line in rest[1:]] if rest and rest[0].startswith("first rows") else []
+    sample = list(takewhile(lambda row: row and len(row) == len(read[0]), read))
+    seen = {name: values for name, *values in zip(*sample, strict=True)}
+    columns = [
+        _column(one[0], one[1], one[-1], one[2] if len(one) > 3 else "", seen.get(one[0], []))
+        for one in cells
+        if one[:2] != ["column", "type"] and not set(one[0]) <= set("-: ")
+    ]
+    rows, width = (int(head[key].replace(",", "")) for key in ("rows", "columns"))
+    if sample and len(sample[0]) == len(columns) + 1 and sample[0][0] not in {c.name for c in columns}:
+        dates = len(sample) > 1 and all(re.match(r"\d{4}-\d{2}-\d{2}\b", one[0]) for one in sample[1:])
+        columns.insert(0, Column(sample[0][0], "datetime" if dates else "index", "", rows))
     left = "\n".join(rest[len(sample) + 1 :] if sample else rest)
-    sampled = "figures are of a sample" in text[end : end + 40]
-    return Frame(head["name"], rows, width, tuple(seen), head["kind"], sampled), text[: head.start()] + left
+    return Frame(head["name"], rows, width, tuple(columns), head["kind"], sampled), text[: head.start()] + left
 
 
-def _column(name: str, kind: str, summary: str, present: str) -> Column:
-    if kind == "bool":
-        return Column(name, kind, summary, present, ("True", "False"), True)
+def _column(name: str, kind: str, summary: str, known: str, sample: list[str]) -> Column:
     listed = re.search(r"\b([\d,]+) distinct: (.*)", summary)
     texts = [re.sub(r" \(\d+\)$", "", one) for one in listed[2].split(", ")] if listed else []
-    values = tuple(one for one in texts if not one.endswith("..."))
-    return Column(name, kind, summary, present, values, bool(listed) and listed[1].replace(",", "") == str(len(values)))  # type: ignore[index]
-
-
-def _index(name: str, labels: list[str], rows: str) -> Column:
-    dates = bool(labels) and all(re.match(r"\d{4}-\d{2}-\d{2}\b", one) for one in labels)
-    return Column(name, "datetime" if dates else "index", "", rows.replace(",", ""))
-
-
-def _sample(lines: list[str]) -> list[str]:
-    """The lines of CSV below `first rows:`: those with as many cells as the first."""
-    if not lines or not lines[0].startswith("first rows"):
-        return []
-    found: list[str] = []
-    for line in lines[1:]:
-        cells = len(next(csv.reader([line]), []))
-        if not cells or (found and cells != len(next(csv.reader(found[:1])))):
-            break
-        found.append(line)
-    return found
-
-
-def _seen(column: Column, sample: list[str | None]) -> tuple[str, ...]:
-    more = [value for value in sample if value and column.is_text and not column.listed and not value.endswith("...")]
-    return tuple(dict.fromkeys((*column.values, *more)))
+    values = [one for one in texts if not one.endswith("...")]
+    every = bool(listed) and listed[1].replace(",", "") == str(len(values))  # type: ignore[index]
+    column = Column(name, kind, summary, int(known) if known.isdecimal() else -1)
+    if kind == "bool":
+        return replace(column, values=("True", "False"), listed=True)
+    more = [one for one in sample if one and not one.endswith("...")] if column.is_text and not every else []
+    return replace(column, values=tuple(dict.fromkeys([*values, *more])), listed=every)
 
 
 def without_tables(text: str) -> str:
@@ -239,15 +209,13 @@ def listed_tables(listing: str) -> list[str]:
 
 
 def mentioned(request: str, names: list[str]) -> list[str]:
-    """The tables that a request names, those that it asks in first."""
-    said = re.findall(r"[^\W]+", re.sub(r"(?<=[A-Za-z0-9_])(?=[㐀-鿿])|(?<=[㐀-鿿])(?=[A-Za-z0-9_])", " ", request))
+    """The tables that a request names; of several the one that it asks in."""
+    said = re.findall(r"\w+", request, re.A)
     exact = [name for name in names if name in said]
-    asked_in = [
-        n for n in exact if re.search(rf"\b(?:in|from|of|dataframe|table)\s+`?{re.escape(n)}\b", request, re.I | re.A)
-    ]
-    if exact:
-        return asked_in if len(asked_in) == 1 else exact
-    return [name for name in names if name.lower() in {word.lower() for word in said}]
+    within = r"\b(?:in|from|of|dataframe|table)\s+`?{}\b"
+    asked_in = [name for name in exact if re.search(within.format(re.escape(name)), request, re.I | re.A)]
+    low = {word.lower() for word in said}
+    return asked_in if len(asked_in) == 1 else exact or [name for name in names if name.lower() in low]
 
 
 def called(request: str, names: list[str]) -> list[str]:

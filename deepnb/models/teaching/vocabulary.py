@@ -6,8 +6,9 @@ A line of the lexicon is a letter, what it stands for, and the words and phrases
 
 import calendar
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from deepnb.models.teaching.tables import Frame, singular
@@ -22,45 +23,25 @@ NOISE = frozenset(_NOISE.split())
 """Words that mean nothing: none of them denies, compares or counts."""
 
 _LEXICON = """
-H: how many|number of|total number of|how many times|number of times|how often|count|count of|counts|counts of|frequency of|多少|几|数量|个数|有多少|有几|计数
+H: how many|number of|total number of|how many times|number of times|how often|count|count of|多少|几|数量|个数|有多少|有几|计数
+h: counts|counts of|frequency of
 M: how much
 A mean: mean|average|avg|on average|averaged|mean value|average value|means|averages|平均|平均值|均值
 A sum: grand total|grand total of|add up to|sum to|加起来|total|sum|sum of|totals|total of|sum up|combined|summed|add up|总和|合计|总计|总|求和|总数|总量
 a: in total|altogether|overall|in all|一共|总共
 A median: median|median value|medians|中位数|中值
 A std: standard deviation|std|standard deviation of|spread|spread out|how spread out|标准差
-A range: range|range of|范围
 S max most: most|最多
 S min most: fewest|least|最少
-S max: highest|largest|biggest|greatest|maximum|max|strongest|maximum value|highest value|largest value|peak
-S max: top value|top value of|最高|最大|最大值|最强
-S min: lowest|smallest|minimum|min|weakest|minimum value|lowest value|smallest value|最低|最小|最小值|最弱
-S max mass weight: heaviest|最重
-S min mass weight: lightest|最轻
-S max length duration distance: longest|最长
-S min length duration distance: shortest|最短
-S max height: tallest
-S max age: oldest|最老
-S min age: youngest|最年轻
-S max price cost: most expensive|dearest|priciest|costliest|最贵
-S min price cost: cheapest|least expensive|最便宜
-S max temperature: hottest|warmest|最热
-S min temperature: coldest|coolest|最冷
-S max speed velocity: fastest|最快
-S min speed velocity: slowest|最慢
-S max distance: farthest|furthest|最远
-S min distance: closest|nearest
-S max density: densest
+S max: highest|greatest|maximum|max|strongest|maximum value|highest value|largest value|peak|最高|最大值|最强
+S max size: largest|biggest|最大
+S min: lowest|minimum|min|weakest|minimum value|lowest value|smallest value|最低|最小值|最弱
+S min size: smallest|最小
 S max date: latest|newest|most recent|最新|最晚
 S min date: earliest|最早
 G max: most common|most frequent|commonest|most often|busiest|最常见
-G min: least common|rarest|least frequent|least often
-B: by|per|each|every|for each|for every|in each|in every|of each|of every|at each|on each|from each|with each
-B: grouped by|group by|broken down by|split by|across|每|每个|每一个|每种|各|各个|按|按照
-Y month: monthly|每月
-Y day: daily|每天|每日
-Y year: yearly|annual|annually|每年
-Y week: weekly|每周
+G min: least common|rarest
+B: by|per|each|every|for each|for every|in each|of each|grouped by|group by|broken down by|split by|across|每|每个|每种|各|各个|按|按照
 U month: month|months|月|月份|个月
 U day: day|days|天|日
 U year: year|years|年|年份
@@ -69,19 +50,14 @@ U weekday: weekday|weekdays|day of the week|day of week|星期|星期几
 U quarter: quarter|quarters|季度
 w: when|on which date|on what date|什么时候|何时
 R row: row|rows|record|records|entry|entries|observation|observations|行|条|记录|条记录|行数
-R who: who|谁
 K: column|columns|fields|headers|column names|names of the columns|列|字段|列名|有哪些列|哪些列
-Q: describe|schema|schema of|first impression of|quick look at|walk me through|explain|what have we got|what is in|what's in|whats in|tell me about|summarize|summary of|summary|overview of|overview|explore
-Q: inspect|look at|content of|contents of|what is inside|what does|look like|what are the contents of|info on
+Q: describe|schema|quick look at|explain|what is in|what's in|tell me about|summarize|summary|overview|explore|inspect|look at|what does|look like
 Q: 描述|概况|看看|有什么|查看|介绍|看一下|怎么样
 s: shape|shape of|size|size of|how big|how large|how long|dimensions of|形状|大小
 y: type|types|dtype|dtypes|data types|类型
-X: share|share of|percentage|percentage of|proportion|proportion of|fraction|fraction of|percent|percent of|what %
-X: 百分比|比例|占比|百分之几|占百分之多少|占多少
-d: distinct|different|unique|distinct values of|unique values of|different values of|distinct values|unique values
-d: different values|kinds of|levels of|categories of|sorts of|不同|唯一|不同值|不同的
-m: missing|null|nulls|nan|nans|na|empty|blank|blanks|missing values|null values|nan values|missing value
-m: missing data|gaps|not recorded|incomplete|empty values|empty cells|missing entries|缺失|缺失值|空值|缺失的值
+X: share|share of|percentage|percentage of|proportion|proportion of|fraction of|percent|percent of|百分比|比例|占比|百分之几|占百分之多少|占多少
+d: distinct|different|unique|distinct values|unique values|different values|kinds of|categories of|不同|唯一|不同值|不同的
+m: missing|null|nulls|nan|nans|na|empty|blank|blanks|missing values|missing value|missing data|gaps|incomplete|缺失|缺失值|空值
 u: duplicate|duplicates|duplicated|repeated|duplicate values|duplicate entries|重复|重复的
 O: sort|sorted|order by|ordered by|sort by|sorted by|rank|ranked|rank by|ranked by|ordered|arrange by|排序|排列
 o max: descending|in descending order|desc|highest first|largest first|high to low|降序|从大到小|从高到低
@@ -89,19 +65,8 @@ o min: ascending|in ascending order|asc|lowest first|smallest first|low to high|
 f: first|top|前
 f min: bottom
 l: last|最后
-E: are there|is there|any|are there any|is there any|有没有|是否有|有
-E any: anything|is anything
-r: correlation|correlated|correlation of|correlate|relationship|correlation coefficient|相关|相关系数|相关性
-> >: above|over|beyond|exceed|more than|greater than|larger than|higher than|bigger than|exceeding|exceeds|>
-> >: 大于|超过|高于|多于
-> > mass weight: heavier than
-> > length duration distance: longer than
-> > age: older than
-> > height: taller than
-> < mass weight: lighter than
-> < length duration distance: shorter than
-> < age: younger than
-> < price cost: cheaper than
+E: are there|anything|is anything|is there|any|are there any|is there any|有没有|是否有|有
+> >: above|over|beyond|exceed|more than|greater than|larger than|higher than|exceeding|exceeds|>|大于|超过|高于|多于
 > <: below|under|less than|fewer than|smaller than|lower than|<|小于|低于|少于|不到
 @ >=: or more|or higher|or above|or greater|or larger|and above|and up|以上
 @ <=: or less|or fewer|or lower|or below|or under|and below
@@ -127,85 +92,61 @@ p line: line|lines|line chart|line plot|line graph|折线图
 p scatter: scatter|scatter plot|points|散点图
 p hist: histogram|histogram of|distribution|distribution of|直方图|分布
 z unit sale quantity revenue amount: sold|sell|sells|bought|buy|buys|卖
-z revenue income profit sale amount: earned|earn|earns|made|makes|brought
 z mass weight: weigh|weighs|weighed
-z cost price amount: cost|costs|paid|pay|spent|spend
-z score grade point: scored
+"""
+_ADJECTIVES = """
+mass weight: heaviest,heavier than,最重|lightest,lighter than,最轻
+length duration distance: longest,longer than,最长|shortest,shorter than,最短
+age: oldest,older than,最老|youngest,younger than,最年轻
+price cost: most expensive,dearest,最贵|cheapest,cheaper than,least expensive,最便宜
+temperature: hottest,warmest,hotter than,最热|coldest,coolest,colder than,最冷
 """
 LEXICON: Mapping[str, tuple[str, str]] = {
     phrase: (head[0], head[2:])
     for head, _, phrases in (line.partition(": ") for line in _LEXICON.strip().splitlines())
     for phrase in phrases.split("|")
     if phrase
+} | {
+    word: (">", f"{sign} {of}") if word.endswith("than") else ("S", f"{end} {of}")
+    for of, _, pair in (line.partition(": ") for line in _ADJECTIVES.strip().splitlines())
+    for (end, sign), said in zip((("max", ">"), ("min", "<")), pair.split("|"), strict=True)
+    for word in said.split(",")
 }
-"""Phrase -> its letter, and what it stands for."""
-_DIGITS = {
-    w: n
-    for n, w in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
-    )
-}
-_DIGITS |= {w: n for n, w in enumerate(["一", "二", "三", "四", "五", "六", "七", "八", "九", "十"], 1)} | {"两": 2}
-_MONTHS = {name.lower(): n for n in range(1, 13) for name in (calendar.month_name[n], calendar.month_abbr[n])}
+"""Phrase -> its letter, and what it stands for; of the adjectives, also the words in a column that they speak of."""
+_NUMBERS = ("one two three four five six seven eight nine ten eleven twelve", "一 二 三 四 五 六 七 八 九 十", "_ 两")
+_DIGITS = {word: n for line in _NUMBERS for n, word in enumerate(line.split(), 1)}
+_MONTHS = "|".join(name for n in range(1, 13) for name in (calendar.month_name[n], calendar.month_abbr[n]))
 _PIECE = re.compile(
     r"\"[^\"]+\"|“[^”]+”|`[^`]+`|\d{4}-\d{2}(?:-\d{2})?(?![\d-])|-?\d[\d,]*\.\d+(?!\w)|-?\d+(?:,\d{3})*(?![\w-])"
     r"|[<>=!]=|[<>=%]|[㐀-鿿]+|[^\W㐀-鿿]+(?:[-.][^\W\d]+)*(?:['’](?:t|s(?= in\b)))?|[^\s\w.,;:?!()'’，。？！：；、]"
 )
-_IN = "in of from on for at 里 中 在"
-_PREPOSITIONS = frozenset(_IN.split())
-_POSTPOSITIONS = frozenset(["里", "中", "的"])
+_PREPOSITIONS = "in of from on for at 里 中 在"
 _BEFORE_YEARS = "in of during before after since for from until year"
-_AROUND_YEARS = frozenset(_BEFORE_YEARS.split())
-_WHEN = rf"(?:\d{{4}}-\d\d(?:-\d\d)?|(?:\d{{1,2}} )?(?:{'|'.join(_MONTHS).strip('|')}) \d{{4}}|-?\d[\d,.]*\b)"
+_DATE = rf"\d{{4}}-\d\d(?:-\d\d)?|(?:\d{{1,2}} )?(?:{_MONTHS}) \d{{4}}"  # 2026-02, 2026-02-03, 3 February 2026
+_WHEN = rf"(?:{_DATE}|-?\d[\d,.]*\b)"
 _PHRASES = r"""
 \bfrom (WHEN) (?:up )?(?:to|until|till|through) (WHEN) => between \1 and \2
-\bfrom (WHEN) (?:on|onwards?)\b => since \1
 ,\s*(TABLE)\W*$ => \040in \1
-^\W*before we (?:start|begin)\b => \040
 \b(?:could|would) you\b|\b(?:I|we)(?: would|'d) like\b|\b(?:I|we) (?:need|want)\b|\blet me (?:see|know)\b|\bfor (?:my|our|the) report\b => \040
-\bwhat would be\b => what is
 \bdo (?:I|we) have\b => are there
-^(with .*?)\bare left\b => \1are there
 \bdo(?:es)? (TABLE) have\b => are there in \1
-\bvalue[ _]counts?\b|\bfrequencies\b|\btabulate\b => counts of
-\bcounts of of\b => counts of
-\bbreak (.+?) down by (.+?)(?:[:,] how many (?:of|in) each\b|$) => how many \1 by \2
-\bhow (?:do|does|are|is) (?:the )?(TABLE) (?:split|distributed|divided|spread) (?:up )?(?:across|over|among|by|between) (?:the )? => how many \1 per \040
-\bhow (?:do|does) (?:the )?(.+?) (?:differ|vary) (?:between|across|among|by|with) (?:the )?(.+?)(?: groups\b|(?= in\b)|$|(?=\?)) => \1 by \2
+\b(?:value[ _]counts?|frequencies|tabulate)\b(?: of\b)? => counts of
 \bhow (high|low) (?:does|do|did|can) (?:the )?(.+?) (?:go|get)\b => \1est \2
-\bhow (?:large|big|high) is the (share|percentage|proportion|fraction)\b => what is the \1
-\bin percent,? how many\b => what percentage of
-\bhow often (?:does|do|did) (.+?) (?:occur|appear)(?: as)?\b => how many rows are \1
-((?:kinds|levels|categories|sorts) of .+?) (?:occur|appear|exist|(?:were|are) used)\b => \1
-\bhow many (\S+) (?:levels|kinds|categories)\b => how many different \1
-\bwhat can (.+?) be\b|\bname (?:every|each) (.+?) (?:that|which) (?:occurs|appears|exists)\b => different \1\2
 ^\W*is (\S+) complete\W*$ => missing values in \1
-\bcheck (\S+) for (.+)$ => \2 in \1
-\b(?:did|does|is|was) anything (?:get |gets )?(?:entered|listed|occur|appear|recorded) twice\b => are there duplicates
-\bon average,? (which .*?)\b(highest|lowest|largest|smallest)\b => \1\2 mean
-\bsums? to the (highest|lowest|largest|smallest)\b => has the \1 total
-\b(?:contributes?|contributed|accounts? for) the (most|least|fewest)\b(?= (?!in\b|of\b)\w) => has the \1
-\bsaw the\b => had the
-\b(day|week|month|year) by \1\b => per \1
+\b(day|week|month|year) by \1\b|\b(week|month|year)ly\b => per \1\2
 \b(?:fall|falls|fell) (?:into|in|within)\b|\bduring\b => in
-\b(?:go|goes|went) (?:above|beyond|over)\b => above
-\b(?:stay|stays|stayed|lie|lies) (below|above|under|between)\b => \1
-\breach(?:es|ed)? an? (?=.* or (?:more|higher|above)) => have a\040
-\b(where|whose) (\w+) (?:is|are) no\b => where not \2
+\b(?:go|goes|went|stay|stays|stayed|lie|lies) (below|above|over|under|between)\b => \1
 \blooking at (.+?) only\b => where \1
 \bthose (?=that\b|which\b|where\b|whose\b|with\b) => \040
 \bamong\b|\bout of\b => of
 (?:按照?)(.+?)分组 => 按\1
 除了(.+?)(?:以外|之外) => 除了\1
-(从.到.)列出 => \1
 是(?:什么|几) => 是多少
-有哪几种 => 有
 (?<!看)一下|请问|这张表|这个表 => \040
 """
 _SAID_AS = tuple(tuple(line.replace("WHEN", _WHEN).split(" => ")) for line in _PHRASES.strip().splitlines())
 """Texts, and others that say the same in words of the lexicon."""
-_LONGEST = 5
-"""Words of a phrase."""
+_LONGEST = 5  # words of a phrase
 
 
 @dataclass(frozen=True)
@@ -221,40 +162,32 @@ class Token:
     of: bool = False
 
 
-_ASKING = frozenset(
-    ["how many", "number of", "row", "top", "rows", "records", "entries", "per", "each", "多少", "几", "行"]
-)
+_NO_TABLE = Frame("", 0, 0, ())
+_ASKING = ["how many", "number of", "top", "rows", "records", "entries", "row", "per", "each", "多少", "几", "行"]
+_OPENINGS = "what which how is are does do has have show list give find display when 哪 什么 列出"
 
 
 def speaks_of_tables(request: str) -> bool:
     """Whether a request has a word that questions about tables have."""
-    words = [word.lower() for word in pieces(request, Frame("", 0, 0, ()))]
-    phrases = [" ".join(words[at : at + n]) for at in range(len(words)) for n in (1, 2, 3)]
-    kinds = {LEXICON[one][0] for one in phrases if one in LEXICON}
-    opens = next((LEXICON[one][0] for n in (4, 3, 2, 1) if (one := " ".join(words[:n])) in LEXICON), "")
-    asked = _ASKING & set(phrases)
-    return bool(kinds & set("ASGXdmuOrKsYM") or asked or (opens in ("Q", "H", "f", "B", "O") and len(words) < 15))
-
-
-_OPENINGS = "what which how is are does do has have show list give find display when"
+    tokens = [phrase[0] for phrase in spans(pieces(request, _NO_TABLE), _NO_TABLE)]
+    asked = any(t.kind in "ASGXdmuOKsM" or t.text.lower() in (*_ASKING, "有什么") for t in tokens)
+    return asked or (tokens[:1] != [] and tokens[0].kind in "QHhfBO" and len(tokens) < 15)
 
 
 def may_ask(request: str) -> bool:
     """Whether a request may be about a table by its form: a question, or a few words that compare."""
-    words = [word.lower() for word in pieces(request, Frame("", 0, 0, ()))]
-    content = [word for word in words if word not in NOISE and word not in LEXICON and len(word) > 2 - chinese(word)]
-    compared = any(word.isdecimal() or (word in LEXICON and LEXICON[word][0] in ">bcnq!") for word in words)
-    opens = (words[:1] and words[0] in _OPENINGS.split()) or {"哪", "什么", "列出"} & set(words)
-    return bool(content and (opens or (compared and len(words) < 9 and not re.search(r"[.。!]\s*\S", request))))
+    words = pieces(request, _NO_TABLE)
+    tokens = [phrase[0] for phrase in spans(words, _NO_TABLE)]
+    content = any(t.kind == "?" and len(t.text) > 2 - chinese(t.text) for t in tokens)
+    compared = any(t.kind in "ND>bcnq!" for t in tokens) and len(words) < 9
+    opens = {word.lower() for word in (words if chinese(request) else words[:1])} & {*_OPENINGS.split()}
+    return content and bool(opens or (compared and not re.search(r"[.。!]\s+\S", request)))
 
 
 def names_part(request: str, frame: Frame) -> bool:
     """Whether a request has the name of a table, of a column or of a value in it."""
-    words = pieces(request, frame)
-    found = [
-        t for at in range(len(words)) for n in (1, 2, 3) if at + n <= len(words) for t in readings(words, at, n, frame)
-    ]
-    return any(t.kind in "TCV" and len(t.text) > 1 for t in found)
+    found = spans(pieces(request, frame), frame)
+    return any(t.kind in "TCV" and len(t.text) > 1 for phrase in found for t in phrase)
 
 
 def pieces(request: str, frame: Frame) -> list[str]:
@@ -262,67 +195,44 @@ def pieces(request: str, frame: Frame) -> list[str]:
     called = "|".join(re.escape(one) for one in (frame.name, *frame.nouns) if one) or "(?!)"
     for pattern, said in _SAID_AS:
         request = re.sub(pattern.replace("TABLE", called), said, request, flags=re.IGNORECASE)
-    found: list[str] = []
     names = [frame.name, *(name for column in frame.columns for name in (column.name, *column.values))]
-    for piece in _PIECE.findall(re.sub(r"(?<=[^\W\d])[’']s\b(?! in\b)", "", request)):
-        found += _cut(piece, names) if HAN_RUN.fullmatch(piece) else [piece]
-    return found
-
-
-def _cut(run: str, names: Sequence[str]) -> Iterator[str]:
-    words = {one for one in (*LEXICON, *NOISE, *names, *_DIGITS) if chinese(one)}
-    start = 0
-    while start < len(run):
-        end = next((e for e in range(len(run), start + 1, -1) if run[start:e] in words), start + 1)
-        yield run[start:end]
-        start = end
+    words = sorted({one for one in (*LEXICON, *NOISE, *names, *_DIGITS) if chinese(one)}, key=len, reverse=True)
+    han = re.compile("|".join([*map(re.escape, words), "."]))
+    parts = _PIECE.findall(re.sub(r"(?<=[^\W\d])[’']s\b(?! in\b)", "", request))
+    return [one for part in parts for one in (han.findall(part) if HAN_RUN.fullmatch(part) else [part])]
 
 
 def unknown_words(request: str, frame: Frame) -> list[str]:
     """Words, and runs of them, that may be values which the description of the table does not show."""
-    found: list[str] = []
-    run: list[str] = []
     words = pieces(request, frame)
-    for at, word in enumerate([*words, ""]):
-        if word and (word[0] in '"“' or not (word.lower() in NOISE or readings(words, at, 1, frame))):
-            run.append(word.strip('"“”'))
-            continue
-        found += [" ".join(run[i:j]) for i in range(len(run)) for j in range(i + 1, min(i + 4, len(run) + 1))]
-        run = []
-    return list(dict.fromkeys(found))
+    plain = ["" if word.lower() in NOISE or readings(words, at, 1, frame) else word for at, word in enumerate(words)]
+    odd = [word.strip('"“”') if word[0] in '"“' else one for word, one in zip(words, plain, strict=True)]
+    runs = [odd[i:j] for i in range(len(odd)) for j in range(i + 1, min(i + 3, len(odd)) + 1)]
+    return list(dict.fromkeys(" ".join(run) for run in runs if all(run)))
 
 
-def spans(
-    words: Sequence[str], frame: Frame, limits: Mapping[int, int]
-) -> tuple[list[list[Token]], list[tuple[int, int]]]:
-    """The readings of each phrase, by longest match within limits; and (place, words) of phrases of several words."""
+def spans(words: Sequence[str], frame: Frame, short: int = -1) -> list[list[Token]]:
+    """The readings of each phrase, by longest match; that at `short` is not the longest."""
     found: list[list[Token]] = []
-    wide: list[tuple[int, int]] = []
     at, of = 0, False
     while at < len(words):
-        longest = range(min(limits.get(at, _LONGEST), len(words) - at), 0, -1)
-        length, read = next(((n, r) for n in longest if (r := readings(words, at, n, frame))), (1, []))
+        matches = ((n, r) for n in range(min(_LONGEST, len(words) - at), 0, -1) if (r := readings(words, at, n, frame)))
+        length, read = next(islice(matches, int(at == short), None), (1, []))
         word = words[at].lower()
         if read:
             after = words[at + length] if at + length < len(words) else ""
-            begins = read[0].kind == "N" or (read[0].kind == "D" and _a_day(read[0]))
+            begins = read[0].kind == "N" or (read[0].kind == "D" and read[0].value[0] == read[0].value[1])
             if at and read[0].kind in "DN" and (words[at - 1] == "to" or (words[at - 1] == "from" and begins)):
                 found.append([Token("?", words[at - 1])])  # from this day on, or of this day?
-            of = of or (after in _POSTPOSITIONS and read[0].kind in "TC")
+            of = of or (after in ("里", "中", "的") and read[0].kind in "TC")
             found.append([replace(one, of=of) for one in read])
-            wide += [(at, length)] if length > 1 else []
             of = False
         elif word in NOISE:
-            of = word in _PREPOSITIONS or (of and word in ("the", "my", "this", "table", "dataframe", "data"))
+            of = word in _PREPOSITIONS.split() or (of and word in ("the", "my", "this", "table", "dataframe", "data"))
         else:
             found.append([Token("?", words[at].strip('"“”'))])
         at += length
-    return found, wide
-
-
-def _a_day(token: Token) -> bool:
-    first, last = token.value
-    return bool(first == last)
+    return found
 
 
 def readings(words: Sequence[str], at: int, length: int, frame: Frame) -> list[Token]:
@@ -359,19 +269,14 @@ def readings(words: Sequence[str], at: int, length: int, frame: Frame) -> list[T
 
 def _date(text: str, before: str) -> tuple[str, str] | None:
     """The first and the last day of a date, a month or a year."""
-    day = None
-    if found := re.fullmatch(r"(\d{4})-(\d{2})(?:-(\d{2}))?", text):
-        year, month, day = int(found[1]), int(found[2]), found[3]
-    elif (found := re.fullmatch(r"(\w+) (\d{4})", text)) and found[1] in _MONTHS:
-        year, month = int(found[2]), _MONTHS[found[1]]
-    elif (found := re.fullmatch(r"(\d{1,2}) (\w+) (\d{4})", text)) and found[2] in _MONTHS:
-        year, month, day = int(found[3]), _MONTHS[found[2]], found[1]
-    elif found := re.fullmatch(r"(\d{4}) 年 (\d{1,2}) 月", text):
-        year, month = int(found[1]), int(found[2])
-    elif re.fullmatch(r"(?:19|20)\d\d", text) and before in _AROUND_YEARS:
-        return f"{text}-01-01", f"{text}-12-31"
-    else:
+    text = re.sub(r"^(\d{4}) 年 (\d{1,2}) 月$", r"\1-\2", text)
+    year = re.fullmatch(r"(?:19|20)\d\d", text) and before in _BEFORE_YEARS.split()
+    if not (year or re.fullmatch(rf"{_DATE}|\d{{4}}-\d", text, re.IGNORECASE)):
         return None
-    if not 1 <= month <= 12 or not 1 <= int(day or 1) <= (last := calendar.monthrange(year, month)[1]):
+    from pandas import Period
+
+    try:
+        period = Period(text)
+    except ValueError:
         return None
-    return f"{year}-{month:02}-{int(day or 1):02}", f"{year}-{month:02}-{int(day or last):02}"
+    return f"{period.start_time:%Y-%m-%d}", f"{period.end_time:%Y-%m-%d}"
