@@ -5,14 +5,14 @@ from __future__ import annotations
 from deepnb import Session
 from deepnb.models.teaching.conversation import Step
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import Say, Use, plan
+from deepnb.models.teaching.moves import Use, plan
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, asked
 
 AGENTS = ("general-purpose", "critic", "data-2")
 
 
-def move(request: str, *turn: Step, agents=AGENTS) -> Say | Use:
+def move(request: str, *turn: Step, agents=AGENTS) -> str | Use:
     return plan(asked(request, *turn, agents=agents), INTENTS)
 
 
@@ -41,15 +41,15 @@ def test_who_gets_which_task(request_, name, task):
 
 
 def test_one_that_is_not_there_is_said_and_not_called():
-    assert move("ask the nobody subagent to sing") == Say(
+    assert move("ask the nobody subagent to sing") == (
         "There is no subagent nobody: the tool `task` lists general-purpose, critic, data-2."
     )
-    assert "data-2" in move("让 nobody 子代理唱歌").text
+    assert "data-2" in str(move("让 nobody 子代理唱歌"))
 
 
 def test_without_the_tool_it_says_so():
     done = plan(asked("ask the critic subagent to sing", tools=TOOLS - {"task"}), INTENTS)
-    assert done == Say("I would call the tool `task` here, but it is not bound to me, so I stop.")
+    assert done == "I would call the tool `task` here, but it is not bound to me, so I stop."
 
 
 @every_row("request_", ["ask bob to call me", "use pandas to plot it", "tell me to stop", "let it be for now"])
@@ -65,16 +65,9 @@ def test_any_subagent_is_the_first_where_there_is_no_general_purpose_one():
 
 def test_the_report_is_quoted_and_a_refusal_said():
     done = move("ask the critic subagent to sing", Step("task", {}, "la la"))
-    assert done == Say("The subagent critic reported:\n> la la")
+    assert done == "The subagent critic reported:\n> la la"
     done = move("ask the critic subagent to sing", Step("task", {}, "Error: no subagent was started.", failed=True))
-    assert done.text.startswith("The tool `task` failed. It said: Error: no subagent")
-
-
-def test_a_subagent_that_has_no_rule_says_what_it_was_told_to_be():
-    s = Session(subagents=[{"name": "critic", "description": "d", "system_prompt": "Be a strict critic.\nAnd more."}])
-    turn = s.run("ask the critic subagent to judge my essay")
-    assert '> My instructions here begin: "Be a strict critic."' in turn.text
-    assert "My instructions" not in s.run("sing me a song").text
+    assert done.startswith("The tool `task` failed. It said: Error: no subagent")
 
 
 def test_two_runs_are_the_same():

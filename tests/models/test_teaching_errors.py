@@ -10,7 +10,6 @@ import pytest
 from deepnb.magics.error_prompts import explain_prompt, fix_prompt
 from deepnb.magics.last_error import CellCode
 from deepnb.models.teaching.errors import read_failure
-from deepnb.models.teaching.moves import Say
 from deepnb.workshop.error_text import error_text
 from tests.support.error_cases import KINDS, LATER, OTHERS, ErrorCase, cell_label, failure
 from tests.support.tables import every_row
@@ -21,8 +20,8 @@ ALL = (*KINDS, *OTHERS, *LATER)
 
 def answer(prompt: str) -> str:
     said = move(prompt)
-    assert isinstance(said, Say), "no tool is needed"
-    return said.text
+    assert isinstance(said, str), "no tool is needed"
+    return said
 
 
 def prompts(case: ErrorCase) -> tuple[str, str]:

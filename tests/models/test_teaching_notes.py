@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deepnb import Session
 from deepnb.core.values import ToolEnded
-from deepnb.models.teaching.moves import Say, Use
+from deepnb.models.teaching.moves import Use
 from tests.support.clock import Clock
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move
@@ -42,7 +42,7 @@ def test_without_the_tool_a_note_goes_to_the_memory_file():
 
 @every_row("request_", ["Note that the password is hunter2pass", "记一下：密码是 hunter2pass"])
 def test_no_credential_is_noted(request_: str):
-    assert isinstance(move(request_, tools=NOTES), Say)
+    assert isinstance(move(request_, tools=NOTES), str)
 
 
 @every_row(

@@ -59,7 +59,7 @@ def test_an_update_in_the_thread_changes_what_is_known() -> None:
     )
     seen = conversation([SystemMessage("x"), HumanMessage("what do you remember?"), note])
     assert seen.request == "what do you remember?"
-    assert '"The user uses vim" (/AGENTS.md)' in plan(seen, INTENTS).text
+    assert '"The user uses vim" (/AGENTS.md)' in str(plan(seen, INTENTS))
 
 
 def test_an_update_may_speak_of_two_files() -> None:

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from deepnb.core.tokenizer import count
 from deepnb.models.teaching.conversation import conversation
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import Say, Use, plan
+from deepnb.models.teaching.moves import Use, plan
 from tests.support.tables import every_row
 
 PATH = "/AGENTS.md"
@@ -17,8 +17,8 @@ PATH = "/AGENTS.md"
 
 def said(request: str) -> str:
     done = plan(conversation([HumanMessage(request)]), INTENTS)
-    assert isinstance(done, Say), done
-    return done.text
+    assert isinstance(done, str), done
+    return done
 
 
 def summary_of(messages: list[BaseMessage], prompt: str = DEFAULT_SUMMARY_PROMPT) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import Say, Use, plan
+from deepnb.models.teaching.moves import Use, plan
 
 TOOLS = frozenset(["ls", "read_file", "write_file", "edit_file", "task", "list_variables", "inspect_variable"])
 
@@ -13,5 +13,5 @@ def asked(request: str, *turn: Step, **fields: object) -> Conversation:
     return Conversation(request, turn, **{"tools": TOOLS, **fields})  # type: ignore[arg-type]
 
 
-def move(request: str, *turn: Step, **fields: object) -> Say | Use:
+def move(request: str, *turn: Step, **fields: object) -> str | Use:
     return plan(asked(request, *turn, **fields), INTENTS)

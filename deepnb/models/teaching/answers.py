@@ -1,7 +1,6 @@
 """What a question about a table is answered with: the calls that it needs, and sentences made of what they gave.
 
-Groups, rows and figures come from `query_table`; plots from code that the user approves. What a figure leaves out is a
-sentence of its own, out of the same result.
+Groups, rows and figures come from `query_table`. What a figure leaves out is a sentence of its own.
 """
 
 import csv
@@ -16,8 +15,8 @@ from deepnb.models.teaching.conditions import Condition, Unplaced
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.grammar import Ask, dated
 from deepnb.models.teaching.moves import Script, Use, failure
-from deepnb.models.teaching.tables import Column, Frame, called, listed_tables, mentioned, parse_frame, without_tables
-from deepnb.models.teaching.talk import confess, nothing, says, wants_knowledge
+from deepnb.models.teaching.tables import Column, Frame, listed_tables, mentioned, parse_frame, singular, without_tables
+from deepnb.models.teaching.talk import QUESTION, confess, says
 from deepnb.models.teaching.vocabulary import may_ask, names_part, pieces, speaks_of_tables, unknown_words
 from deepnb.models.teaching.words import first_match, short
 
@@ -28,6 +27,7 @@ _NAMED = (
     r"\b(?:DataFrame|data ?frame|table|dataset)\s+`?(?P<name>(?!(?:is|has|have|of|with|by|in)\b)[A-Za-z_]\w*)",
     r"`(?P<name>[A-Za-z_]\w*)`",
 )
+_WHICH = (r"\b(?:which|what) (?:of (?:my|the|these) )?(?:tables?|data ?frames?)\b", r"哪[个张些]?表")
 
 
 def wants_table(c: Conversation) -> str | None:
@@ -87,14 +87,15 @@ def tables_asked(c: Conversation, request: str, sure: bool = True) -> Generator[
             return [found[0]]
     step = yield Use(LIST, {})
     names = listed_tables(step.result)
-    named, by_rows = mentioned(request, names), called(request, names)
+    nouns = {singular(word) for word in re.findall(r"[A-Za-z]+", request)}
+    named, by_rows = mentioned(request, names), [name for name in names if Frame(name, 0, 0, ()).nouns & nouns]
     last = [name for name in _spoken(c) if name in names][:1]
     chosen = named or list(dict.fromkeys([*last, *by_rows])) or names
     sure = sure or bool(named or by_rows)
-    unknown = nothing(c) if sure or wants_knowledge(c) else confess(c, request)
+    unknown = says(c, "nothing") if sure or first_match(c.request, *QUESTION) else confess(c, request)
     if not chosen or (not sure and len(chosen) > 1):
         return unknown
-    if len(named) > 1 or len(chosen) > _LOOKED_AT:
+    if len(named) > 1 or len(chosen) > _LOOKED_AT or (len(names) > 1 and first_match(request, *_WHICH)):
         return refusal(c, Unplaced(chosen[-1]), Frame(chosen[0], 0, 0, ()), chosen)
     frames = []
     for name in chosen:
@@ -132,9 +133,6 @@ def refusal(c: Conversation, error: Unplaced, frame: Frame, tables: Sequence[str
     why = "tables" if tables else error.why
     reason = says(c, f"why {why}", x=", ".join(tables[:4])) if why else ""
     return says(c, "unplaced", v=error.word, x=reason, k=one, n=other)
-
-
-# -- results of query_table
 
 
 @dataclass(frozen=True)
@@ -210,9 +208,6 @@ def _limit(column: Column, one: Condition) -> dict[str, Any]:
     elif one.sign in "<>" and not column.is_date:
         value = math.nextafter(value, math.inf if up else -math.inf)
     return {"min" if up else "max": value}
-
-
-# -- answers
 
 
 def answer(c: Conversation, frame: Frame, asked: Ask) -> Script:

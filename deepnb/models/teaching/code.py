@@ -104,9 +104,6 @@ def _run(c: Conversation, frame: Frame, asked: Ask, name: str = "", tool: str = 
     return lead + _report(c, frame, asked, name, step, tried)
 
 
-# -- code
-
-
 def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
     """Code whose last line is the answer, bound to `name` if one is given."""
     masks = [_mask(frame, one) for one in asked.where]
@@ -186,9 +183,6 @@ def _plain(column: str) -> str:
     while len(words) > 1 and words[-1].lower() in UNITS:
         words.pop()
     return " ".join(words)
-
-
-# -- what came of it
 
 
 def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, code: str) -> str:

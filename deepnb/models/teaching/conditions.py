@@ -80,7 +80,10 @@ def conditions(p: Parse) -> None:
     p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", lambda ts: _limited(p, ts, ">=", "<="))
     p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?|C?D>", lambda ts: _compared(p, ts))
     if p.kinds[:1] != "m":  # `missing values in weight` is no condition
-        p.sub("Cm|nC", lambda ts: _missing(p, next(t.value for t in ts if t.kind == "C")))
+        p.sub(
+            "Cm|nC",
+            lambda ts: _kept(p, (k := next(t.value for t in ts if t.kind == "C")).type != "bool", k.name, "missing"),
+        )
     for pattern in ("C?i?[!n]i?C?V(?:[|&]!?V)*", "Ci?V(?:[|&]V)*", "V(?:[|&]V)*C", "V(?:[|&]V)*", "V"):
         p.sub(pattern, lambda ts: _equal(p, ts))
     p.sub("Ci?Ng?(?![SRfCU])", lambda ts: _limited(p, ts, "=="))
@@ -96,10 +99,6 @@ def _kept(p: Parse, fits: bool, column: str, sign: str, value: Any = None) -> li
     return _DONE if fits else None
 
 
-def _missing(p: Parse, column: Column) -> list[Token] | None:
-    return _kept(p, column.type != "bool", column.name, "missing")
-
-
 def _limited(p: Parse, tokens: list[Token], *signs: str) -> list[Token] | None:
     """Limits of the one column of dates or of numbers that is beside them, or that the adjective speaks of."""
     named, limits = ([t for t in tokens if t.kind in kinds] for kinds in ("C", "ND"))
@@ -109,7 +108,8 @@ def _limited(p: Parse, tokens: list[Token], *signs: str) -> list[Token] | None:
         left = [t for t in named if not t.value.is_date]
         column = next((t.value for t in named if t.value.is_date), None) or the_date(p, limits[0])
         values = [
-            _end(t.value[1]) if sign in (">", "<=") else t.value[0] for t, sign in zip(limits, signs, strict=True)
+            f"{t.value[1]} 23:59:59.999999" if sign in (">", "<=") else t.value[0]
+            for t, sign in zip(limits, signs, strict=True)
         ]
     else:
         hint = next((replace(t, value=t.value.partition(" ")[2]) for t in tokens if t.kind == ">"), None)
@@ -122,10 +122,6 @@ def _limited(p: Parse, tokens: list[Token], *signs: str) -> list[Token] | None:
         left, column, values = [], found[0], [t.value for t in limits]
     p.where += [Condition(column.name, sign, value) for sign, value in zip(signs, values, strict=True)]
     return [*left, *_DONE]
-
-
-def _end(day: str) -> str:
-    return f"{day} 23:59:59.999999"
 
 
 def _compared(p: Parse, tokens: list[Token]) -> list[Token] | None:

@@ -117,11 +117,6 @@ def conversation(
     )
 
 
-def summarized_facts(text: str) -> list[str]:
-    """The facts that a summary of the teaching model's hands on; none of any other text."""
-    return [line[2:] for line in text.splitlines() if line.startswith("- ")] if COUNT in text else []
-
-
 def _steps(messages: Sequence[Message]) -> tuple[Step, ...]:
     missing = Message("", "tool", "Error: no result was recorded")
     results = {m.tool_call_id: m for m in messages if m.role == "tool"}
@@ -130,9 +125,6 @@ def _steps(messages: Sequence[Message]) -> tuple[Step, ...]:
         Step(call.name, call.args, m.text, m.status == "error" or m.text.lstrip().startswith("Error"))
         for call, m in calls
     )
-
-
-# -- memory
 
 
 def fact_text(line: str) -> str:

@@ -1,8 +1,4 @@
-"""An error explained by the text of its traceback: the line of the user's that failed, why, and the line or cell as it is right.
-
-What is known comes from the exception's own words, the nearest names that the traceback gives, and the variables on the
-line. An error of another kind has no rule, and the answer says so.
-"""
+"""An error explained by the text of its traceback: the line of the user's that failed, why, and the line or cell as it is right."""
 
 import re
 from collections.abc import Mapping
@@ -82,8 +78,6 @@ def _cell(f: Failure, corrected: str) -> str:
     return f"{_NO_CELL} the line that fails is in {where}. Write `{corrected.strip()}` there."
 
 
-# -- rules
-
 _SAYINGS = r"""
 name '(np|pd|plt|sns)' is not defined :: `{0}` is not imported in this notebook. :: Import its library first, as by `import pandas as pd`.
 name '(\w+)' is not defined :: `{0}` is not defined. :: Run the cell that defines `{0}` first.
@@ -140,9 +134,6 @@ def _joined(f: Failure) -> str:
     numbers = [name for name, what in f.variables.items() if what.partition(",")[0] in ("int", "float")]
     one = numbers[0] if len(numbers) == 1 and "can only concatenate str" in f.message else ""
     return f.replaced(one, f"str({one})") if one else ""
-
-
-# -- reading a traceback
 
 
 def read_failure(text: str) -> Failure | None:

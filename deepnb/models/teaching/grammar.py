@@ -103,8 +103,6 @@ def _grouped(p: Parse, tokens: list[Token], how: str) -> list[Token] | None:
     return []
 
 
-# -- shapes
-
 _G = "(?:f?N|Nf)?[CU]"
 _SHAPES = {
     "rows": r"R",

@@ -145,8 +145,6 @@ def note(c: Conversation, fact: str) -> Script:
     return says(c, "known note" if "already" in step.result else "noted", v=found[0] if found else "/memory", k=text)
 
 
-# -- facts as they are written down
-
 _OPENINGS = (
     (r"I (?:really )?like ", "The user likes "),
     *((f"I {verb} ", f"The user {verb}s ") for verb in ("prefer", "love", "hate", "use", "want", "need", "work", "live")),

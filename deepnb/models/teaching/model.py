@@ -26,7 +26,7 @@ from deepnb.engine.request import message_text, pieces
 from deepnb.models.names import OFFLINE_WINDOW
 from deepnb.models.teaching import answers, code, errors, files, memory, recall, skills, summary, talk
 from deepnb.models.teaching.conversation import conversation
-from deepnb.models.teaching.moves import Intent, Say, Use, asks, plan
+from deepnb.models.teaching.moves import Intent, Use, asks, plan
 
 NAME = "offline"
 
@@ -40,7 +40,6 @@ INTENTS = (
     Intent("search memory", asks(*recall.SEARCH), recall.search),
     Intent("remember", memory.wants_remember, memory.remember),
     Intent("forget", asks(*memory.FORGET), memory.forget),
-    Intent("recap", asks(summary.RECAP), lambda c, _: summary.summary(summary.digest(c.earlier))),
     Intent("write a file", files.wants_write, files.write_file),
     Intent("read a file", asks(*files.READ), files.read_file),
     Intent("list files", asks(*files.LIST), files.list_files),
@@ -56,7 +55,7 @@ INTENTS = (
     Intent("thanks", asks(talk.THANKS), lambda c, _: talk.says(c, "thanks")),
     Intent("hello", asks(talk.GREETING), lambda c, _: talk.says(c, "hello")),
     Intent("ask of any table", answers.wants_any_table, code.ask),
-    Intent("knowledge", talk.wants_knowledge, talk.nothing),
+    Intent("knowledge", asks(*talk.QUESTION), lambda c, _: talk.says(c, "nothing")),
     Intent("confess", lambda c: c.request, talk.confess),
 )
 """All that the teaching model can do, in the order in which it is tried: one row each."""
@@ -135,10 +134,10 @@ class TeachingModel(BaseChatModel):
         )
 
 
-def _chunks(move: Say | Use, messages: Sequence[BaseMessage]) -> Iterator[tuple[AIMessageChunk, int]]:
+def _chunks(move: str | Use, messages: Sequence[BaseMessage]) -> Iterator[tuple[AIMessageChunk, int]]:
     """(chunk, tokens in it) of a move. The name and arguments of a call are counted as one text."""
-    if isinstance(move, Say):
-        for token in tokens(move.text):
+    if isinstance(move, str):
+        for token in tokens(move):
             yield AIMessageChunk(content=token), 1
         return
     args = json.dumps(dict(move.args), ensure_ascii=False)

@@ -19,13 +19,6 @@ MAX_CALLS = 6
 
 
 @dataclass(frozen=True)
-class Say:
-    """The turn's answer."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Use:
     """A tool call. Where `may_fail`, the script itself deals with an error."""
 
@@ -61,29 +54,29 @@ def asks(*patterns: str, tool: str = "") -> Callable[[Conversation], str | None]
     return recognise
 
 
-def plan(conversation: Conversation, intents: Sequence[Intent]) -> Say | Use:
-    """The next move: that of the first intent which recognises the request. The last one must."""
+def plan(conversation: Conversation, intents: Sequence[Intent]) -> str | Use:
+    """The next move, or the answer: that of the first intent which recognises the request. The last one must."""
     for intent in intents:
         if (found := intent.recognise(conversation)) is not None:
             script = intent.script(conversation, found)
-            return Say(script) if isinstance(script, str) else _next_move(script, conversation)
+            return script if isinstance(script, str) else _next_move(script, conversation)
     raise LookupError("no intent recognises the request")
 
 
-def _next_move(script: Script, c: Conversation) -> Say | Use:
+def _next_move(script: Script, c: Conversation) -> str | Use:
     """Play the turn's results to the script. Steps it did not ask for are passed over."""
     steps = iter(c.turn)
     try:
         use = next(script)
         while step := next((s for s in steps if s.tool == use.tool), None):
             if step.failed and not use.may_fail:
-                return Say(failure(c, step))
+                return failure(c, step)
             use = script.send(step)
     except StopIteration as end:
-        return Say(end.value)
+        return str(end.value)
     if use.tool not in c.tools:
-        return Say(says(c, "not bound", v=use.tool))
-    return use if len(c.turn) < MAX_CALLS else Say(says(c, "too many", n=MAX_CALLS))
+        return says(c, "not bound", v=use.tool)
+    return use if len(c.turn) < MAX_CALLS else says(c, "too many", n=MAX_CALLS)
 
 
 def failure(c: Conversation, step: Step) -> str:

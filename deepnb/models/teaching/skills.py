@@ -1,5 +1,6 @@
 """What it follows and hands on: skills, whose steps it does as far as a rule can, subagents, and tools of the user's."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -103,8 +104,6 @@ def instructions(text: str) -> list[str]:
     return []
 
 
-# -- subagents, and tools of the user's
-
 _ASK = r"^\s*(?:please |now |(?:can|could|would|will) you )*(?:ask|have|let|tell|get|use) "
 _DELEGATE = (
     _ASK + r"(?:a|the|your|another) (?P<name>general-purpose )?sub-?agent (?:to|for)\s+(?P<x>.+)",
@@ -171,9 +170,7 @@ def call(c: Conversation, wanted: tuple[str, str]) -> Script:
 def _argument(text: str, schema: Mapping[str, Any]) -> Any:
     """A value as the schema has it."""
     plain = text.strip("\"'“”`")
-    kind = schema.get("type")
-    if kind == "boolean":
-        return plain.lower() in ("true", "yes", "1")
-    if kind in ("integer", "number") and re.fullmatch(r"-?\d+(?:\.\d+)?", plain):
-        return int(plain) if kind == "integer" and plain.lstrip("-").isdecimal() else float(plain)
-    return plain
+    try:
+        return plain if schema.get("type", "string") == "string" else json.loads(plain.lower())
+    except ValueError:
+        return plain

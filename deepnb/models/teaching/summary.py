@@ -10,7 +10,7 @@ from deepnb.core.anchors.prohibitions import forbids
 from deepnb.core.messages import Message, Role, ToolCall
 from deepnb.core.secrets import redact
 from deepnb.core.tokenizer import count, tokens
-from deepnb.models.teaching.conversation import COUNT, IN_PROGRESS, Conversation, fact_text, summarized_facts
+from deepnb.models.teaching.conversation import COUNT, IN_PROGRESS, Conversation, fact_text
 from deepnb.models.teaching.memory import FORGET, bullet, is_meant, wants_remember
 from deepnb.models.teaching.moves import Script, Use, asks
 from deepnb.models.teaching.words import first_match, short
@@ -19,7 +19,6 @@ LIMIT = 240
 """Tokens of a summary."""
 SIZES = ((12, 8, 90), (6, 8, 90), (3, 8, 90), (3, 4, 90), (3, 4, 50), (3, 4, 20))
 """How many requests and facts a summary has, each of how many characters: the first that fits."""
-RECAP = r"\b(?:summari[sz]e|recap|sum up)\b.{0,25}\b(?:conversation|chat|thread|discussion|so far)|(?:总结|概括|回顾).{0,8}(?:对话|聊天|谈话|会话)"
 SAID_OF_THEMSELVES = r"^\s*(?:I|I'm|my|we|our)\b[^?]*$|^\s*我[^？?吗]*$"  # my name is Ida
 _DECIDED = (
     r"\b(?:we|I) (?:have )?(?:decided|agreed|chose|settled)\b|\bthe (?:decision|deadline|plan|goal|reason) (?:is|was)\b"
@@ -61,7 +60,7 @@ def digest(messages: Sequence[Message], also: str = "") -> Digest:
             d = Digest(
                 d.count + int(number[1]),
                 "".join(_after(lines, IN_PROGRESS)),
-                _added(d.facts, summarized_facts(message.text)),
+                _added(d.facts, _after(lines, "- ")),
                 tuple(_after(lines, "* ")),
                 _added(d.written, ", ".join(_after(lines, _WRITTEN)).split(", ")),
                 _added(d.read, ", ".join(_after(lines, _READ)).split(", ")),

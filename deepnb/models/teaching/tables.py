@@ -216,9 +216,3 @@ def mentioned(request: str, names: list[str]) -> list[str]:
     asked_in = [name for name in exact if re.search(within.format(re.escape(name)), request, re.I | re.A)]
     low = {word.lower() for word in said}
     return asked_in if len(asked_in) == 1 else exact or [name for name in names if name.lower() in low]
-
-
-def called(request: str, names: list[str]) -> list[str]:
-    """The tables whose rows a request calls by their name: `crate` of `crates`."""
-    words = {singular(word) for word in re.findall(r"[A-Za-z]+", request)}
-    return [name for name in names if Frame(name, 0, 0, ()).nouns & words]

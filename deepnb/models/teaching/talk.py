@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from deepnb.core.prompt import SYSTEM_PROMPT, default_prompt
 from deepnb.models.teaching.conversation import Conversation
-from deepnb.models.teaching.words import first_match, short
+from deepnb.models.teaching.words import short
 
 TRIES = ("Remember that I prefer metric units", "What do you know about me?")
 TRIES_ZH = ("记住我喜欢公制单位", "你记得什么？")
@@ -28,7 +27,6 @@ hello = Hello. I am deepnb's rule-based teaching model, not a large language mod
 nothing = Nothing in my prompt says that. I am a rule-based model: I know what my prompt and my tools say, and no more. || 我的提示词里没有提到这个。我是基于规则的模型：只知道提示词和工具告诉我的内容。
 for =  for "{v}" || “{v}”
 confess = I am a rule-based model and have no rule{v}. Try "{k}" or "{n}". || 我是基于规则的模型，没有对应的规则{v}。可以试试“{k}”或“{n}”。
-instructions = \nMy instructions here begin: "{v}" || \n我在这里的指令开头是：“{v}”
 not bound = I would call the tool `{v}` here, but it is not bound to me, so I stop. || 这里我本要调用工具 `{v}`，但它没有绑定给我，所以到此为止。
 too many = I stop here: I make at most {n} tool calls in one turn. || 到此为止：我一轮最多调用 {n} 次工具。
 held = I did not write that to {v}: the change needs your approval. %memory pending shows it. || 我没有写入 {v}：改动要等你确认。%memory pending 可以查看。
@@ -72,42 +70,31 @@ report = The subagent{v} reported:\n{k} || 子代理{v} 的报告：\n{k}
 takes = I can't place "{k}": `{v}` takes {x}. || 我无法理解“{k}”：`{v}` 的参数是 {x}。
 gave tool = `{v}` gave: {k} || `{v}` 返回：{k}
 shape = {t} is a DataFrame of {n} rows and {m} columns. || {t} 是一个 {n} 行 {m} 列的 DataFrame。
-column = `{k}` in {t}: {x}. || {t} 的 `{k}`：{x}。
 lacks = , {n} missing || ，缺失 {n}
 columns = - and {n} more columns{x} || - 另有 {n} 列{x}
 more = - and {n} more || - 另有 {n} 条
 more rows = - and {n} more rows || - 另有 {n} 行
 sample = I only see a part of {t}, so I can't tell. || 我只看到 {t} 的一部分，无法回答。
 none missing = No value is missing in {x}{t}: 0. || {t} 没有缺失值：0。
-missing in = {n} of {m} values of {k} are missing in {t}. || {t} 的 {k} 缺失 {n} 个（共 {m} 行）。
 missing = {n} values are missing in {t}: || {t} 共缺失 {n} 个值：
 unseen =  {n} columns were not looked at. || 另有 {n} 列没有查看。
 rows = {n} rows of {t}{w} || {t}{w}：{n} 行
 first = The first {n} rows of {t} || {t} 的前 {n} 行
 sorted = {t}{w} by {k}, from {x} || {t}{w} 按 {k} {x}
-yes = Yes, {n} rows of {t}{w}. || 有：{t}{w} {n} 行。
-no = No, 0 rows of {t}{w}. || 没有：{t}{w} 0 行。
 by = {x} by {k} in {t}{w}: || {t}{w} 按 {k} 的 {x}：
 no value = No row of {t}{w} has a value of {k}. || {t}{w} 没有 {k} 的值。
 figure = The {x} {k} in {t}{w} is {v}. || {t}{w} 的 {k} {x}是 {v}。
-range = The range of {k} in {t}{w} is {x}, from {v} to {n}. || {t}{w} 的 {k} 的范围是 {x}（从 {v} 到 {n}）。
 nunique = There are {v} different values of {k} in {t}{w}. || {t}{w} 的 {k} 有 {v} 个不同的值。
-no row = There is no row of {t}{w}. || {t}{w} 没有这样的行。
-value = The {k} in {t}{w} is {v}. || {t}{w} 的 {k} 是 {v}。
-distinct = {k} in {t}{w} has {n} different values: {v}. || {t}{w} 的 {k} 有 {n} 个不同的值：{v}。
 not unique = {k} is not unique in {t}: {n} rows repeat a value of an earlier one. || {t} 的 {k} 有重复：{n} 行与前面的值相同。
 unique = {k} is unique in {t}: 0 duplicates. || {t} 的 {k} 没有重复：0。
 no duplicates = No, {t} has 0 duplicate rows. || {t} 没有重复的行：0。
 duplicates = Yes, {n} rows of {t} are duplicates of an earlier one. || 有：{t} 有 {n} 行重复。
-share by = Share of {x} by {k} in {t}: || {t} 按 {k} 占{x}的比例：
 share = {v} % of {x} in {t}{w} ({n} of {m}). || {t}{w} 占{x}的 {v} %（{n} / {m}）。
 of rows = the rows || 行数
-of total = the total {k} || {k} 总和
 no group = \n\nRows without `{k}` are no group here: {n}. || \n\n没有 `{k}` 的行不算一组：{n}。
 top = The {n} of {k} with the {x} in {t}{w}: || {t}{w} 中 {x}的 {n} 个 {k}：
 best of = {v} {has} the {x} in {t}{w} by {k}: {n}{tie}. || {t}{w} 按 {k} 计算，{v} 的{x}{tie}：{n}。
 best = {v} {has} the {x} {k} in {t}{w}: {n}. || {t}{w} 中 {k} 的{x}值是 {n}，属于 {v}。
-best rows = The {n} rows with the {x} {k} in {t}{w}: || {t}{w} 中 {k} {x}的 {n} 行：
 tied = \n\n{n} are shown, since the last ones are level. || \n\n末位并列，共 {n} 个。
 level = , level || （并列）
 maybe = \n\nMore rows may be level with the last one. || \n\n可能还有并列的行。
@@ -130,19 +117,13 @@ why and = : say or, or ask of one at a time || ：请用“或”，或逐个询
 why of what = : it does not say of what || ：没有说明是什么的
 why missing = : some rows have no value there || ：有的行没有值
 why values = : there are too many values to choose from || ：值太多，无法选择
-why agree = : it may mean a total, a mean or one row, which differ here || ：可以指总和、平均或单行，这里不同
 slip = {t} has no column `{v}`; I took `{k}`, the nearest.  || {t} 没有列 `{v}`，我改用最接近的 `{k}`。
-no code = No code of mine has run in this thread. || 这个对话里还没有运行过我的代码。
 cell = The code is in the next cell. I have not run it. || 代码在下一个单元格里，我没有运行它。
 no cell = I have not run this code:{v} says: {x} || 我没有运行这段代码：{v} 说：{x}
 kept =  It is in the variable `{v}`. || 结果在变量 `{v}` 中。
 gave = The code gave:\n{v} || 代码给出：\n{v}
-corr = The correlation of {x} and {k} in {t} is {v}. || {t} 中 {x} 与 {k} 的相关系数是 {v}。
-spread = {k} in {t} goes from {v} to {n}, with a mean of {x}. || {t} 的 {k} 从 {v} 到 {n}，平均值 {x}。
 measure = {x} of {k} || {k}（{x}）
 number = number of rows || 行数
-line = The {x} goes from {v} to {n}. || {x}从 {v} 变到 {n}。
-same = By {k}, the {x} in {t} is the same everywhere: {v}. || {t} 按 {k} 计算{x}：都是 {v}。
 ends = By {k}, the {x} in {t} is highest for {v} and lowest for {n}. || {t} 按 {k} 计算{x}：最大是 {v}，最小是 {n}。
 by total = {x} {k} by {v} in {t} || {t} 里每个 {v} 的 {k} 总和
 without code =  `query_table` gives the figures without code: ask for the {x}. || `query_table` 不用代码也能给出：可以问“{x}”。
@@ -166,7 +147,6 @@ row count = rows || 行数
  and = is one of || 为
  contains = contains || 包含
  missing = is missing || 缺失
- present = is not missing || 不缺失
  sum = total || 总和
  mean = mean || 平均值
  median = median || 中位数
@@ -190,25 +170,8 @@ def who(c: Conversation, _: str) -> str:
     return says(c, "who") + (says(c, "computes") if "run_python" in c.tools else "")
 
 
-def wants_knowledge(c: Conversation) -> str | None:
-    """A question that no rule before has an answer for."""
-    return c.request if first_match(c.request, *QUESTION) else None
-
-
-def nothing(c: Conversation, _: str = "") -> str:
-    """Say that the prompt does not have what is asked."""
-    return says(c, "nothing") + _instructions(c)
-
-
 def confess(c: Conversation, request: str) -> str:
     """Say in one line that no rule fits, with two prompts that one does."""
     one, other = TRIES_ZH if c.chinese else TRIES
     asked = says(c, "for", v=short(request, 60)) if request else ""
-    return says(c, "confess", v=asked, k=one, n=other) + _instructions(c)
-
-
-def _instructions(c: Conversation) -> str:
-    """How its instructions begin, where they are others than the main agent has by default: a subagent's, say."""
-    first = next((line for line in c.base.splitlines() if line.strip()), "")
-    own = not first or c.base.startswith((SYSTEM_PROMPT, default_prompt(files=False)))
-    return "" if own else says(c, "instructions", v=short(first, 100))
+    return says(c, "confess", v=asked, k=one, n=other)

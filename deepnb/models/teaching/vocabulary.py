@@ -1,7 +1,6 @@
 """The words of questions about tables: what each means, and a request cut into tokens.
 
 A line of the lexicon is a letter, what it stands for, and the words and phrases that mean it, in English and Chinese.
-`NOISE` are the only words that may be in a question and mean nothing.
 """
 
 import calendar
@@ -181,7 +180,8 @@ def may_ask(request: str) -> bool:
     content = any(t.kind == "?" and len(t.text) > 2 - chinese(t.text) for t in tokens)
     compared = any(t.kind in "ND>bcnq!" for t in tokens) and len(words) < 9
     opens = {word.lower() for word in (words if chinese(request) else words[:1])} & {*_OPENINGS.split()}
-    return content and bool(opens or (compared and not re.search(r"[.。!]\s+\S", request)))
+    told = re.search(r"[.。!]\s+\S|\w (?:is|are|was|were|has|have) \w", request)  # a statement
+    return content and bool(opens or (compared and not told))
 
 
 def names_part(request: str, frame: Frame) -> bool:

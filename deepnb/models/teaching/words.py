@@ -34,11 +34,6 @@ def stem(word: str) -> str:
     return word
 
 
-def is_stop_word(word: str) -> bool:
-    """Whether a word in lower case says nothing of what a text speaks of."""
-    return word in _STOP
-
-
 def words(text: str) -> frozenset[str]:
     """What a text speaks of: stems of English words, pairs of Chinese characters; no stop words."""
     low = text.lower().replace("’", "'")
