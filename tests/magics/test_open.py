@@ -84,7 +84,7 @@ def sessions(shell: Shell):
 def test_a_directory_may_have_a_plain_name(shell: Shell, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(file.parent.parent)
     assert shell.ok(f"%agent open {file.parent.name}").startswith("sessions")
-    assert "teaching model" in shell.ok("%agent open sesame")
+    assert "rule-based model" in shell.ok("%agent open sesame")
 
 
 @pytest.mark.parametrize(

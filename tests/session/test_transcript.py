@@ -241,7 +241,7 @@ def test_a_streamed_answer_is_one_line() -> None:
 def test_a_compaction_is_told_and_drops_nothing() -> None:
     s = Session(max_input_tokens=6_000, tool_text="full")
     for n in range(8):
-        s.run(f"note {n}: " + "some words that take room " * 40)
+        s.run(f"note {n}: " + "some words that take room " * 160)
     assert any(t.after.offload for t in s.turns)
     table = s.transcript()
     told_of = table[table["what"] == "compacted"]
