@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
+import pytest
 
-from tests.support.table_questions import pairs
+from tests.support import table_questions_unseen as unseen
+from tests.support.table_questions import pairs, play_all
+from tests.support.table_templates import GROUPS
 from tests.support.table_verdicts import Truth, Verdict, verdict
 from tests.support.tables import every_row
 
@@ -90,6 +94,22 @@ ABOUT = Truth("description", (300,), ("depot", "unit price"), shape=True)
 )
 def test_verdict(truth: Truth, answer: str, expected: Verdict) -> None:
     assert verdict(truth, answer) == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "seed", "written"),
+    [
+        (80, 7, (GROUPS, ())),
+        (60, 7, (unseen.GROUPS, unseen.REFUSE)),
+        pytest.param(2000, 1, (GROUPS, ()), marks=pytest.mark.nightly),
+    ],
+)
+def test_the_offline_model_is_never_wrong_and_mostly_right(count: int, seed: int, written: Any) -> None:
+    """Templates of two authors; the second had not seen the grammar."""
+    played = play_all(pairs(count, seed, *written))
+    wrong = [(pair.question, answer, pair.truth) for pair, answer, verdict in played if verdict == "wrong"]
+    assert not wrong
+    assert sum(verdict == "right" for *_, verdict in played) >= 0.7 * count
 
 
 def test_pairs_are_the_same_for_a_seed() -> None:

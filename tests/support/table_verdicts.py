@@ -43,6 +43,7 @@ _REFUSALS = (
     "i can't place",
     "could not place",
     "nothing in my prompt",
+    "i remember nothing about that",
     "can't tell",
     "has no column like",
     "没有规则",

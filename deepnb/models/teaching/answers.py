@@ -21,8 +21,7 @@ from deepnb.models.teaching.vocabulary import may_ask, names_part, pieces, speak
 from deepnb.models.teaching.words import first_match, short
 
 QUERY, INSPECT, LIST = "query_table", "inspect_variable", "list_variables"
-_SHOWN, _LOOKED_AT, _PROBED = 12, 3, 2
-"""Lines of an answer; tables that are looked at if none is named; columns in which unknown words are looked for."""
+_SHOWN, _LOOKED_AT, _PROBED = 12, 3, 2  # lines of an answer; tables, if none is named; columns with unknown words
 _NAMED = (
     r"\b(?:DataFrame|data ?frame|table|dataset)\s+`?(?P<name>(?!(?:is|has|have|of|with|by|in)\b)[A-Za-z_]\w*)",
     r"`(?P<name>[A-Za-z_]\w*)`",
@@ -95,8 +94,10 @@ def tables_asked(c: Conversation, request: str, sure: bool = True) -> Generator[
     unknown = says(c, "nothing") if sure or first_match(c.request, *QUESTION) else confess(c, request)
     if not chosen or (not sure and len(chosen) > 1):
         return unknown
-    if len(named) > 1 or len(chosen) > _LOOKED_AT or (len(names) > 1 and first_match(request, *_WHICH)):
-        return refusal(c, Unplaced(chosen[-1]), Frame(chosen[0], 0, 0, ()), chosen)
+    which = first_match(request, *_WHICH) if len(names) > 1 else None
+    if which or len(named) > 1 or len(chosen) > _LOOKED_AT:
+        word = which[0] if which else named[-1] if named else short(request, 60)
+        return refusal(c, Unplaced(word), Frame(chosen[0], 0, 0, ()), chosen)
     frames = []
     for name in chosen:
         step = yield Use(INSPECT, {"name": name})

@@ -21,12 +21,11 @@ from deepnb.models.teaching.words import chinese, first_match, short, words
 
 LIST = (r"\b(?:what|which|list|show)\b.{0,30}\bskills\b", r"\bany skills\b|(?:什么|哪些|列出|所有).{0,4}(?:技能|本领)")
 _LOOK = r"(?:look(?: at)?|describe|inspect|explore)\b|查看|看看|描述"
-_VERBS = (
+_VERBS = (  # of steps that a question follows
     r"(?P<x>count .+)",
     r"(?:say|tell|name|give|find|report|list|check for|look for)(?: which| what)?\s+(?P<x>.+)",
     r"(?:说出|数一数|统计|找出|列出)(?P<x>.+)",
 )
-"""The verbs of steps that a question follows."""
 _OF_TABLES = r"\b(?:tables?|data|dataframe|columns?|rows?|csv)\b|表|数据"
 _LINE = r"^(?:write|add|end with|begin with)\s+(?:a|one|the) (?:line|sentence)\b[^\"“:]*[:\"“]\s*(?P<x>[^\"”]+)"
 

@@ -162,7 +162,7 @@ class Token:
 
 
 _NO_TABLE = Frame("", 0, 0, ())
-_ASKING = ["how many", "number of", "top", "rows", "records", "entries", "row", "per", "each", "多少", "几", "行"]
+_ASKING = "how many|number of|top|rows|records|entries|row|per|each|多少|有多少|几|行".split("|")
 _OPENINGS = "what which how is are does do has have show list give find display when 哪 什么 列出"
 
 
