@@ -162,14 +162,14 @@ class Token:
 
 
 _NO_TABLE = Frame("", 0, 0, ())
-_ASKING = "how many|number of|top|rows|records|entries|row|per|each|多少|有多少|几|行".split("|")
+_ASKING = "|how many|number of|top|rows|records|entries|row|per|each|多少|有多少|几|行|有什么|"
 _OPENINGS = "what which how is are does do has have show list give find display when 哪 什么 列出"
 
 
 def speaks_of_tables(request: str) -> bool:
     """Whether a request has a word that questions about tables have."""
     tokens = [phrase[0] for phrase in spans(pieces(request, _NO_TABLE), _NO_TABLE)]
-    asked = any(t.kind in "ASGXdmuOKsM" or t.text.lower() in (*_ASKING, "有什么") for t in tokens)
+    asked = any(t.kind in "ASGXdmuOKsM" or f"|{t.text.lower()}|" in _ASKING for t in tokens)
     return asked or (tokens[:1] != [] and tokens[0].kind in "QHhfBO" and len(tokens) < 15)
 
 
