@@ -115,7 +115,7 @@ class SqliteCheckpoints(CheckpointTables):
     def _metadata(self, stored: Any) -> Mapping[str, Any]:
         try:
             return mapping(json.loads(stored or b"{}"))
-        except (ValueError, RecursionError):
+        except (TypeError, ValueError, RecursionError):
             return {}
 
     def values(self, place: Place, checkpoint: str) -> dict[str, Any]:
