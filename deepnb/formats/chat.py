@@ -8,8 +8,7 @@ from typing import Any
 from deepnb.core.errors import NotFoundError
 from deepnb.core.session_file import SessionRow
 from deepnb.core.short_repr import excerpt
-from deepnb.formats.chat_messages import message_items
-from deepnb.formats.checkpoint_values import message
+from deepnb.formats.chat_messages import message, message_items
 from deepnb.formats.head import Head
 from deepnb.formats.held_session import HeldSession
 from deepnb.formats.items import HEAD, Arrangement, Entry, Prompt

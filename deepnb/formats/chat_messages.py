@@ -17,6 +17,35 @@ _CALLS = frozenset(
 )
 """Blocks of calls, which `tool_calls` tells too."""
 _TASKS = ("task", "Task", "Agent")
+_ROLES = {
+    "human": "human", "user": "human", "ai": "ai", "assistant": "ai", "tool": "tool", "function": "tool",
+    "system": "system", "developer": "system", "remove": "remove", "chat": "human",
+}  # fmt: skip
+
+
+def message(value: Any) -> dict[str, Any] | None:
+    """Return a message as a dict with LangChain's fields, `type` among them; None for what is none."""
+    if isinstance(value, str):
+        return {"type": "human", "content": value}
+    if is_pair(value):
+        value = {"role": value[0], "content": value[1]}
+    if not isinstance(value, dict):
+        return None
+    if "lc" in value and isinstance(value.get("id"), list):
+        name = str(value["id"][-1:]).lower()
+        kinds = ("human", "ai", "tool", "system", "remove", "function")
+        value = {"type": next((kind for kind in kinds if kind in name), ""), **mapping(value.get("kwargs"))}
+    elif isinstance(value.get("data"), dict) and "type" in value:
+        value = {"type": value["type"], **value["data"]}
+    kind = str(value.get("type") or value.get("role") or "").removesuffix("MessageChunk").lower()
+    if "role" in value and kind not in _ROLES:
+        kind = str(value["role"])
+    return {**value, "type": _ROLES[kind]} if kind in _ROLES else None
+
+
+def is_pair(value: Any) -> bool:
+    """Return whether it is a message as (role, text); stored tuples come back as lists."""
+    return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str) and value[0] in _ROLES
 
 
 def message_items(message: Mapping[str, Any], key: str, *, system: str = "context") -> Iterator[Item]:

@@ -16,10 +16,10 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Overwrite
 
-from deepnb.core.errors import DeepnbError, NotFoundError
+from deepnb.core.errors import DeepnbError, NotFoundError, NotInstalledError
 from deepnb.core.session_file import OTHER_BRANCHES
 from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Usage
-from deepnb.formats.checkpoint_values import decode, folded_all
+from deepnb.formats.checkpoints import Messages, DataSerializer, fold
 from deepnb.formats.opening import list_sessions, open_session
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
@@ -73,12 +73,18 @@ def test_a_deep_agent_without_its_graph(deep):
     assert all(turn.started.endswith("Z") for turn in index.turns)
 
 
+def folded(writes):
+    """What writes to the channel of messages come to, once they were stored."""
+    found, stored = Messages(), DataSerializer()
+    for write in writes:
+        fold(found, stored.loads_typed(stored.dumps_typed(write)))
+    return list(found.values())
+
+
 def test_the_fold_is_langgraphs_own(deep):
     _, messages, history = deep
-    stored = JsonPlusSerializer()
-    writes = [decode(*stored.dumps_typed(value)) for _, _, value in history["writes"]]
-    seed = decode(*stored.dumps_typed(history["seed"])) if "seed" in history else None
-    found = folded_all(writes, seed.value if seed else None)
+    seed = [history["seed"].value] if "seed" in history else []
+    found = folded([*seed, *(value for _, _, value in history["writes"])])
     assert len(found) > 100
     assert [(m["type"], m["content"]) for m in found] == [(m.type, m.content) for m in messages][: len(found)]
 
@@ -280,8 +286,7 @@ FOLDS: dict[str, tuple[list[Any], list[str]]] = {
 @every_row("name", FOLDS)
 def test_writes_are_folded(name):
     writes, texts = FOLDS[name]
-    stored = [decode(*JsonPlusSerializer().dumps_typed(write)) for write in writes]
-    assert [one["content"] for one in folded_all(stored)] == texts
+    assert [one["content"] for one in folded(writes)] == texts
 
 
 def test_results_and_calls(tmp_path):
@@ -296,3 +301,11 @@ def test_results_and_calls(tmp_path):
     assert [(e.name, e.args) for e in events if isinstance(e, ToolStarted)] == [("ls", {"path": "/"}), ("rm", {})]
     assert [(e.id, e.status) for e in events if isinstance(e, ToolEnded)] == [("c1", "error"), ("c2", "cut")]
     assert session.index.unknown == {"block hologram": 1}
+
+
+def test_without_langgraphs_saver_a_line_says_what_to_install(tmp_path, monkeypatch):
+    path = talk(tmp_path / "a.db", "one")
+    monkeypatch.setitem(sys.modules, "langgraph.checkpoint.sqlite", None)
+    with pytest.raises(NotInstalledError, match=r"deepnb\[sqlite\]"):
+        open_session(path)
+    assert "langgraph-checkpoint-sqlite" in list_sessions(tmp_path)[0].problem

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import pickle
 import sys
@@ -14,7 +13,6 @@ from typing import Any
 import ormsgpack
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.checkpoint.serde import _msgpack
 
 from deepnb import list_sessions, open_session
 from deepnb.core.errors import DeepnbError
@@ -95,6 +93,9 @@ def packed(value: Any) -> bytes:
     return ormsgpack.packb(value, option=ormsgpack.OPT_NON_STR_KEYS)
 
 
+_ODD: list[Any] = [None, 5, "evil", [], ["evil"], ["evil", "Bomb"], {}]
+
+
 def extensions(folder: Path) -> Iterator[Any]:
     """Values with an extension of each code around each kind of bytes that a decoder might expect there."""
     for module, name, argument in filled([list(one) for one in NAMES], folder):
@@ -104,7 +105,7 @@ def extensions(folder: Path) -> Iterator[Any]:
             yield ormsgpack.Ext(3, packed((module, name, argument, method)))
     bomb = ormsgpack.Ext(0, packed(("evil", "Bomb", 1)))
     for code in CODES:
-        yield from (ormsgpack.Ext(code, packed(one)) for one in (None, 5, "evil", [], ["evil"], ["evil", "Bomb"], {}))
+        yield from (ormsgpack.Ext(code, packed(one)) for one in _ODD)
         yield ormsgpack.Ext(code, packed((["evil"], {"Bomb": 1}, None)))
         yield ormsgpack.Ext(code, packed(("evil", "Bomb", bomb)))
         yield ormsgpack.Ext(code, packed((bomb, bomb, bomb)))
@@ -130,7 +131,8 @@ def constructors(folder: Path) -> Iterator[Any]:
             yield named
             yield {**named, "method": ["go", "construct"]}
             yield {**named, "kwargs": {"content": dict(named)}}
-    for version in (0, 1, 2, 3, "1", None):
+    versions: list[Any] = [0, 1, 2, 3, "1", None]
+    for version in versions:
         yield {"lc": version, "type": "secret", "id": ["OPENAI_API_KEY"]}
         yield {"lc": version, "type": "not_implemented", "id": ["evil", "Bomb"], "repr": "Bomb()"}
         yield {"lc": version, "type": "constructor", "id": ["langchain_community", "llms", "OpenAI"], "kwargs": {}}
@@ -198,7 +200,8 @@ def watched() -> Iterator[list[tuple[str, Any]]]:
     if _noted not in _HOOKED:
         sys.addaudithook(_noted)
         _HOOKED.append(_noted)
-    EVENTS = found = []
+    found: list[tuple[str, Any]] = []
+    EVENTS = found
     try:
         yield found
     finally:
@@ -213,11 +216,6 @@ def evil_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "evil.py").write_text(EVIL)
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    for module, _ in _msgpack.SAFE_MSGPACK_TYPES:  # what LangGraph's own decoder makes is no stranger's
-        if module != "pathlib._local":
-            importlib.import_module(module)
-    import numpy  # noqa: F401
-
     return folder
 
 
