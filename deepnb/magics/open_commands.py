@@ -8,8 +8,7 @@ from pathlib import Path
 from deepnb.core.server_address import POSTGRES, without_password
 from deepnb.magics.pictures import history_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
-from deepnb.session.opened import OpenedSession
-from deepnb.session.opening import list_sessions
+from deepnb.session.opened import OpenedSession, list_sessions
 from deepnb.views.diff import diff_view
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted, tokens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 from deepnb.context.approximate import approximate
 from deepnb.core.budget import Budget, growth
 from deepnb.core.errors import DeepnbError, NotFoundError
-from deepnb.core.journal import Entry, OpenConflict
+from deepnb.core.journal import Entry
 from deepnb.core.messages import SUMMARY, Message
 from deepnb.core.offload import HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.core.secrets import redact
-from deepnb.core.session_file import FileTurn, SessionIndex
+from deepnb.core.session_file import FileTurn, SessionIndex, SessionRows
 from deepnb.core.short_repr import short_repr
 from deepnb.core.subagents import Spent
 from deepnb.core.values import Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
+from deepnb.formats.opening import list_sessions as read_list
+from deepnb.formats.opening import open_session as read_session
 from deepnb.formats.protocol import SessionFile
 from deepnb.running.opened import OpenedWorkspace, refusal
+from deepnb.running.thread import check_name
 from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
 
@@ -30,6 +34,36 @@ if TYPE_CHECKING:
     from deepnb.formats.turns import LazyTurn
 
 NO_REQUESTS = "the requests of this session were not recorded"
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_ID, _WHOLE = 8, 24
+"""Characters of a long id that a name has, and of an id that a name has whole."""
+
+
+def open_session(
+    path: str | Path, thread: str | None = None, *, into: Session | None = None, name: str | None = None
+) -> OpenedSession:
+    """A session made elsewhere, to look at and to fork from: of Claude Code, Codex, pi, OpenClaw, LangGraph, deepnb.
+
+    `path` is a file, or the `postgresql://` address of a database with LangGraph's checkpoints; `thread` names one of
+    several in it, else it is the newest. Nothing is written there, and nothing of it is run. It is called `name` here,
+    and forks of it become threads of the session `into`.
+    """
+    if name is not None:
+        check_name(name)
+    file = read_session(path, thread)
+    return OpenedSession(file, name or name_of(file.index), into or Session())
+
+
+def list_sessions(path: str | Path) -> SessionRows:
+    """The sessions below a directory, or in a file or database, the newest first; of each only the ends are read."""
+    return read_list(path)
+
+
+def name_of(index: SessionIndex) -> str:
+    """`claude-code-1f0c2a3b`: the format, and the session's id or the beginning of a long one."""
+    plain = _ODD.sub("-", index.id).strip("-._")
+    plain = plain if len(plain) <= _WHOLE else plain[:_ID]
+    return f"{index.format}-{plain}".strip("-._")
 
 
 class OpenedSession(Session):
@@ -151,7 +185,7 @@ class OpenedMemory(SessionMemory):
 
     @property
     def _files(self) -> Any:
-        return dict(self.snapshot.files)
+        return self._kept(self.snapshot.files)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -159,10 +193,6 @@ class OpenedMemory(SessionMemory):
         turns: tuple[LazyTurn, ...] = tuple(self._workspace.turns)  # type: ignore[arg-type]
         edits = (edit for turn in turns for edit in (turn.figures.edits if turn.figures else ()))
         return tuple(dict.fromkeys(edit.path for edit in edits))
-
-    def text(self) -> str:
-        """Each file under its path, credentials masked."""
-        return "\n\n".join(f"{path}\n\n{self.read(path)}" for path in self.shown)
 
     def shares(self) -> dict[str, tuple[int, int]]:
         """Nothing: what its prompts held is not known."""
@@ -186,17 +216,13 @@ class OpenedMemory(SessionMemory):
         """What is known of a file."""
         if path not in (files := self._files):
             raise NotFoundError(f"this session did not edit {path}", "%memory shows the files it edited")
-        return redact(str(files[path]))
+        return str(files[path])
 
     def mark_shown(self, snapshot: Snapshot) -> None:
         """Nothing is written on top of it."""
 
     def log_entries(self) -> tuple[Entry, ...]:
         """Nothing: its edits are in its turns."""
-        return ()
-
-    def conflicts(self) -> tuple[OpenConflict, ...]:
-        """An opened session knows no conflicts."""
         return ()
 
     def count(self, text: str) -> int:
