@@ -10,7 +10,7 @@ from deepnb.core.session_file import SessionRow
 from deepnb.core.short_repr import excerpt
 from deepnb.formats.chat_messages import message, message_items
 from deepnb.formats.head import Head
-from deepnb.formats.held_session import HeldSession
+from deepnb.formats.indexing import HeldSession
 from deepnb.formats.items import HEAD, Arrangement, Entry, Prompt
 from deepnb.formats.json_values import array, text
 from deepnb.formats.jsonl import changed

@@ -13,10 +13,9 @@ from uuid import UUID
 from deepnb.core.errors import DeepnbError, NotFoundError
 from deepnb.core.session_file import OTHER_BRANCHES, SessionRow
 from deepnb.core.short_repr import excerpt
-from deepnb.formats.agents import link
 from deepnb.formats.chat_messages import message, message_items
 from deepnb.formats.head import Head
-from deepnb.formats.held_session import HeldSession
+from deepnb.formats.indexing import HeldSession, link
 from deepnb.formats.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.formats.json_values import array, content_text, count, mapping, text
 from deepnb.formats.jsonl import changed

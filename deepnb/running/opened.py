@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from deepnb.core.errors import DeepnbError, RefusedError
-from deepnb.core.values import Snapshot
 from deepnb.formats.protocol import SessionFile
 from deepnb.formats.turns import SessionTurns
 from deepnb.running.current import Current
@@ -28,16 +27,6 @@ class OpenedState(State):
 
     def start(self, thread: Thread) -> None:
         """Nothing: the thread is whole."""
-
-    def refresh(self, thread: Thread) -> None:
-        """Nothing: a file is read once."""
-
-    def release(self, thread: Thread) -> None:
-        """Nothing waits."""
-
-    def snapshot(self, thread: Thread) -> Snapshot:
-        """The thread after its last turn."""
-        return thread.snapshot
 
     def read(self, thread: Thread) -> Mapping[str, Any]:
         """Its memory files, as far as the session's edits tell them: path -> FileData."""
