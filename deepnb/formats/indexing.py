@@ -14,7 +14,18 @@ from deepnb.core.short_repr import excerpt
 from deepnb.core.values import Compacted, ModelEnded, ToolStarted
 from deepnb.formats.content import Builder, Visible
 from deepnb.formats.items import (
-    HEAD, Agent, Arrangement, Command, Compaction, Entry, Item, Other, Prompt, Reply, Result, Tool,
+    HEAD,
+    Agent,
+    Arrangement,
+    Command,
+    Compaction,
+    Entry,
+    Item,
+    Other,
+    Prompt,
+    Reply,
+    Result,
+    Tool,
 )  # fmt: skip
 
 _ALIKE = HEAD - 20
