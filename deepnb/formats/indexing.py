@@ -258,20 +258,14 @@ def link(agents: Sequence[Agent], entries: Iterable[Entry]) -> None:
         agent.call = agent.call or by_result.get(agent.id, "")
         taken.add(agent.call)
     for agent in agents:
-        if not agent.call and (asked := _first_words(agent)):
+        prompts = (item.text.strip() for entry in agent.entries for item in entry.items if isinstance(item, Prompt))
+        if not agent.call and (asked := next(prompts, "")[:_ALIKE]):
             own = set(map(id, agent.entries))
-            fitting = (t for e, t in tasks if t.id not in taken and id(e) not in own and _alike(t.task, asked))
+            others = (t for e, t in tasks if t.id not in taken and id(e) not in own)
+            fitting = (t for t in others if t.task.strip()[:_ALIKE] == asked)
             if (task := next(fitting, None)) is not None:
                 agent.call = task.id
                 taken.add(task.id)
     names = {item.id: item.text for _, item in tasks}
     for agent in agents:
         agent.name = agent.name or names.get(agent.call, "")
-
-
-def _first_words(agent: Agent) -> str:
-    return next((i.text for e in agent.entries for i in e.items if isinstance(i, Prompt)), "")
-
-
-def _alike(task: str, asked: str) -> bool:
-    return bool(task.strip()) and task.strip()[:_ALIKE] == asked.strip()[:_ALIKE]

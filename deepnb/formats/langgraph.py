@@ -125,10 +125,10 @@ def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:
 def _entries(found: Branch, space: str) -> list[Entry]:
     """The messages, and the compactions where they were."""
     out: list[Entry] = []
-    events = list(found.events)
+    events = [(count(mapping(event).get("created_at_index")) or there, event) for there, event in found.events]
     told: set[tuple[int, str]] = set()
     for n, one in enumerate([*found.messages, None]):
-        while events and _position(events[0]) <= n:
+        while events and events[0][0] <= n:
             entry = _compaction(events.pop(0)[1])
             mark = (count(entry.facts["cutoff"]), entry.items[0].text)
             if mark not in told:
@@ -140,11 +140,6 @@ def _entries(found: Branch, space: str) -> list[Entry]:
             out.append(Entry(items, "", key, line=n + 1, place=(n, n + 1)))
     out += (_compaction(event) for _, event in events)
     return out
-
-
-def _position(event: tuple[int, Any]) -> int:
-    """Return how many messages there were when the context was compacted."""
-    return count(mapping(event[1]).get("created_at_index")) or event[0]
 
 
 def _compaction(event: Any) -> Entry:
