@@ -9,17 +9,20 @@ from typing import Any
 
 import pytest
 from deepagents import create_deep_agent
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, _messages_delta_reducer
 from langgraph.types import Overwrite
 
 from deepnb.core.errors import DeepnbError, NotFoundError, NotInstalledError
 from deepnb.core.session_file import OTHER_BRANCHES
 from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Usage
-from deepnb.formats.checkpoints import Messages, DataSerializer, fold
+from deepnb.formats.checkpoints import DataSerializer, Messages, fold
 from deepnb.formats.opening import list_sessions, open_session
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
@@ -287,6 +290,24 @@ FOLDS: dict[str, tuple[list[Any], list[str]]] = {
 def test_writes_are_folded(name):
     writes, texts = FOLDS[name]
     assert [one["content"] for one in folded(writes)] == texts
+
+
+IDS = st.sampled_from("abc")
+SAID = st.builds(lambda id_, text: HumanMessage(text, id=id_), IDS, st.text("xyz", max_size=2))
+GONE = st.builds(lambda id_: RemoveMessage(id=id_), st.one_of(IDS, st.just(REMOVE_ALL_MESSAGES)))
+WRITES = st.one_of(
+    SAID,
+    st.lists(st.one_of(SAID, GONE), max_size=4),
+    st.lists(SAID, max_size=3, unique_by=lambda one: one.id).map(Overwrite),
+)
+
+
+@given(st.lists(WRITES, max_size=8))
+def test_a_fold_is_what_the_channel_replays(writes):
+    reducer: Any = _messages_delta_reducer
+    channel = DeltaChannel(reducer, list).from_checkpoint(None)
+    channel.replay_writes([("task", "messages", write) for write in writes])
+    assert [(one["id"], one["content"]) for one in folded(writes)] == [(one.id, one.content) for one in channel.get()]
 
 
 def test_results_and_calls(tmp_path):
