@@ -18,7 +18,7 @@ from langgraph.checkpoint.serde.jsonplus import EXT_DELTA_SNAPSHOT, EXT_NUMPY_AR
 
 from deepnb.core.errors import InvalidError, NotInstalledError, RefusedError
 from deepnb.core.server_address import without_password
-from deepnb.formats.chat_messages import is_pair, message
+from deepnb.formats.chat import is_pair, message
 from deepnb.formats.head import read_database
 from deepnb.formats.json_values import mapping, text
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from deepnb.core.errors import DeepnbError, NotFoundError
 from deepnb.core.session_file import OTHER_BRANCHES, SessionRow
 from deepnb.core.short_repr import excerpt
-from deepnb.formats.chat_messages import message, message_items
+from deepnb.formats.chat import message, message_items
 from deepnb.formats.head import Head
 from deepnb.formats.indexing import HeldSession, link
 from deepnb.formats.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
