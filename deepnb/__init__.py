@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from deepnb.core.values import Turn as Turn
     from deepnb.running.job import Job as Job
     from deepnb.session.opened import OpenedSession as OpenedSession
-    from deepnb.session.opening import list_sessions as list_sessions
-    from deepnb.session.opening import open_session as open_session
+    from deepnb.session.opened import list_sessions as list_sessions
+    from deepnb.session.opened import open_session as open_session
     from deepnb.session.session import Session as Session
     from deepnb.workshop.approvals import reads as reads
 
@@ -63,8 +63,7 @@ _HOMES = {
         *("Retry", "Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
     ),
     "deepnb.running.job": ("Job",),
-    "deepnb.session.opened": ("OpenedSession",),
-    "deepnb.session.opening": ("list_sessions", "open_session"),
+    "deepnb.session.opened": ("OpenedSession", "list_sessions", "open_session"),
     "deepnb.session.session": ("Session",),
     "deepnb.workshop.approvals": ("reads",),
 }

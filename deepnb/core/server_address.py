@@ -1,10 +1,13 @@
-"""The address of an agent on a LangGraph server: `http://host:port/assistant`."""
+"""Addresses: of an agent on a LangGraph server, `http://host:port/assistant`, and of a PostgreSQL database."""
 
 import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from deepnb.core.errors import InvalidError, RefusedError
+
+POSTGRES = ("postgresql://", "postgres://")
+"""How the address of a database begins."""
 
 LOST = "lost the connection to"
 """How the error of a turn begins whose run may go on at its server."""
@@ -52,3 +55,14 @@ def server_address(text: str) -> ServerAddress:
         raise InvalidError("this is not the address of a server", "%agent use http://host:port/assistant")
     before, _, name = parts.path.rstrip("/").rpartition("/")
     return ServerAddress(f"{parts.scheme}://{parts.netloc}{before}", unquote(name))
+
+
+def without_password(url: str) -> str:
+    """Return the address of a database as it may be shown: with neither its password nor its parameters."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "the database"
+    user = f"{parts.username}@" if parts.username else ""
+    return f"postgresql://{user}{parts.hostname or ''}{port}{parts.path}"

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from deepnb.core.session_file import OTHER_BRANCHES
-from deepnb.formats.agents import link
 from deepnb.formats.claude_code import fits, parse
+from deepnb.formats.indexing import link
 from deepnb.formats.items import (
     Agent,
     Arrangement,

@@ -84,7 +84,7 @@ def parse(value: dict[str, Any]) -> Entry:
     inner = text(payload.get("type"))
     if kind == "turn_context":
         facts["model"] = text(payload.get("model"))
-    elif kind == "session_meta" and (payload.get("forked_from_id") or _is_spawned(payload)):
+    elif kind == "session_meta" and (payload.get("forked_from_id") or "subagent" in mapping(payload.get("source"))):
         facts["copied"] = True
     elif kind == "event_msg":
         facts |= _event_facts(inner, payload)
@@ -92,10 +92,6 @@ def parse(value: dict[str, Any]) -> Entry:
         facts["user"] = True
     items = list(_items(kind, inner, payload, value))
     return Entry(items, iso(value.get("timestamp")), text(payload.get("id")), None, facts)
-
-
-def _is_spawned(payload: Mapping[str, Any]) -> bool:
-    return "subagent" in mapping(payload.get("source"))
 
 
 def _event_facts(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from deepnb.core.errors import RefusedError
 from deepnb.formats.lines import BOM, object_of, open_file
 
+_TRIES = 3
 _BYTES = 1 << 20
 _LINES = 30
 _WHOLE, _GLANCED = 256 << 20, 4 << 20
@@ -42,6 +49,13 @@ class Head:
         return self.start.startswith(b"SQLite format 3\x00")
 
     @cached_property
+    def tables(self) -> frozenset[str]:
+        """The names of the tables of a database."""
+        with read_database(self.path) as connection:
+            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            return frozenset(str(name) for (name,) in found)
+
+    @cached_property
     def objects(self) -> tuple[dict[str, Any], ...]:
         """The first lines that hold a JSON object."""
         pieces = self.start.removeprefix(BOM).split(b"\n")
@@ -61,3 +75,41 @@ class Head:
                 return json.loads(file.read(_WHOLE).removeprefix(BOM).decode())
             except (ValueError, RecursionError):
                 return None
+
+
+@contextmanager
+def read_database(path: Path) -> Iterator[sqlite3.Connection]:
+    """Yield a connection to an SQLite database that leaves it and its folder as they are.
+
+    What a writer has not yet put into the database itself is in a file beside it, which SQLite reads only with a third
+    one: then all are copied to a temporary folder first.
+    """
+    file, mode = path.resolve(), "immutable=1"
+    files = [file, *(file.with_name(file.name + side) for side in ("-wal", "-journal"))]
+    with TemporaryDirectory(prefix="deepnb-") as folder:
+        if any(stamp and stamp[1] for stamp in _stamps(files)[1:]):
+            file, mode = _copy(files, Path(folder)), "mode=rw"
+        try:
+            with closing(sqlite3.connect(f"{file.as_uri()}?{mode}", uri=True)) as connection:
+                connection.execute("PRAGMA query_only=1")
+                connection.execute("PRAGMA trusted_schema=0")
+                yield connection
+        except sqlite3.DatabaseError as error:
+            raise RefusedError(f"{path} can't be read as a database ({error})", "choose another file") from None
+
+
+def _copy(files: list[Path], folder: Path) -> Path:
+    """Copy a database and what is beside it to a folder, all of one moment; return the copy."""
+    for _ in range(_TRIES):
+        before = _stamps(files)
+        for one in files:
+            (folder / one.name).unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                shutil.copyfile(one, folder / one.name)
+        if _stamps(files) == before:
+            break
+    return folder / files[0].name
+
+
+def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:
+    return [(f.stat().st_mtime_ns, f.stat().st_size) if f.is_file() else None for f in files]

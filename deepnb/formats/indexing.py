@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
-from deepnb.core.session_file import Begin, FileCompaction, FileContent, FileTurn
+from deepnb.core.errors import NotFoundError
+from deepnb.core.session_file import Begin, FileCompaction, FileContent, FileTurn, SessionIndex
 from deepnb.core.short_repr import excerpt
 from deepnb.core.values import Compacted, ModelEnded, ToolStarted
 from deepnb.formats.content import Builder, Visible
-from deepnb.formats.items import HEAD, Agent, Arrangement, Command, Compaction, Entry, Item, Prompt, Reply, Result, Tool
+from deepnb.formats.items import (
+    HEAD,
+    Agent,
+    Arrangement,
+    Command,
+    Compaction,
+    Entry,
+    Item,
+    Other,
+    Prompt,
+    Reply,
+    Result,
+    Tool,
+)  # fmt: skip
+
+_ALIKE = HEAD - 20
+"""Characters by which a task is known."""
 
 Full = Callable[[Entry], list[Item]]
 """Gives the items of an entry with their whole texts."""
@@ -194,3 +212,60 @@ def _places(found: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         else:
             out.append((start, end))
     return tuple(out)
+
+
+class HeldSession:
+    """Its turns, and their content."""
+
+    def __init__(self, arrangement: Arrangement, facts: Mapping[str, Any]) -> None:
+        """`facts` are fields of its index that the entries do not tell."""
+        self._turns = Turns(arrangement, lambda entry: entry.items, None)
+        unknown = Counter(
+            item.text
+            for entries in (arrangement.main, *(agent.entries for agent in arrangement.agents))
+            for entry in entries
+            for item in entry.items
+            if isinstance(item, Other)
+        )
+        counts, notices = arrangement.counts, tuple(arrangement.notices)
+        self.index = SessionIndex(
+            turns=self._turns.figures, unknown=dict(unknown), counts=counts, notices=notices, **facts
+        )
+
+    def content(self, turn: int) -> FileContent:
+        """One turn word for word; turns count from 1."""
+        return self._turns.content(check_turn(self.index, turn))
+
+
+def check_turn(index: SessionIndex, turn: int) -> int:
+    """The number, if there is such a turn."""
+    if not 1 <= turn <= len(index.turns):
+        there = f"has turns 1 to {len(index.turns)}" if index.turns else "has no turns"
+        raise NotFoundError(f"no turn {turn}: session {index.id} {there}", "%agent turns lists them")
+    return turn
+
+
+# -- nested agents, and the tool calls that started them
+
+
+def link(agents: Sequence[Agent], entries: Iterable[Entry]) -> None:
+    """Find the tool call that started each agent: by the id its result names, or by the task's words."""
+    items = [(entry, item) for entry in entries for item in entry.items if isinstance(item, Tool | Result)]
+    by_result = {item.agent: item.id for _, item in items if isinstance(item, Result) and item.agent}
+    tasks = [(entry, item) for entry, item in items if isinstance(item, Tool) and item.task]
+    taken = {agent.call for agent in agents if agent.call}
+    for agent in agents:
+        agent.call = agent.call or by_result.get(agent.id, "")
+        taken.add(agent.call)
+    for agent in agents:
+        prompts = (item.text.strip() for entry in agent.entries for item in entry.items if isinstance(item, Prompt))
+        if not agent.call and (asked := next(prompts, "")[:_ALIKE]):
+            own = set(map(id, agent.entries))
+            others = (t for e, t in tasks if t.id not in taken and id(e) not in own)
+            fitting = (t for t in others if t.task.strip()[:_ALIKE] == asked)
+            if (task := next(fitting, None)) is not None:
+                agent.call = task.id
+                taken.add(task.id)
+    names = {item.id: item.text for _, item in tasks}
+    for agent in agents:
+        agent.name = agent.name or names.get(agent.call, "")

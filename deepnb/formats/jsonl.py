@@ -16,8 +16,7 @@ from deepnb.core.errors import NotFoundError
 from deepnb.core.session_file import FileContent, SessionIndex, SessionRow
 from deepnb.core.short_repr import excerpt
 from deepnb.formats.head import Head
-from deepnb.formats.held_session import check_turn
-from deepnb.formats.indexing import Turns
+from deepnb.formats.indexing import Turns, check_turn
 from deepnb.formats.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
 from deepnb.formats.lines import BadLines, json_lines, object_of, open_file, read_line
 

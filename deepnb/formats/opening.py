@@ -12,15 +12,14 @@ from typing import Any
 from deepnb.core.clock import moment
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.failures import one_line
+from deepnb.core.server_address import POSTGRES
 from deepnb.core.session_file import SessionRow, SessionRows
 from deepnb.formats.chat import CHAT
-from deepnb.formats.checkpoint_database import opened
 from deepnb.formats.claude_tree import CLAUDE_CODE
 from deepnb.formats.codex import CODEX
 from deepnb.formats.head import Head
-from deepnb.formats.langgraph import LANGGRAPH, open_url, rows_of
+from deepnb.formats.langgraph import LANGGRAPH, open_thread, rows_of
 from deepnb.formats.pi import PI
-from deepnb.formats.postgres_checkpoints import SCHEMES
 from deepnb.formats.protocol import Format, SessionFile
 from deepnb.formats.transcript import TRANSCRIPT
 
@@ -55,8 +54,8 @@ def formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
 
 def open_session(path: str | Path, session: str | None = None) -> SessionFile:
     """A session of a file; of one with several the newest, unless one is named by its id."""
-    if str(path).startswith(SCHEMES):
-        return open_url(str(path), session)
+    if str(path).startswith(POSTGRES):
+        return open_thread(str(path), session)
     file = Path(path).expanduser()
     if file.is_dir():
         raise InvalidError(f"{path} is a directory", "name one of the sessions below it")
@@ -76,7 +75,7 @@ def format_of(head: Head) -> Format:
 
 def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
     """The sessions below a directory, or in a file, the newest first; of each only its beginning and end are read."""
-    if str(path).startswith(SCHEMES):
+    if str(path).startswith(POSTGRES):
         return SessionRows(_named(rows_of(str(path))))
     place = Path(path).expanduser()
     if not place.exists():
@@ -184,8 +183,6 @@ def _object(value: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _database(head: Head) -> str:
-    with opened(head.path) as connection:
-        names = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if {"session", "message", "part"} <= names:
+    if {"session", "message", "part"} <= head.tables:
         return "is a database of OpenCode, which is not read"
-    return f"is an SQLite database with {'the tables ' + ', '.join(sorted(names)[:5]) if names else 'no tables'}"
+    return f"is an SQLite database with {'the tables ' + ', '.join(sorted(head.tables)[:5]) if head.tables else 'no tables'}"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from deepnb.core.lazy_mapping import LazyMapping
 from deepnb.core.messages import Messages
-from deepnb.core.session_file import FileContent, FileEdit, FileTurn
+from deepnb.core.session_file import FileEdit, FileTurn
 from deepnb.core.values import Call, Snapshot, Turn
 from deepnb.formats.content import seconds_between
 from deepnb.formats.protocol import SessionFile
@@ -92,15 +92,12 @@ class SessionTurns:
         self._session = session
         self._messages: list[Messages] = [Messages()]
         """The thread's messages after so many turns, as far as it was read."""
-        self.content = lru_cache(maxsize=_KEPT)(self._content)
+        self.content = lru_cache(maxsize=_KEPT)(session.content)
         self._known: tuple[FileEdit, ...] | None = None
 
     def turns(self, thread: str) -> tuple[LazyTurn, ...]:
         """The turns, under the name of a thread."""
         return tuple(_lazy_turn(self, figures, thread) for figures in self._session.index.turns)
-
-    def _content(self, number: int) -> FileContent:
-        return self._session.content(number)
 
     def snapshot(self, thread: str, number: int) -> Snapshot:
         """The thread after so many turns: its messages, and its memory files as far as edits tell them."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from deepnb.formats.postgres_checkpoints import SCHEMES, without_password
+from deepnb.core.server_address import POSTGRES, without_password
 from deepnb.magics.pictures import history_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
-from deepnb.session.opened import OpenedSession
-from deepnb.session.opening import list_sessions
+from deepnb.session.opened import OpenedSession, list_sessions
 from deepnb.views.diff import diff_view
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted, tokens
@@ -30,7 +29,7 @@ def agent_open(scene: Scene, args: Args) -> Result:
     """A directory is listed; a session of a file or database is shown, and in use."""
     path = args["path"].strip("\"'")
     if args["list"] or (args["thread"] is None and Path(path).expanduser().is_dir()):
-        return sessions_view(list_sessions(path), without_password(path) if path.startswith(SCHEMES) else path)
+        return sessions_view(list_sessions(path), without_password(path) if path.startswith(POSTGRES) else path)
     opened = scene.sessions.open(path, args["thread"])
     return opened_view(opened.index, opened.thread)
 

@@ -8,8 +8,7 @@ from itertools import count
 from typing import Any
 
 from deepnb.core.values import ThreadInfos
-from deepnb.session.opened import OpenedSession
-from deepnb.session.opening import open_session
+from deepnb.session.opened import OpenedSession, open_session
 from deepnb.session.session import Session
 
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from deepnb.core.errors import BusyError, InvalidError, NotInstalledError
-from deepnb.formats.postgres_checkpoints import without_password
+from deepnb.core.server_address import without_password
 from deepnb.persistence.database import WRITE, Blob, Database, checked_format, damaged
 
 INSTALL = 'pip install "deepnb[postgres]"'

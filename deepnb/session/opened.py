@@ -2,34 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnb.context.approximate import approximate
 from deepnb.core.budget import Budget, growth
-from deepnb.core.errors import DeepnbError, NotFoundError
-from deepnb.core.journal import Entry, OpenConflict
+from deepnb.core.errors import DeepnbError, NotFoundError, RefusedError
+from deepnb.core.journal import Entry
 from deepnb.core.messages import SUMMARY, Message
 from deepnb.core.offload import HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.core.secrets import redact
-from deepnb.core.session_file import FileTurn, SessionIndex
+from deepnb.core.session_file import FileContent, FileTurn, SessionIndex, SessionRows
 from deepnb.core.short_repr import short_repr
 from deepnb.core.subagents import Spent
-from deepnb.core.values import Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
+from deepnb.core.values import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
+from deepnb.formats.opening import list_sessions as read_list
+from deepnb.formats.opening import open_session as read_session
 from deepnb.formats.protocol import SessionFile
-from deepnb.running.opened import OpenedWorkspace, refusal
+from deepnb.formats.turns import LazyTurn, SessionTurns
+from deepnb.running.current import Current
+from deepnb.running.state import State
+from deepnb.running.thread import Thread, check_name
+from deepnb.running.threads import Threads
+from deepnb.running.workspace import Workspace
 from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
+from deepnb.wiring.options import Options
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.core.xray import Xray
-    from deepnb.formats.turns import LazyTurn
 
 NO_REQUESTS = "the requests of this session were not recorded"
+MOST_CHARACTERS = 8_000_000
+"""Characters of messages that a fork begins with."""
+MOST_LINES = 200
+"""Lines of memory that are offered."""
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_ID, _WHOLE = 8, 24
+"""Characters of a long id that a name has, and of an id that a name has whole."""
+
+
+def open_session(
+    path: str | Path, thread: str | None = None, *, into: Session | None = None, name: str | None = None
+) -> OpenedSession:
+    """A session made elsewhere, to look at and to fork from: of Claude Code, Codex, pi, OpenClaw, LangGraph, deepnb.
+
+    `path` is a file, or the `postgresql://` address of a database with LangGraph's checkpoints; `thread` names one of
+    several in it, else it is the newest. Nothing is written there, and nothing of it is run. It is called `name` here,
+    and forks of it become threads of the session `into`.
+    """
+    if name is not None:
+        check_name(name)
+    file = read_session(path, thread)
+    return OpenedSession(file, name or name_of(file.index), into or Session())
+
+
+def list_sessions(path: str | Path) -> SessionRows:
+    """The sessions below a directory, or in a file or database, the newest first; of each only the ends are read."""
+    return read_list(path)
+
+
+def name_of(index: SessionIndex) -> str:
+    """`claude-code-1f0c2a3b`: the format, and the session's id or the beginning of a long one."""
+    plain = _ODD.sub("-", index.id).strip("-._")
+    plain = plain if len(plain) <= _WHOLE else plain[:_ID]
+    return f"{index.format}-{plain}".strip("-._")
+
+
+# -- a workspace of one thread, in which nothing can be changed
+
+
+def refusal(name: str) -> DeepnbError:
+    """That a thread is only for reading, and how to go on from it."""
+    return RefusedError(f"thread {name} was opened to be read", "%agent fork NAME --at N goes on from its turn N")
+
+
+class OpenedState(State):
+    """The state of a thread as its file tells it; whatever would write is an error."""
+
+    def start(self, thread: Thread) -> None:
+        """Nothing: the thread is whole."""
+
+    def read(self, thread: Thread) -> Mapping[str, Any]:
+        """Its memory files, as far as the session's edits tell them: path -> FileData."""
+        return {path: {"content": text, "encoding": "utf-8"} for path, text in thread.snapshot.files.items()}
+
+    def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
+        """Raise an error: an opened session is only for reading."""
+        raise refusal(thread.name)
+
+    def claimed(self, thread: str) -> AbstractContextManager[None]:
+        """Raise an error: whoever asks is about to write."""
+        raise refusal(thread)
+
+
+class OpenedWorkspace(Workspace):
+    """One thread, whose turns are read when they are looked at."""
+
+    def __init__(self, file: SessionFile, name: str, opener: Current) -> None:
+        """`opener` has the time."""
+        super().__init__(Options(), opener.clock, first=name)
+        self.state = OpenedState(self.current, self.home, self.graphs)
+        self.threads = Threads(self.state, self.current)
+        self.content, thread = SessionTurns(file), self.current.thread
+        thread.turns = list(self.content.turns(name))
+        thread.root = self.content.snapshot(name, 0)
+        thread.snapshot = self.content.snapshot(name, len(thread.turns))
+        self.current.read_only = refusal(name)
 
 
 class OpenedSession(Session):
@@ -46,7 +134,6 @@ class OpenedSession(Session):
         """The session that its forks are threads of."""
         self._opened = OpenedWorkspace(file, name, into.workspace.current)
         self._begin(self._opened)
-        self._memory = OpenedMemory(self._opened, self._context)
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.source}, thread {self.thread}, {len(self.figures)} turns")
@@ -76,10 +163,10 @@ class OpenedSession(Session):
         """The model of its last answer."""
         return next((turn.models[-1] for turn in reversed(self.figures) if turn.models), "unknown")
 
-    @property
+    @cached_property
     def memory(self) -> SessionMemory:
         """Its memory files, as far as its edits tell them."""
-        return self._memory
+        return OpenedMemory(self._opened, self._context)
 
     @property
     def threads(self) -> tuple[ThreadInfo, ...]:
@@ -103,8 +190,6 @@ class OpenedSession(Session):
         The model gets what the model of then had: after a compaction its summary and what came later. Calls of tools
         that the session does not have stay, and are marked. Memory is offered: `into.memory.pending()`.
         """
-        from deepnb.session.carry import carry
-
         number = len(self.figures) if at is None else at
         self._workspace.thread.turn(number)
         return carry(self._opened, self.index, self.into.workspace, name, number)
@@ -118,14 +203,9 @@ class OpenedSession(Session):
 
     def spent(self) -> dict[str, Spent]:
         """Name of a nested agent -> what it spent."""
-        found: dict[str, Spent] = {}
-        for call in (c for turn in self.figures for c in turn.calls if c.path):
-            used = found.get(name := call.agent or "subagent", Spent())
-            tokens = Usage(used.input, used.output, exact=used.exact) + call.spent
-            found[name] = replace(
-                used, calls=used.calls + 1, input=tokens.input, output=tokens.output, exact=tokens.exact
-            )
-        return found
+        from deepnb.session.tables import spent_by
+
+        return spent_by((call for turn in self.figures for call in turn.calls if call.path), {})
 
     def requests(self) -> list[tuple[str, tuple[int, int]]]:
         """Nothing: no file has requests."""
@@ -151,7 +231,7 @@ class OpenedMemory(SessionMemory):
 
     @property
     def _files(self) -> Any:
-        return dict(self.snapshot.files)
+        return self._kept(self.snapshot.files)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -159,10 +239,6 @@ class OpenedMemory(SessionMemory):
         turns: tuple[LazyTurn, ...] = tuple(self._workspace.turns)  # type: ignore[arg-type]
         edits = (edit for turn in turns for edit in (turn.figures.edits if turn.figures else ()))
         return tuple(dict.fromkeys(edit.path for edit in edits))
-
-    def text(self) -> str:
-        """Each file under its path, credentials masked."""
-        return "\n\n".join(f"{path}\n\n{self.read(path)}" for path in self.shown)
 
     def shares(self) -> dict[str, tuple[int, int]]:
         """Nothing: what its prompts held is not known."""
@@ -186,7 +262,7 @@ class OpenedMemory(SessionMemory):
         """What is known of a file."""
         if path not in (files := self._files):
             raise NotFoundError(f"this session did not edit {path}", "%memory shows the files it edited")
-        return redact(str(files[path]))
+        return str(files[path])
 
     def mark_shown(self, snapshot: Snapshot) -> None:
         """Nothing is written on top of it."""
@@ -195,17 +271,9 @@ class OpenedMemory(SessionMemory):
         """Nothing: its edits are in its turns."""
         return ()
 
-    def conflicts(self) -> tuple[OpenConflict, ...]:
-        """An opened session knows no conflicts."""
-        return ()
-
     def count(self, text: str) -> int:
         """Tokens of a text, an estimate."""
         return approximate(text)
-
-    def write(self, path: str, text: str, base: str | None = None) -> Any:
-        """Raise an error: an opened session is only for reading."""
-        raise refusal(self._workspace.current.thread.name)
 
     def keep(self, directory: str | Path) -> int:
         """Raise an error: an opened session is only for reading."""
@@ -239,17 +307,105 @@ def _sections(session: OpenedSession) -> Iterator[HistorySection]:
 
 
 def _section(session: OpenedSession, gone: list[Message], offload: Offload) -> HistorySection:
-    items = tuple(HistoryMessage(n, _role(message), redact(_said(message))) for n, message in enumerate(gone, 1))
+    roles = (f"tool {m.name or ''}".strip() if m.role == "tool" else m.role for m in gone)
+    said = (redact(_said(message)) for message in gone)
+    items = tuple(HistoryMessage(n, *one) for n, one in enumerate(zip(roles, said, strict=True), 1))
     offload = replace(offload, messages=len(items))
     return HistorySection(
         offload.at, session.index.path, "\n\n".join(i.text for i in items), len(items), items, offload
     )
 
 
-def _role(message: Message) -> str:
-    return f"tool {message.name or ''}".strip() if message.role == "tool" else message.role
-
-
 def _said(message: Message) -> str:
     calls = (f"{call.name}({', '.join(f'{k}={v!r}' for k, v in call.args.items())})" for call in message.tool_calls)
     return "\n".join(filter(None, (message.text, *calls)))
+
+
+# -- a turn of it as the beginning of a live thread
+
+
+def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: str | None, number: int) -> str:
+    """Start a thread in a workspace as an opened session stood after a turn; gives its name.
+
+    Approvals, policies and files do not come along. Memory waits for the user, line by line.
+    """
+    from deepnb.engine import keys
+    from deepnb.engine.carried import carried
+
+    work.current.idle()
+    if work.options.graph is not None:
+        raise RefusedError(
+            "a graph of your own can't go on from an opened session", "%agent use MODEL, then fork again"
+        )
+    source = opened.current.thread.name
+    first, messages = view(opened, index.turns[:number])
+    origin = f"{index.kind}, session {index.id}, turns {first} to {number}"
+    tools = {tool for tool, _ in work.built.tools}
+    made = work.threads.new(name, origin=f"{source}@{number}")
+    try:
+        work.state.start(made)
+        work.state.put(made, {keys.MESSAGES: carried(messages, tools, index.kind, origin)})
+        made.turns = _turns(opened, index, made, number, first)
+        work.transcripts.outside(made.name, made.snapshot.messages, ())
+    except BaseException:
+        work.threads.undo()
+        raise
+    _offer(work, opened.content.memory(number), f"from {index.kind}, session {index.id}")
+    work.current.tell()
+    return made.name
+
+
+def view(opened: OpenedWorkspace, turns: Sequence[FileTurn]) -> tuple[int, list[Message]]:
+    """(number of the first turn that is in it, what the model had after these turns): the last summary, and what came since.
+
+    Turns before the last ones are left out where all are more than any model takes.
+    """
+    kept: list[list[Message]] = []
+    last = max((turn.number for turn in turns if turn.compactions), default=1)
+    first, room = last, MOST_CHARACTERS
+    for turn in reversed(turns[last - 1 :]):
+        found = list(opened.content.content(turn.number).messages)
+        at = [n for n, message in enumerate(found) if message.source == SUMMARY] if turn.compactions else []
+        found = found[at[-1] :] if at else found
+        room -= sum(len(message.text) for message in found)
+        if kept and room < 0:
+            first = turn.number + 1
+            break
+        kept.append(found)
+    return first, [message for found in reversed(kept) for message in found]
+
+
+def _turns(opened: OpenedWorkspace, index: SessionIndex, made: Thread, number: int, first: int) -> list[Turn]:
+    """The turns as the thread's own: those that a compaction has removed by their first words and figures."""
+    turns = []
+    for figures in index.turns[:number]:
+        content = opened.content.content(figures.number) if figures.number >= first else _short(figures)
+        answers = [call.budget for call in figures.calls if not call.path and call.purpose == "answer"]
+        turns.append(
+            Turn(
+                figures.number, made.name, content.prompt, content.text, content.events,
+                Snapshot(made.name), Snapshot(made.name), figures.usage, answers[-1] if answers else None,
+                figures.models[-1] if figures.models else "", content.seconds, figures.started,
+                interrupted=content.interrupted,
+            )
+        )  # fmt: skip
+    turns[-1] = replace(turns[-1], after=made.snapshot)
+    return turns
+
+
+def _short(figures: FileTurn) -> FileContent:
+    events: list[Event] = [ModelEnded(call, call.path) for call in figures.calls]
+    events += (Compacted(one.offload) for one in figures.compactions)
+    return FileContent(figures.number, figures.prompt, "", tuple(events), ())
+
+
+def _offer(work: Workspace, files: Mapping[str, str], origin: str) -> None:
+    """Hold the lines of foreign memory files for the user."""
+    if not work.options.enable_memory:
+        return
+    target = work.options.memory[0]
+    lines = [(path, line) for path, text in files.items() for line in text.splitlines() if any(map(str.isalnum, line))]
+    for path, found in groupby(lines[:MOST_LINES], key=itemgetter(0)):
+        work.backend.offer(target, [line for _, line in found], f"{origin}, {path}")
+    if (more := len(lines) - MOST_LINES) > 0:
+        work.backend.notices.append(f"{more:,} more lines of memory {origin} are not offered")

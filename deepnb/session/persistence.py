@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import policy_of
 from deepnb.core.errors import InvalidError, RefusedError
+from deepnb.core.server_address import POSTGRES, without_password
 from deepnb.running.restored import Restored
 from deepnb.running.thread import waits
 from deepnb.running.workspace import Workspace
@@ -15,8 +16,6 @@ from deepnb.running.workspace import Workspace
 if TYPE_CHECKING:
     from deepnb.persistence.database import Database
     from deepnb.running.persistence import Persistence
-
-URL = ("postgresql://", "postgres://")
 
 
 def persist(workspace: Workspace, where: str | Path) -> Restored:
@@ -27,7 +26,7 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
     kept = workspace.persistence
     if kept is not None and kept.database.is_there and _is_at(kept.database, where):  # the cell was run again
         return Restored(where=kept.database.where)
-    if kept is not None and not kept.database.is_there and not str(where).startswith(URL):
+    if kept is not None and not kept.database.is_there and not str(where).startswith(POSTGRES):
         workspace.current.idle()
         kept.database.move(str(where))
         return Restored(where=kept.database.where)
@@ -65,9 +64,7 @@ def _restored(workspace: Workspace, kept: Persistence, begun: bool) -> Restored:
 
 def _is_at(database: Database, where: Any) -> bool:
     """Whether a database is the one that is named."""
-    if isinstance(where, str) and where.startswith(URL):
-        from deepnb.formats.postgres_checkpoints import without_password
-
+    if isinstance(where, str) and where.startswith(POSTGRES):
         return without_password(where) == database.where
     from deepnb.persistence.sqlite import SqliteDatabase, real_path
 
@@ -92,7 +89,7 @@ def _check(workspace: Workspace, where: Any) -> None:
 
 
 def _open(where: str | Path) -> Database:
-    if isinstance(where, str) and where.startswith(URL):
+    if isinstance(where, str) and where.startswith(POSTGRES):
         from deepnb.persistence.postgres import PostgresDatabase
 
         return PostgresDatabase(where)

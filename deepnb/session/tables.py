@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from deepnb.core.passages import TurnPassage
 from deepnb.core.session_file import NOT_RECORDED
 from deepnb.core.subagents import TASK, Spent
 from deepnb.core.values import (
+    Call,
     Compacted,
     ModelEnded,
     Notice,
@@ -79,13 +80,16 @@ def spent(turns: Sequence[Turn]) -> dict[str, Spent]:
         for e in t.events
         if isinstance(e, ToolStarted) and e.name == TASK
     )
-    made: dict[str, Spent] = {name: Spent(runs=n) for name, n in runs.items()}
-    for call in (c for t in turns for c in t.calls if c.agent):
-        used = made.get(call.agent, Spent())
+    return spent_by((c for t in turns for c in t.calls if c.agent), runs)
+
+
+def spent_by(calls: Iterable[Call], runs: Mapping[str, int]) -> dict[str, Spent]:
+    """Return what the subagents that made these calls spent, by name, with how often each was used."""
+    made = {name: Spent(runs=n) for name, n in runs.items()}
+    for call in calls:
+        used = made.get(name := call.agent or "subagent", Spent())
         tokens = Usage(used.input, used.output, exact=used.exact) + call.spent
-        made[call.agent] = replace(
-            used, calls=used.calls + 1, input=tokens.input, output=tokens.output, exact=tokens.exact
-        )
+        made[name] = replace(used, calls=used.calls + 1, input=tokens.input, output=tokens.output, exact=tokens.exact)
     return made
 
 

@@ -9,17 +9,20 @@ from typing import Any
 
 import pytest
 from deepagents import create_deep_agent
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, _messages_delta_reducer
 from langgraph.types import Overwrite
 
-from deepnb.core.errors import DeepnbError, NotFoundError
+from deepnb.core.errors import DeepnbError, NotFoundError, NotInstalledError
 from deepnb.core.session_file import OTHER_BRANCHES
 from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Usage
-from deepnb.formats.checkpoint_values import decode, folded_all
+from deepnb.formats.checkpoints import DataSerializer, Messages, fold
 from deepnb.formats.opening import list_sessions, open_session
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
@@ -73,12 +76,18 @@ def test_a_deep_agent_without_its_graph(deep):
     assert all(turn.started.endswith("Z") for turn in index.turns)
 
 
+def folded(writes):
+    """What writes to the channel of messages come to, once they were stored."""
+    found, stored = Messages(), DataSerializer()
+    for write in writes:
+        fold(found, stored.loads_typed(stored.dumps_typed(write)))
+    return list(found.values())
+
+
 def test_the_fold_is_langgraphs_own(deep):
     _, messages, history = deep
-    stored = JsonPlusSerializer()
-    writes = [decode(*stored.dumps_typed(value)) for _, _, value in history["writes"]]
-    seed = decode(*stored.dumps_typed(history["seed"])) if "seed" in history else None
-    found = folded_all(writes, seed.value if seed else None)
+    seed = [history["seed"].value] if "seed" in history else []
+    found = folded([*seed, *(value for _, _, value in history["writes"])])
     assert len(found) > 100
     assert [(m["type"], m["content"]) for m in found] == [(m.type, m.content) for m in messages][: len(found)]
 
@@ -280,8 +289,25 @@ FOLDS: dict[str, tuple[list[Any], list[str]]] = {
 @every_row("name", FOLDS)
 def test_writes_are_folded(name):
     writes, texts = FOLDS[name]
-    stored = [decode(*JsonPlusSerializer().dumps_typed(write)) for write in writes]
-    assert [one["content"] for one in folded_all(stored)] == texts
+    assert [one["content"] for one in folded(writes)] == texts
+
+
+IDS = st.sampled_from("abc")
+SAID = st.builds(lambda id_, text: HumanMessage(text, id=id_), IDS, st.text("xyz", max_size=2))
+GONE = st.builds(lambda id_: RemoveMessage(id=id_), st.one_of(IDS, st.just(REMOVE_ALL_MESSAGES)))
+WRITES = st.one_of(
+    SAID,
+    st.lists(st.one_of(SAID, GONE), max_size=4),
+    st.lists(SAID, max_size=3, unique_by=lambda one: one.id).map(Overwrite),
+)
+
+
+@given(st.lists(WRITES, max_size=8))
+def test_a_fold_is_what_the_channel_replays(writes):
+    reducer: Any = _messages_delta_reducer
+    channel = DeltaChannel(reducer, list).from_checkpoint(None)
+    channel.replay_writes([("task", "messages", write) for write in writes])
+    assert [(one["id"], one["content"]) for one in folded(writes)] == [(one.id, one.content) for one in channel.get()]
 
 
 def test_results_and_calls(tmp_path):
@@ -296,3 +322,11 @@ def test_results_and_calls(tmp_path):
     assert [(e.name, e.args) for e in events if isinstance(e, ToolStarted)] == [("ls", {"path": "/"}), ("rm", {})]
     assert [(e.id, e.status) for e in events if isinstance(e, ToolEnded)] == [("c1", "error"), ("c2", "cut")]
     assert session.index.unknown == {"block hologram": 1}
+
+
+def test_without_langgraphs_saver_a_line_says_what_to_install(tmp_path, monkeypatch):
+    path = talk(tmp_path / "a.db", "one")
+    monkeypatch.setitem(sys.modules, "langgraph.checkpoint.sqlite", None)
+    with pytest.raises(NotInstalledError, match=r"deepnb\[sqlite\]"):
+        open_session(path)
+    assert "langgraph-checkpoint-sqlite" in list_sessions(tmp_path)[0].problem

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +149,19 @@ def test_nothing_is_unpickled_and_no_foreign_class_is_made(tmp_path):
         session(where).run("two")
     assert not evidence.exists()
     assert isinstance(told.value, DeepnbError)
+
+
+def test_a_constructor_in_json_is_data(monkeypatch):
+    from deepnb.persistence.savers import PlainSerializer
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-hostile")
+    names = (["langchain", "schema", "messages", "HumanMessage"], ["langchain", "chat_models", "openai", "ChatOpenAI"])
+    values: list[Any] = [
+        {"lc": version, "type": "constructor", "id": id_, "kwargs": {"content": "x"}}
+        for version in (1, 2)
+        for id_ in names
+    ]
+    values.append({"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]})
+    before = set(sys.modules)
+    assert [PlainSerializer().loads_typed(("json", json.dumps(one).encode())) for one in values] == values
+    assert set(sys.modules) == before

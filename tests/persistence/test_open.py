@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from deepnb import Session, list_sessions, open_session
 from deepnb.core.errors import DeepnbError, RefusedError
 from tests.support import postgres
+from tests.support.hostile_values import CHANNELS, HELLO, check, evil_folder, forms
 from tests.support.session_files import graph_threads
 
 
@@ -36,6 +39,8 @@ def test_a_postgresql_database_is_read_and_not_written(postgres_server: str) -> 
     session.close()
     with psycopg.connect(url) as connection:
         assert counts(connection) == before
+        connection.execute("ALTER TABLE checkpoint_writes DROP COLUMN task_path")  # as it was before 2025
+    assert [turn.first_words for turn in open_session(url).turns] == ["Note it", "Goodbye"]
 
 
 @pytest.mark.slow
@@ -61,6 +66,38 @@ def test_a_password_in_an_error_of_the_driver_is_not_shown(monkeypatch: pytest.M
     with pytest.raises(DeepnbError) as wrong:
         open_session("postgresql://me:pass%2Fword@127.0.0.1/none")
     assert "pass" not in str(wrong.value).replace("postgresql://me@127.0.0.1/none", "")
+
+
+@pytest.mark.slow
+def test_no_form_of_a_value_runs_anything(
+    postgres_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+    from langgraph.checkpoint.postgres import PostgresSaver
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    url = postgres.new_database(postgres_server)
+    with PostgresSaver.from_conn_string(url) as saver:
+        saver.setup()
+    evil = evil_folder(tmp_path, monkeypatch)
+    stored = {f"t{n}": (kind or "null", value) for n, (kind, value) in enumerate(forms(evil))}
+    versions = dict.fromkeys((*CHANNELS, "__start__"), "1")
+    with psycopg.connect(url) as connection, connection.cursor() as cursor:
+        for thread, value in (stored | {"good": JsonPlusSerializer().dumps_typed(HELLO)}).items():
+            for id_, parent in (("1", None), ("2", "1"), *([("3", "4"), ("4", "3")] if thread == "t7" else [])):
+                held = {"v": 4, "id": id_, "channel_values": {}, "channel_versions": versions}
+                row = (thread, id_, parent, json.dumps(held))
+                cursor.execute("INSERT INTO checkpoints VALUES (%s, '', %s, %s, NULL, %s, '{}')", row)
+                for n, channel in enumerate(CHANNELS if thread != "good" else ()):
+                    cursor.execute(
+                        "INSERT INTO checkpoint_writes VALUES (%s, '', %s, 'task', %s, %s, %s, %s)",
+                        (thread, id_, n, channel, *value),
+                    )
+            for channel in versions:
+                cursor.execute(
+                    "INSERT INTO checkpoint_blobs VALUES (%s, '', %s, '1', %s, %s)", (thread, channel, *value)
+                )
+    check(url, len(stored), evil)
 
 
 def counts(connection: Any) -> list[int]:

@@ -258,7 +258,7 @@ def test_a_fork_is_kept_with_its_session(opened: OpenedSession, tmp_path: Path) 
 
 
 def test_more_than_any_model_takes_is_left_out(opened: OpenedSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepnb.session.carry.MOST_CHARACTERS", 10)
+    monkeypatch.setattr("deepnb.session.opened.MOST_CHARACTERS", 10)
     opened.fork("live", at=1)
     assert len(opened.into.snapshot.messages) == 5, "the last turn is whole"
     opened.fork("later", at=2)
