@@ -117,6 +117,15 @@ def test_what_is_left_out_or_open_is_said(question: str, says: str) -> None:
     assert says in answer(question, sales=SALES)
 
 
+def test_rows_that_are_in_no_group_are_told() -> None:
+    told = answer(
+        "which region sold the most units?", sales=SALES.assign(region=["North", "South", "North", "South", None])
+    )
+    assert (
+        told == "North has the most units in sales by region: 11 (sum).\n\nRows without `region` are no group here: 1."
+    )
+
+
 def test_those_that_are_level_are_all_told() -> None:
     level = SALES.assign(units=[9, 9, 1, 1, 1])
     assert "a and b have the highest units in sales: 9." in answer("which shop has the highest units?", sales=level)

@@ -248,9 +248,9 @@ def _uncounted(c: Conversation, asked: Ask, result: Result) -> str:
 
 
 def _aggregate(frame: Frame, asked: Ask) -> dict[str, Any]:
-    """The figure of the column, and how many rows have one if some have none."""
-    how = [asked.how, "count"] if frame.lacking(frame.column(asked.column)) else asked.how
-    return {asked.column: how} if asked.column else {}
+    """The figure of the column, and how many rows have one if some have none, or are in no group."""
+    gaps = any(frame.lacking(frame.column(dated(name)[0])) for name in (asked.column, *asked.by))
+    return {asked.column: [asked.how, "count"] if gaps else asked.how} if asked.column else {}
 
 
 def _keys(asked: Ask) -> str:
