@@ -79,7 +79,36 @@ _QUOTED = regex(
     r"\"[^\"\n]{1,4000}\"|“[^“”]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^«»]{1,4000}»|»[^«»]{1,4000}«|「[^「」]{1,4000}」|『[^『』]{1,4000}』"
     r"|(?<!\w)[‘'](?! )[^‘’'\n]{1,4000}(?<! )[’'](?!\w)"
 )
-_SENTENCE = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
+MONTH = (
+    r"(?:Jan(?:uary?)?|Feb(?:ruary?)?|Mar(?:ch)?|Mär(?:z)?|Apr(?:il)?|Ma[yi]|June?|Juni|July?|Juli|Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?"
+    r"|janv(?:ier)?|févr(?:ier)?|mars|avr(?:il)?|mai|juin|juil(?:let)?|août|sept(?:embre)?|oct(?:obre)?|nov(?:embre)?|déc(?:embre)?"
+    r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|sept?iembre|octubre|noviembre|diciembre)(?![^\W\d_])"
+)
+"""A month as English, German, French and Spanish write it, which tell some apart by their first letter: `mars`, not `Mars`."""
+_END = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
+_NO_OPENER = (
+    r"(?!(?:What|Which|Who|Whose|Where|When|Why|How|Do(?:es)?|Did|Is|Are|Can|Could|Would|Will|I|We|You|He|She|It|They|Th(?:is|at|ese|ose|ere|en|e|anks?)"
+    r"|My|Our|Your|Please|Never|Always|And|But|So|If|Also|Now|Was|Welche[mnrs]?|Wer|Wie|Wo|Wann|Warum|Ist|Sind|Hat|Haben|Kann|Ich|Wir|Du|Sie|Er|Es|De[rmn]|Die|Das"
+    r"|Mein|Unser|Bitte|Nie|Immer|Und|Aber|Wenn|Dann|Danke|Quel(?:le)?s?|Qu[ei]|Où|Quand|Comment|Pourquoi|Est|Combien|Je|J['’]|Nous|Vous|Ils?|Elles?|Les?|La|L['’]"
+    r"|Mon|Notre|Merci|Yo|El|L[ao]s|Mi|Nuestr[oa]|Gracias)(?!\w)|¿)"
+)
+"""What follows is none of the words that mostly begin a sentence."""
+_INSIDE = regex(
+    r"(?<!\w)(?:Dr|Drs|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Capt|Lt|Col|Sgt|Gen|Gov|Sen|Rep|Hr|Fr|Frl|Dipl|Ing|Mag|med|rer|nat|phil|jur|Hd|Mmes?|Mlles?|MM|Me|Pr|Sres?|Sras?|Srta|Dra|Dña|Uds?)\.\s+"  # Dr. Smith
+    r"|(?<!\w)(?:vs|viz|cf|etc|approx|resp|incl|excl|St|Ste|Mt|Jr|Sr|Inc|Ltd|Corp|Bros|bzw|bspw|Bsp|ca|evtl|ggf|gem|inkl|exkl|zzgl|abzgl|sog|vgl|usw|vorm|nachm|geb|gest|Str"
+    rf"|Tel|Mio|Mrd|Tsd|Std|Sek|env|ex|ej|núm|tél|apdo|EE|(?!I\.)[A-Za-zÀ-ÿ])\.\s+{_NO_OPENER}"  # z. B. Äpfel, J. R. Miller, 3 p.m. with Ines
+    r"|(?<!\w)(?:Jan|Feb|Mar|Mär|Apr|Jun|Jul|Aug|Sept?|O[ck]t|Nov|De[cz]|janv|févr|avr|juil|sept|oct|nov|déc|ene|abr|ago|dic|al|max|min|Min|[Aa]vg|[Dd]ept|[Ee]xt|[Ee]st)\.\s+(?=[\da-zà-ÿ(])"  # Jan. 5
+    r"|(?<!\w)(?:[Nn]os?|Nr|Nrn|Art|Abs|Kap|Abb|Tab|Ziff|Bd|Pos|[Ff]igs?|[Ee]qs?|[Ss]ecs?|[Cc]h|[Cc]hap|[Vv]ols?|[Vv]er|[Ll]ig|[Pp]ág|pp|S|p)\.\s+(?=\d)"  # Nr. 5
+    rf"|(?<![\d.,])\d{{1,2}}\.\s+(?=(?i:{MONTH}))(?!May I\b)"  # 3. Mai
+    r"|\b(?i:am|der|die|das|dem|den|des|im|zum|zur|vom|bis|ab|beim|jede[mnrs]?|(?:mein|unser|ihr|ein)(?:e[mnrs]?)?) \d{1,2}\.\s+(?=[^\W\d_])"  # der 2. Bericht
+    rf"|(?<![\d.,])\d{{1,2}}\.\d{{1,2}}\.\s+{_NO_OPENER}"  # am 3.5. um 12 Uhr
+    r"|^\W{0,4}\d{1,2}\.\s+",  # 1. Load it
+    re.MULTILINE,
+)
+"""A period that ends no sentence, and the gap behind it."""
+_WRAPPED = regex(r"(?<=[^\n]{40})(?<=[\w,])[ \t]*\n(?=[a-zà-ÿ])")
+"""Where an editor has broken a sentence."""
+_ITEM = regex(r"[-*>•\s]*(?:\d{1,2}[.)]\s+)?")
 _AND = regex(r"and|or|und|oder|et|ou|y|o|和|与|或", re.IGNORECASE)
 _LEAD = regex(r"[^\n:：]{2,120}[:：](?:(?<=[^\x00-\x7f].)|(?=\s|[^\x00-\x7f]|[\"']))")
 _BLOCK = regex(r"\n[ \t]*(?:[-=*_]{3,}[ \t]*)?\n")
@@ -90,10 +119,20 @@ _GAP = "\ufffc"
 _ASIDE = regex("\ufffc(?:(\\d+)\ufffc)?")
 
 
+def pieces(text: str) -> Iterator[str]:
+    """A text cut behind each sentence and line; no period of an abbreviation, an initial, a date or a number ends one."""
+    inside, at = {found.end() for found in _INSIDE().finditer(text)}, 0
+    for end in _END().finditer(text):
+        if "\n" in end[0] or end.end() not in inside:
+            yield text[at : end.end()]
+            at = end.end()
+    yield text[at:]
+
+
 def sentences(text: str) -> Iterator[str]:
-    """A text's sentences and lines, without bullets and white space round them."""
-    for part in _SENTENCE().split(text):
-        if sentence := part.strip().lstrip("-*>• \t").strip():
+    """A text's sentences and lines, without what makes them items of a list and white space round them."""
+    for piece in pieces(text):
+        if sentence := _ITEM().sub("", piece, count=1).strip():
             yield sentence
 
 
@@ -109,7 +148,7 @@ def own_words(typed: str) -> str:
         return f"{_GAP}{len(quotations)}{_GAP}"
 
     own = list[str]()
-    for sentence in sentences(_less_pasted(_QUOTED().sub(set_aside, text))):
+    for sentence in sentences(_WRAPPED().sub(" ", _less_pasted(_QUOTED().sub(set_aside, text)))):
         if _says(bare := _ASIDE().sub(" ", sentence).strip()):
             task = _is_task(bare) and not _KEEP().search(bare)
             own.append(
