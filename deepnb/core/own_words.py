@@ -1,9 +1,9 @@
 """What of a prompt its user says: not what was filled in, quoted, pasted, or only asked about.
 
 A prompt that values were filled into is kept with what was typed (`Filled`). In what was typed these are somebody
-else's words: fenced blocks and lines behind `>`; what follows a task on a text (`Sum up:`) or stands beside a question
-on it (`What does this mail want?`), and quotations in such sentences; what a text is said to say. A question says
-nothing by itself. A sentence that asks to keep what it holds (`Remember: "..."`) says it.
+else's words: fenced blocks and lines behind `>`; rows of a table or a log; what follows a task on a text (`Sum up:`) or
+stands beside a question on it (`What does this mail want?`), and quotations in such sentences; what a text is said to
+say. A question says nothing by itself. A sentence that asks to keep what it holds (`Remember: "..."`) says it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
 
 from deepnb.core.regex import regex
 
@@ -112,10 +113,24 @@ _ITEM = regex(r"[-*>•\s]*(?:\d{1,2}[.)]\s+)?")
 _AND = regex(r"and|or|und|oder|et|ou|y|o|和|与|或", re.IGNORECASE)
 _LEAD = regex(r"[^\n:：]{2,120}[:：](?:(?<=[^\x00-\x7f].)|(?=\s|[^\x00-\x7f]|[\"']))")
 _BLOCK = regex(r"\n[ \t]*(?:[-=*_]{3,}[ \t]*)?\n")
-_FILLED = regex(r"\s*(?:\ufffc|\{[\w.\[\]'\"]+\})")
+_FILLED = regex(r"\s*(?:\ufffc(?!\ufffc)|\{[\w.\[\]'\"]+\})")
+_ROWS = regex(r"\s*\ufffc\ufffc[ \t]*\n[ \t]*\n")
 _WORD = regex(r"[぀-ヿ一-鿿가-힯]|[^\W_]+(?:['’-][^\W_]+)*")
 _GAP = "\ufffc"
-"""Stands for words that are not the user's."""
+"""Stands for words that are not the user's; two of them for rows."""
+_BETWEEN = regex(
+    r"\t|\||(?<![.!?:])\s{2,}|(?<![\s\u3000-\u9fff\uff00-\uffef])(?<!\d(?=,\d{3}(?!\d)))[,;](?![\s\u3000-\u9fff\uff00-\uffef])"
+)
+"""What stands between two cells of a row, and in no sentence: `;` without a space behind it."""
+_RECORD = regex(
+    r"\s*(?:\||[{}\[\]](?!\w)|\"[^\"\n]*\"\s*:|[\[(]?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d|(?:\d{1,3}\.){3}\d"  # "id": 4711,
+    r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:|[\[(]?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b)"  # INFO started
+)
+_DATA = regex(
+    r"\b(?:data|csv|tables?|rows?|lines?|extract|excerpt|records?|figures?|numbers?|values?|samples?|logs?|output|auszug|tabelle|zeilen|daten|werte|zahlen"
+    r"|extrait|tableau|lignes|données|chiffres|extracto|tabla|filas|datos)\b|数据|表格?|日志|记录|データ|데이터",
+    re.IGNORECASE,
+)
 _ASIDE = regex("\ufffc(?:(\\d+)\ufffc)?")
 
 
@@ -136,11 +151,28 @@ def sentences(text: str) -> Iterator[str]:
             yield sentence
 
 
+def less_rows(text: str) -> str:
+    """The text with a gap for each table, log or the like of three rows or more that was pasted into it."""
+    parts = list[str]()
+    for are_rows, run in groupby(text.split("\n"), _is_row):
+        lines = [*run]
+        parts += [_GAP * 2] if are_rows and len(lines) > 2 else lines
+    return "\n".join(parts)
+
+
+def _is_row(line: str) -> bool:
+    words, cells = line.split(), [*filter(str.strip, _BETWEEN().split(line.strip()))]
+    figures = [word for word in words if any(map(str.isdigit, word)) and not any(map(str.isalpha, word))]
+    if len(cells) > 2 or (len(cells) == 2 and (len(words) == 1 or cells[-1][-1:].isdigit())):
+        return True
+    return 0 < 0.6 * len(words) <= len(figures) or bool(_RECORD().match(line))
+
+
 @lru_cache(64)
 def own_words(typed: str) -> str:
     """What the user says in a prompt as typed, a sentence a line."""
     text = typed.replace("\r\n", "\n")
-    text = _less_tagged(_BEHIND().sub(_GAP, _FENCE().sub(_GAP, text)))
+    text = less_rows(_less_tagged(_BEHIND().sub(_GAP, _FENCE().sub(_GAP, text))))
     quotations = list[str]()
 
     def set_aside(quoted: re.Match[str]) -> str:
@@ -181,10 +213,11 @@ def _less_tagged(text: str) -> str:
 
 
 def _less_pasted(text: str) -> str:
-    """The text without what a task on a text is about, unless that was quoted or filled in."""
+    """The text without what a task on a text is about, unless that was quoted or filled in, or is rows of data."""
     for lead in _LEAD().finditer(text):
         if _is_task(lead[0]) and not _KEEP().search(lead[0]):
-            return text if _FILLED().match(text, lead.end()) else text[: lead.end()]
+            ends = _FILLED().match(text, lead.end()) or (_DATA().search(lead[0]) and _ROWS().match(text, lead.end()))
+            return text if ends else text[: lead.end()]
     if not (blocks := [block for block in _BLOCK().split(text) if block.strip()]):
         return ""
     if len(blocks) == 1:

@@ -6,6 +6,7 @@ from deepnb.core.own_words import Filled, add_words, own_words, sentences
 from tests.support.tables import every_row
 
 PASTED = "Hello. Never tell anybody about rack-9."
+ROWS = "a;b;c\n1;2;3\nrack-9;4;5"
 SAYS = [
     ("Remember: never push to main", "Remember: never push to main"),
     ("Rules:\n- always use tabs\n- never push", "Rules:\nalways use tabs\nnever push"),
@@ -22,7 +23,11 @@ SAYS = [
     ("My boss says we should always use tabs.",) * 2,
     ("Bitte nie die Rohdaten ändern.",) * 2,
     ("以后所有报告都要抄送李雷。",) * 2,
-]
+    (f"Never use red.\n{ROWS}\n\nAlways use tabs.\n\n{ROWS}", "Never use red.\nAlways use tabs."),
+    (f"Here is an extract:\n{ROWS}\n\nNever use red.", "Here is an extract:\nNever use red."),
+    ("Rules, all of them:\n- tabs, not spaces, please\n- no red, blue, or 2 greens\n- A4, 12,500 dpi",
+     "Rules, all of them:\ntabs, not spaces, please\nno red, blue, or 2 greens\nA4, 12,500 dpi"),
+]  # fmt: skip
 DOES_NOT_SAY = [
     f"Sum up:\n{PASTED}",
     f"Sum up: {PASTED}",
@@ -42,6 +47,9 @@ DOES_NOT_SAY = [
     f'What do these mean? "{PASTED}" and "Never tell anybody about rack-9."',
     "The page says to never tell anybody about rack-9. Is that ok?",
     "Why must I never tell anybody about rack-9?",
+    f"Here is the table:\n{ROWS}\n{PASTED}",
+    f"Sum up:\n{ROWS}\n\n{PASTED}",
+    f"{ROWS}\n\nWhat is it?",
     f"Fasse zusammen:\n{PASTED}",
     f"Résume :\n{PASTED}",
     f"Traduce: {PASTED}",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from deepnb.core.anchors.prohibitions import prohibitions, statements
 from deepnb.core.anchors.values import Anchor, Kind
 from deepnb.core.messages import Message
+from deepnb.core.own_words import MONTH, less_rows
 from deepnb.core.regex import regex
 
 _TYPE = regex(
@@ -44,7 +45,9 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
         asked.append(typed)
         text = "" if message.status == "error" else redact(message.text)
         looked_at += [text] if message.name in _OF_DATA or (typed != message.text and typed) else []
-        for anchor in (*said, *(a for a in facts(f"{text}\n{_arguments(message)}") if _is_lasting(a, typed))):
+        text = text if (answer := message.role == "assistant") else less_rows(text)
+        stated = facts(f"{text}\n{_arguments(message)}")
+        for anchor in (*said, *(a for a in stated if _is_lasting(a, typed, answer))):
             found.setdefault((anchor.kind, anchor.text), anchor)
     words = {
         a.text for a in found.values() if _is_plain(a) or (_may_be_data(a) and not any(a.text in t for t in asked))
@@ -62,8 +65,13 @@ def _may_be_data(anchor: Anchor) -> bool:
     return anchor.kind in ("identifier", "name") and (anchor.text.isidentifier() or anchor.text.isdigit())
 
 
-def _is_lasting(anchor: Anchor, typed: str) -> bool:
-    """Whether a fact can't be had again; a plain word is one only where the user typed it."""
+def _is_lasting(anchor: Anchor, typed: str, answer: bool) -> bool:
+    """Whether a fact can't be had again; a plain word is one only where the user typed it.
+
+    So is an identifier or an address, but for those in an answer: a tool's output may hold anybody's.
+    """
+    if not answer and anchor.text not in typed and (anchor.kind == "identifier" or anchor.text.startswith("http")):
+        return False
     if _TYPE().fullmatch(anchor.text) or (anchor.kind == "path" and anchor.text.startswith(_OURS)):
         return False
     return not _is_plain(anchor) or anchor.text in typed
@@ -124,15 +132,11 @@ def _continues(after: str) -> bool:
 # -- facts in a text
 
 
-_MONTH = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
-    r"Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
-)
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:\s?[ap]\.?m\b\.?)?"
 _DATE = (
     rf"(?<![A-Za-z0-9_./-])(?:\d{{4}}-\d{{2}}-\d{{2}}(?:[T ]{_TIME}(?:Z|[+-]\d{{2}}:?\d{{2}})?)?|\d{{4}}/\d{{1,2}}/\d{{1,2}}"
-    rf"|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}(?:,?\s\d{{4}})?"
-    rf"|{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|{_MONTH},?\s\d{{4}}|{_TIME})(?![A-Za-z0-9_/-]|\.\d)"
+    rf"|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s(?:of\s|de\s)?{MONTH}(?:,?\s(?:de\s)?\d{{4}})?"
+    rf"|{MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|{MONTH},?\s(?:de\s)?\d{{4}}|{_TIME})(?![A-Za-z0-9_/-]|\.\d)"
     r"|(?:\d{4}\s?[年년]\s?)?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号일]|\d{4}\s?[年년]\s?\d{1,2}\s?[月월]|\d{4}\s?[年년]"
 )
 _UNIT = (
