@@ -4,7 +4,8 @@ A line that instructs (in English, Chinese, German and common Spanish and French
 where the user's own words support it: at least 0.6 of what it says stands in one place of them, every identifier is
 there, it forbids what they forbid, and no other text holds more of it. So it does not matter who else said it, or how
 it is reworded. A line that does not read so needs support where it says as a fact what another text instructs, or
-brings an address out of one. Where the user writes in CJK and the line is not, only what came out of another text is asked
+brings an address out of one. What a model notes by itself (open tasks, decisions) may instruct, unless that is an order
+of another text. Where the user writes in CJK and the line is not, only what came out of another text is asked
 about. Generous on purpose: a line that is held only costs a question.
 
 Compared are content words (stems of sorts), identifiers and CJK bigrams, within a few neighbouring sentences, so that
@@ -94,6 +95,8 @@ _LONGEST = 4000  # of a line; a rule hidden further along is looked for in piece
 # it is the user who said it), rules that the texts do not hold at most 0.33, but for one of 120 at 0.5 ("this file").
 THRESHOLD = 0.5
 """How much of a line a text holds that it came from."""
+COPIED = 0.8
+"""How much of a note a text holds that orders it, whether or not that reads like an instruction."""
 SUPPORT = 0.6
 """How much of a line the user's own words hold that support it, and a foreign instruction that it tells as a fact."""
 
@@ -143,19 +146,19 @@ def is_directive(line: str) -> bool:
 
 
 def unsaid(
-    added_lines: Iterable[str], foreign: Iterable[str], own: Iterable[str], *, copied: bool = False
+    added_lines: Iterable[str], foreign: Iterable[str], own: Iterable[str], *, copied: bool = False, noted: bool = False
 ) -> tuple[str, ...]:
     """The added lines that the user is to be asked about, since they did not say them.
 
     `foreign` are texts of others, `own` the user's words. With `copied`, only lines that instruct and came out of a
-    foreign text.
+    foreign text. With `noted`, lines that instruct only where a foreign text does so, too.
     """
     own = list(own)
     verbatim = {_words(line) for text in own for line in text.splitlines()}
     lines = [line for line in added_lines if content(line) and _words(line) not in verbatim]
     users, others = Sources(own), Sources(with_words_of(lines, foreign))
     return tuple(
-        line for line in lines if _needs_support(line, users, others, copied) and not says(users, line, others)
+        line for line in lines if _needs_support(line, users, others, copied, noted) and not says(users, line, others)
     )
 
 
@@ -164,7 +167,12 @@ def _words(line: str) -> str:
     return " ".join(line.lstrip(" \t-*").split())
 
 
-def _needs_support(line: str, users: Sources, others: Sources, copied: bool) -> bool:
+def _needs_support(line: str, users: Sources, others: Sources, copied: bool, noted: bool) -> bool:
+    if is_directive(line) and noted:
+        near = [(share, rows) for share, rows in others.places(line) if share > THRESHOLD]
+        return any(share >= COPIED for share, _ in near) or any(
+            map(is_directive, {r for _, rows in near for r in rows})
+        )
     if is_directive(line):
         translated = users.in_cjk > 0 and not any(map(_is_cjk, content(line)))
         return not (copied or translated) or came_from(line, others)
