@@ -52,9 +52,9 @@ FACTS = {
 
 
 def planted(i: int) -> str:
-    """A prompt with one fact of each kind."""
+    """A prompt with one fact of each kind, in a request."""
     path, identifier, number, date, name = (FACTS[k].format(i) for k in list(FACTS)[1:])
-    said = f"Item {i}: see {path}, it failed with {identifier} after {number} on {date} in `{name}`."
+    said = f"Load item {i} of {path}, it failed with {identifier} after {number} on {date} in `{name}`."
     return f"{said} {FACTS['prohibition'].format(i)}"
 
 

@@ -179,6 +179,28 @@ SAYS = [
     "Soy alérgica a las nueces.",
     "Responde siempre en español.",
     "Hemos decidido usar Postgres.",
+    "My supervisor is Dr. Ada B. Okonkwo and she only reads PDFs.",
+    "No, I was wrong: we open the store in Graz on 19 May.",
+    "I call the table of returns 'the graveyard'.",
+    "We're moving the warehouse to Halle in October.",
+    "On Fridays I work from home.",
+    "The grant ends on 31 August 2027.",
+    "The lease costs 1,200 euros a month.",
+    "The invoice is RE-20311.",
+    "All prices must be shown with VAT.",
+    "Everyone may see the totals.",
+    "Wir dürfen höchstens 8.400 € ausgeben.",
+    "Der Vertrag mit Kessler endet am 30.09.2026.",
+    "Wegen meiner Rot-Grün-Schwäche brauche ich andere Farben.",
+    "Seit März leite ich das Labor.",
+    "Notre budget est de 15 000 €.",
+    "Le rapport doit être rendu avant le 30 septembre.",
+    "Mon associé Gaëtan valide chaque export.",
+    "El contrato termina el 3 de mayo.",
+    "Los precios deben incluir el IVA.",
+    "我们的仓库在苏州。",
+    "合同5月3日到期。",
+    "报告应当用A4纸。",
 ]
 SAYS_NOTHING = [
     "What is the mean of price?",
@@ -210,6 +232,23 @@ SAYS_NOTHING = [
     "Use a bar chart.",
     "Do you like tea?",
     "Compute it for 2020 only.",
+    "Show the sales since 12 May 2025.",
+    "Is order KX-20931 in it, and must it be?",
+    "Plot our revenue per month.",
+    "My bad.",
+    "I see what you mean.",
+    "I have a question.",
+    "We are sorry.",
+    "我们聊聊天吧。",
+    "It should work now.",
+    "Zeig mir die Umsätze vom 3. Mai 2025.",
+    "Jetzt brauche ich ein Diagramm.",
+    "Ich weiß nicht.",
+    "Montre les ventes du 3 mai 2025.",
+    "Je voudrais voir la médiane.",
+    "Muestra las ventas de mayo.",
+    "画一张5月3日的图。",
+    "我想看平均值。",
 ]
 
 
@@ -220,7 +259,7 @@ def test_what_the_user_asks_to_remember_or_says_of_themselves_is_found_whole(sen
 
 @every_row("sentence", SAYS_NOTHING)
 def test_a_request_or_talk_is_no_statement(sentence: str):
-    assert [*statements(sentence)] == []
+    assert [*statements(sentence), *prohibitions(sentence)] == []
 
 
 def test_what_a_look_at_the_data_gives_again_is_no_anchor():
