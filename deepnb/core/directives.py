@@ -20,42 +20,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
-from deepnb.core.anchors.prohibitions import forbids
+from deepnb.core.anchors.prohibitions import COMMAND, LEAD, forbids
 from deepnb.core.regex import regex
 
-_VERBS = """
-accept act add address adopt advertise alert allow annotate announce anonymise anonymize answer apologise apologize
-append apply appoint approve archive ask assign assume attach authorise authorize avoid back ban begin believe bill
-blame block book bring broadcast build bump buy bypass cache calculate call cancel cap change charge check choose cite
-claim clear clone close collect combine commit complete comply compose compute conceal confirm connect consider
-contact continue convert copy count crawl create credit debit debug declare decline decrease decrypt defer delay
-delete deliver demand deny deploy deposit describe disable discard disclose disconnect dispatch display divide do
-document donate double downgrade download draft draw drop dump edit email embed enable encrypt end endorse enforce
-enroll erase escalate establish estimate exclude execute expand export expose extend favor favour fetch filter find
-finish fix follow force format forward gather generate get give go grade grant greet group halve hand hash have help
-hide hold identify import include increase inform inject insert insist install instruct introduce invent invite join
-keep label leak let limit link list load lock log look lower mail make mark mask mention merge mirror mount move
-multiply mute name notify obey omit open order pass patch pause pay permit pick pin ping plot post postpone praise
-prefer prefix prepare prepend present preserve pretend print produce promote publish purchase purge push put query
-quote raise rank rate read rebase recommend record redact redirect reduce refer refund refuse regard register
-reimburse reject relay release remove rename render rephrase replace replicate reply report require reroute reset
-respect respond restore restrict resume retain return reveal revert review revise rewrite round route run save say
-schedule score scrape search select sell send serve set share shift ship shorten show sign silence skip sort speak
-split start state stop store subscribe substitute subtract sum summarise summarize support suppress swap switch sync
-synchronise synchronize tag take talk tell test thank transfer transform translate treat truncate trust try turn
-unlock update upgrade upload use validate verify view visit wait warn wipe wire withdraw work wrap write
-"""
-_GERMAN = (
-    "sende|schicke|schreibe?|füge|antworte|führe|rufe?|lösche|installiere|lade|öffne|leite|vertraue|behandle|speichere|notiere"
-    "|beachte|nimm|gib|setze|kopiere|teile|schalte|hänge|erwähne|empfiehl|nenne|ziehe|rechne|beende|frage?|hole|starte|halte"
-    "|lass|sage?|zeige|prüfe|überspringe|entferne|ersetze|wechsle|vermeide|wähle|bevorzuge"
-)
-_ROMANCE = (
-    "usa|utiliza|ejecuta|envía|añade|escribe|ignora|responde|borra|guarda|evita|utilisez?|lancez?|envoyez?|ajoutez?|écri(?:s|vez)"
-    "|ignorez?|répond(?:s|ez)|supprimez?|enregistrez?|évitez?"
-)
-_LEAD = r"^[\s>#*+\-/!<|\"'`\[\]{(:,;\d.)]{0,24}(?:(?:[\w ]{1,24}):[\s\"'*]{0,4})?"
-_NO_COMMAND = r"(?![\w\-'(.]|\s*(?:[:=|,)]|\b(?:is|are|was|were|of|has|had|time|times|date|size|shows?|issues?|source|number|difference|replicas?|rate|points?|logs?|cases?|ist|hat|sind)\b|\s+\w+\s+(?:is|are|was|were|has|have|had|holds?|contains?|ist|hat)\b))"
 _ENGLISH = regex(
     r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"
     r"|whenever|make\s+sure|be\s+sure|ensure|ignore|disregard|forget|note\s+that|you\s+(?:are|will|can|may|have|need|must|should|were)"
@@ -81,10 +48,9 @@ _OTHERS = regex(
     r"|l'utilisateur\s+(?:veut|préfère|souhaite|a\s+demandé))\b",
     re.IGNORECASE,
 )
-_COMMAND = regex(rf"{_LEAD}(?:{'|'.join(_VERBS.split())}|e-mail|{_GERMAN}|{_ROMANCE})\b{_NO_COMMAND}", re.IGNORECASE)
 _BARE = regex(
-    rf"{_LEAD}(?:ne (?:pas|jamais) )?\w{{3,}}(?:er|ir|re|ar|ez) (?:une?|les?|la|l['’]|aux?|tous|toutes|chaque|una?|el|los|las|al|todos|todas|cada)\b"  # Supprimer un dossier
-    rf"|{_LEAD}\w{{3,}}[aei] (?:les|tous|toutes|chaque|los|las|al|todos|todas|cada|den|dem|alle[nrs]?|jede[nmrs]?|keine?[nrs]?)\b"  # Borra los registros
+    rf"{LEAD}(?:ne (?:pas|jamais) )?\w{{3,}}(?:er|ir|re|ar|ez) (?:une?|les?|la|l['’]|aux?|tous|toutes|chaque|una?|el|los|las|al|todos|todas|cada)\b"  # Supprimer un dossier
+    rf"|{LEAD}\w{{3,}}[aei] (?:les|tous|toutes|chaque|los|las|al|todos|todas|cada|den|dem|alle[nrs]?|jede[nmrs]?|keine?[nrs]?)\b"  # Borra los registros
     r"|\b(?:jede[nmrs]?|alle[nrs]?|keine[nrs]?|nicht|zuerst|vor|nach|bei|mit|ohne|de[mnr]|das|eine?[nmrs]?)\b.{0,200}\b[a-zäöü]{3,}(?:en|ern|eln)[.!]?\s*$"  # jede Rechnung prüfen
     r"|(?:^|[，,。；;：:])[\s\-*]*(?:先|再)?[把将]"  # 把副本发到
 )
@@ -268,7 +234,7 @@ def _reads_so(text: str) -> bool:
     if _ENGLISH().search(text) or _CHINESE().search(text) or _OTHERS().search(text):
         return True
     return any(
-        _COMMAND().match(sentence) or _BARE().search(sentence) for sentence in _SENTENCE().split(text) if sentence
+        COMMAND().match(sentence) or _BARE().search(sentence) for sentence in _SENTENCE().split(text) if sentence
     )
 
 

@@ -81,29 +81,24 @@ _QUOTED = regex(
     r"|(?<!\w)[‘'](?! )[^‘’'\n]{1,4000}(?<! )[’'](?!\w)"
 )
 MONTH = (
-    r"(?:Jan(?:uary?)?|Feb(?:ruary?)?|Mar(?:ch)?|Mär(?:z)?|Apr(?:il)?|Ma[yi]|June?|Juni|July?|Juli|Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?"
-    r"|janv(?:ier)?|févr(?:ier)?|mars|avr(?:il)?|mai|juin|juil(?:let)?|août|sept(?:embre)?|oct(?:obre)?|nov(?:embre)?|déc(?:embre)?"
-    r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|sept?iembre|octubre|noviembre|diciembre)(?![^\W\d_])"
+    r"(?:Jan(?:uary?)?|Feb(?:ruary?)?|Mar(?:ch)?|Mär(?:z)?|Apr(?:il)?|Ma[yi]|June?|Juni|July?|Juli|Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?|janv(?:ier)?|févr(?:ier)?|mars|avr(?:il)?|mai|juin|juil(?:let)?"
+    r"|août|sept(?:embre)?|oct(?:obre)?|nov(?:embre)?|déc(?:embre)?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|sept?iembre|octubre|noviembre|diciembre)(?![^\W\d_])"
 )
 """A month as English, German, French and Spanish write it, which tell some apart by their first letter: `mars`, not `Mars`."""
 _END = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
-_NO_OPENER = (
-    r"(?!(?:What|Which|Who|Whose|Where|When|Why|How|Do(?:es)?|Did|Is|Are|Can|Could|Would|Will|I|We|You|He|She|It|They|Th(?:is|at|ese|ose|ere|en|e|anks?)"
-    r"|My|Our|Your|Please|Never|Always|And|But|So|If|Also|Now|Was|Welche[mnrs]?|Wer|Wie|Wo|Wann|Warum|Ist|Sind|Hat|Haben|Kann|Ich|Wir|Du|Sie|Er|Es|De[rmn]|Die|Das"
-    r"|Mein|Unser|Bitte|Nie|Immer|Und|Aber|Wenn|Dann|Danke|Quel(?:le)?s?|Qu[ei]|Où|Quand|Comment|Pourquoi|Est|Combien|Je|J['’]|Nous|Vous|Ils?|Elles?|Les?|La|L['’]"
-    r"|Mon|Notre|Merci|Yo|El|L[ao]s|Mi|Nuestr[oa]|Gracias)(?!\w)|¿)"
+_RUNS_ON = (  # none of the words that mostly begin a sentence follows
+    r"(?!(?:What|Which|Who|Where|When|Why|How|Do(?:es)?|Did|Is|Are|Can|Could|Would|Will|I|We|You|He|She|It|They|Th(?:is|at|ese|ose|ere|en|e|anks?)|My|Our|Your|Please|Never|Always|And|But|So|If|Also|Now|Was|Welche[mnrs]?|Wer|Wie|Wo|Wann|Warum|Ist|Sind|Hat|Kann|Ich|Wir|Du|Sie|Er|Es|De[rmn]"
+    r"|Die|Das|Mein|Unser|Bitte|Nie|Immer|Und|Aber|Wenn|Dann|Danke|Quel(?:le)?s?|Qu[ei]|Où|Quand|Comment|Pourquoi|Est|Combien|Je|J['’]|Nous|Vous|Ils?|Elles?|Les?|La|L['’]|Mon|Notre|Merci|Yo|El|L[ao]s|Mi|Nuestr[oa]|Gracias)(?!\w)|¿)"
 )
-"""What follows is none of the words that mostly begin a sentence."""
 _INSIDE = regex(
-    r"(?<!\w)(?:Dr|Drs|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Capt|Lt|Col|Sgt|Gen|Gov|Sen|Rep|Hr|Fr|Frl|Dipl|Ing|Mag|med|rer|nat|phil|jur|Hd|Mmes?|Mlles?|MM|Me|Pr|Sres?|Sras?|Srta|Dra|Dña|Uds?)\.\s+"  # Dr. Smith
-    r"|(?<!\w)(?:vs|viz|cf|etc|approx|resp|incl|excl|St|Ste|Mt|Jr|Sr|Inc|Ltd|Corp|Bros|bzw|bspw|Bsp|ca|evtl|ggf|gem|inkl|exkl|zzgl|abzgl|sog|vgl|usw|vorm|nachm|geb|gest|Str"
-    rf"|Tel|Mio|Mrd|Tsd|Std|Sek|env|ex|ej|núm|tél|apdo|EE|(?!I\.)[A-Za-zÀ-ÿ])\.\s+{_NO_OPENER}"  # z. B. Äpfel, J. R. Miller, 3 p.m. with Ines
-    r"|(?<!\w)(?:Jan|Feb|Mar|Mär|Apr|Jun|Jul|Aug|Sept?|O[ck]t|Nov|De[cz]|janv|févr|avr|juil|sept|oct|nov|déc|ene|abr|ago|dic|al|max|min|Min|[Aa]vg|[Dd]ept|[Ee]xt|[Ee]st)\.\s+(?=[\da-zà-ÿ(])"  # Jan. 5
-    r"|(?<!\w)(?:[Nn]os?|Nr|Nrn|Art|Abs|Kap|Abb|Tab|Ziff|Bd|Pos|[Ff]igs?|[Ee]qs?|[Ss]ecs?|[Cc]h|[Cc]hap|[Vv]ols?|[Vv]er|[Ll]ig|[Pp]ág|pp|S|p)\.\s+(?=\d)"  # Nr. 5
+    r"(?<!\w)(?:Drs?|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Capt|Lt|Col|Sgt|Gen|Gov|Sen|Rep|Hr|Fr|Frl|Dipl|Ing|Mag|med|rer|nat|phil|jur|Hd|Mmes?|Mlles?|MM|Me|Pr|Sres?|Sras?|Srta|Dra|Dña|Uds?)\.\s+"  # Dr. Smith
+    r"|(?<!\w)(?:vs|viz|cf|etc|approx|resp|incl|excl|Ste?|Mt|Jr|Sr|Inc|Ltd|Corp|Bros|bzw|bspw|Bsp|ca|evtl|ggf|gem|inkl|exkl|zzgl|abzgl|sog|vgl|usw|vorm|nachm|geb|gest|Str|Tel|Mio|Mrd|Tsd|Std|Sek|env|ex|ej|núm|tél|EE"
+    rf"|(?!I\.)[A-Za-zÀ-ÿ])\.\s+{_RUNS_ON}"  # z. B. Äpfel, J. R. Miller, 3 p.m. with Ines
+    r"|(?<!\w)(?:Jan|Feb|Mar|Mär|Apr|Jun|Jul|Aug|Sept?|O[ck]t|Nov|De[cz]|janv|févr|avr|juil|sept|oct|nov|déc|ene|abr|ago|dic|al|max|[Mm]in|[Aa]vg|[Dd]ept|[Ee]xt|[Ee]st)\.\s+(?=[\da-zà-ÿ(])"  # Jan. 5
+    r"|(?<!\w)(?:[Nn]os?|Nrn?|Art|Abs|Kap|Abb|Tab|Ziff|Bd|Pos|[Ff]igs?|[Ee]qs?|[Ss]ecs?|[Cc]h(?:ap)?|[Vv]ols?|[Vv]er|[Pp]ág|pp?|S)\.\s+(?=\d)"  # Nr. 5
     rf"|(?<![\d.,])\d{{1,2}}\.\s+(?=(?i:{MONTH}))(?!May I\b)"  # 3. Mai
     r"|\b(?i:am|der|die|das|dem|den|des|im|zum|zur|vom|bis|ab|beim|jede[mnrs]?|(?:mein|unser|ihr|ein)(?:e[mnrs]?)?) \d{1,2}\.\s+(?=[^\W\d_])"  # der 2. Bericht
-    rf"|(?<![\d.,])\d{{1,2}}\.\d{{1,2}}\.\s+{_NO_OPENER}"  # am 3.5. um 12 Uhr
-    r"|^\W{0,4}\d{1,2}\.\s+",  # 1. Load it
+    rf"|(?<![\d.,])\d{{1,2}}\.\d{{1,2}}\.\s+{_RUNS_ON}|^\W{{0,4}}\d{{1,2}}\.\s+",  # am 3.5. um 12 Uhr; 1. Load it
     re.MULTILINE,
 )
 """A period that ends no sentence, and the gap behind it."""
@@ -118,18 +113,15 @@ _ROWS = regex(r"\s*\ufffc\ufffc[ \t]*\n[ \t]*\n")
 _WORD = regex(r"[぀-ヿ一-鿿가-힯]|[^\W_]+(?:['’-][^\W_]+)*")
 _GAP = "\ufffc"
 """Stands for words that are not the user's; two of them for rows."""
-_BETWEEN = regex(
+_BETWEEN = regex(  # none of them in a sentence: a `;` has no space behind it, a `,` is not that of 12,500
     r"\t|\||(?<![.!?:])\s{2,}|(?<![\s\u3000-\u9fff\uff00-\uffef])(?<!\d(?=,\d{3}(?!\d)))[,;](?![\s\u3000-\u9fff\uff00-\uffef])"
 )
-"""What stands between two cells of a row, and in no sentence: `;` without a space behind it."""
-_RECORD = regex(
-    r"\s*(?:\||[{}\[\]](?!\w)|\"[^\"\n]*\"\s*:|[\[(]?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d|(?:\d{1,3}\.){3}\d"  # "id": 4711,
-    r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:|[\[(]?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b)"  # INFO started
+_RECORD = regex(  # "id": 4711, 12:00:01 started, INFO started
+    r"\s*(?:\||[{}\[\]](?!\w)|\"[^\"\n]*\"\s*:|[\[(]?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d|(?:\d{1,3}\.){3}\d|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:|[\[(]?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b)"
 )
 _DATA = regex(
-    r"\b(?:data|csv|tables?|rows?|lines?|extract|excerpt|records?|figures?|numbers?|values?|samples?|logs?|output|auszug|tabelle|zeilen|daten|werte|zahlen"
-    r"|extrait|tableau|lignes|données|chiffres|extracto|tabla|filas|datos)\b|数据|表格?|日志|记录|データ|데이터",
-    re.IGNORECASE,
+    r"\b(?:data|csv|tables?|rows|extract|excerpt|log|daten|tabelle|auszug|données|tableau|extrait|datos|tabla)\b|数据|表|日志",
+    re.I,
 )
 _ASIDE = regex("\ufffc(?:(\\d+)\ufffc)?")
 
@@ -153,19 +145,15 @@ def sentences(text: str) -> Iterator[str]:
 
 def less_rows(text: str) -> str:
     """The text with a gap for each table, log or the like of three rows or more that was pasted into it."""
-    parts = list[str]()
-    for are_rows, run in groupby(text.split("\n"), _is_row):
-        lines = [*run]
-        parts += [_GAP * 2] if are_rows and len(lines) > 2 else lines
-    return "\n".join(parts)
+    runs = [(are_rows, [*run]) for are_rows, run in groupby(text.split("\n"), _is_row)]
+    return "\n".join(_GAP * 2 if are_rows and len(run) > 2 else "\n".join(run) for are_rows, run in runs)
 
 
 def _is_row(line: str) -> bool:
     words, cells = line.split(), [*filter(str.strip, _BETWEEN().split(line.strip()))]
     figures = [word for word in words if any(map(str.isdigit, word)) and not any(map(str.isalpha, word))]
-    if len(cells) > 2 or (len(cells) == 2 and (len(words) == 1 or cells[-1][-1:].isdigit())):
-        return True
-    return 0 < 0.6 * len(words) <= len(figures) or bool(_RECORD().match(line))
+    table = len(cells) > 2 or (len(cells) == 2 and (len(words) == 1 or cells[-1][-1:].isdigit()))
+    return table or 0 < 0.6 * len(words) <= len(figures) or bool(_RECORD().match(line))
 
 
 @lru_cache(64)

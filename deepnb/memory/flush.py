@@ -6,19 +6,20 @@ none (prose is mostly chatter), or no model answers, rules choose.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 
 from deepnb.backends.refusals import to_ask_about
 from deepnb.backends.writer import writer, writing
-from deepnb.core.anchors import prohibitions, statements
+from deepnb.core.anchors import said
 from deepnb.core.answers import calls_among, split_thinking
 from deepnb.core.errors import RefusedError
 from deepnb.core.offload import Flush
-from deepnb.core.own_words import MONTH, sentences
+from deepnb.core.own_words import MONTH
 from deepnb.core.secrets import credentials, redact
 from deepnb.core.tape_index import NotOnTapeError
 from deepnb.engine import keys
@@ -55,11 +56,7 @@ _NOTHING = re.compile(rf"{_EMPTY.pattern}|\bNO_(?:REPLY|FLUSH)\b")
 _SIGN = rf"(?:[-*•+–]|\(?\d{{1,2}}(?:\)|\.(?!\s*(?i:{MONTH}))))\s+|[(（]?\d{{1,2}}[、．)）]\s*|[①-⑳]\s*"  # 1. but not 3. Mai
 _BULLET = re.compile(rf"\A\s*(?:(?:>\s*)+(?:{_SIGN})?|{_SIGN})")
 _LABEL = re.compile(r"\A(?:\*\*[^*\n]{1,60}(?:[:：]\*\*|\*\*\s*[:：])|[^\W\d_][\w' -]{1,24}[:：])\s*(?=\S)")
-_ITEM = re.compile(
-    rf"{_BULLET.pattern}|\s*\||\s*(?:(?=\*\*){_LABEL.pattern[2:]}"  # **Decision:** keep it
-    r"|(?i:decision|results?|facts?|preference|deadline|(?:open |next )?(?:task|question|point|step)|to-?do|offen|aufgabe|entscheidung|ergebnis|frist"
-    r"|décision|résultat|tâche|à faire|decisión|resultado|tarea|pendiente|待办|决定|结果|事实)\s*[:：]\s*\S)"  # TODO: check it
-)
+_ITEM = re.compile(rf"{_BULLET.pattern}|\s*\||\s*(?=\*\*){_LABEL.pattern[2:]}")  # **Decision:** keep it
 _HEADING = re.compile(
     r"\s*(?!.*\b(?:sorry|can['’no]{1,3}t|unable|traceback)\b)(?:#{1,6}\s|\*\*[^*]+\*\*\W*\Z|.{1,100}[:：]\W*\Z)",
     re.IGNORECASE,
@@ -139,8 +136,8 @@ class Flusher:
         """
         file = note_path(at)
         note = (self._backend.download_files([file])[0].content or b"").decode("utf-8", "replace")
-        said = "\n".join(f"{m.type} {message_text(m)}" for m in going)
-        known = said if by_hand else going[0].id or f"{going[0].type}\n{message_text(going[0])}"
+        whole = "\n".join(f"{m.type} {message_text(m)}" for m in going)
+        known = whole if by_hand else going[0].id or f"{going[0].type}\n{message_text(going[0])}"
         mark = f"<!-- flush {'by hand ' * by_hand}{_hash(known)} -->"
         if mark in note:
             return None
@@ -157,12 +154,12 @@ class Flusher:
         except NotOnTapeError:
             raise
         except Exception:
-            return list(worth_keeping(_said(going))), "rules"
+            return _by_rule(going), "rules"
         calls = [c["args"] for c in getattr(answer, "tool_calls", ()) if c["name"] == TOOL]
         text = split_thinking(message_text(answer))[1]
         lines = _kept(calls or [args for _, args in calls_among(text, _OFFERED)], text)
         if not lines and not calls and not _NOTHING.search(text):
-            return list(worth_keeping(_said(going))), "rules"
+            return _by_rule(going), "rules"
         return lines, "model"
 
     def _asked(self, going: Sequence[BaseMessage], file: str, note: str) -> Any:
@@ -207,14 +204,12 @@ def _kept(calls: Sequence[Mapping[str, Any]], text: str) -> list[str]:
 
 
 def _items(lines: Sequence[str]) -> list[str]:
-    """The lines that are items of a list or a table, but for its head; where none is, all that stand below headings."""
-    below = [*lines[1:], ""][: len(lines)]
-    if found := [
-        line for line, after in zip(lines, below, strict=True) if _ITEM.match(line) and not _RULE.match(after)
-    ]:
-        return found
-    rest = [line for line in lines if not _HEADING.match(line)]
-    return rest if lines and _HEADING.match(lines[0]) and len(lines) > 2 else []
+    """The lines that are items of a list or a table, but for its head; where none is, all labelled or below headings."""
+    heads = {line for line, below in pairwise(lines) if _RULE.match(below)}
+    items = [line for line in lines if _ITEM.match(line) and line not in heads]
+    if items or len(lines) < 2 or not (all(map(_LABEL.match, lines)) or (len(lines) > 2 and _HEADING.match(lines[0]))):
+        return items
+    return [line for line in lines if not _HEADING.match(line)]
 
 
 def _cells(line: str) -> str:
@@ -235,21 +230,11 @@ def _clean(text: str) -> list[str]:
     return [line for line in redact(text).splitlines() if _REDACTED not in line]
 
 
-def _said(going: Iterable[BaseMessage]) -> list[str]:
-    """What the user says in these messages; in those of a nested agent it says nothing."""
-    return [] if writer().origin == "agent" else ["\n".join(_clean(said_in(m))) for m in going]
+def _by_rule(going: Iterable[BaseMessage]) -> list[str]:
+    """The sentences of these messages that the rules take for worth keeping; in those of a nested agent none."""
+    texts = [] if writer().origin == "agent" else ["\n".join(_clean(said_in(m))) for m in going]
+    return [*dict.fromkeys(sentence for text in texts for _, sentence in said(text))]
 
 
 def _hash(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-def worth_keeping(texts: Iterable[str]) -> Iterator[str]:
-    """The sentences of a user's messages that tell of a decision, a preference, a rule or a fact; each once."""
-    seen: set[str] = set()
-    for text in texts:
-        wanted = {*prohibitions(text), *statements(text)}
-        for sentence in sentences(text):
-            if sentence in wanted and sentence not in seen:
-                seen.add(sentence)
-                yield sentence

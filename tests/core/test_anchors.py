@@ -8,13 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.anchors import CLOSE, OPEN, Anchor, anchor_block, find, lost, prohibitions, statements, union
+from deepnb.core.anchors import CLOSE, OPEN, Anchor, anchor_block, find, lost, said, union
 from deepnb.core.anchors.find import facts
 from deepnb.core.messages import Message, ToolCall
 from deepnb.core.tokenizer import count
 from tests.support.tables import every_row
 
 PATH = "/conversation_history/main.md"
+
+
+def statements(text: str) -> list[str]:
+    return [sentence for kind, sentence in said(text) if kind == "statement"]
+
+
+def prohibitions(text: str) -> list[str]:
+    return [sentence for kind, sentence in said(text) if kind == "prohibition"]
 
 
 def found(text: str, role: str = "user") -> dict[str, str]:
@@ -110,7 +118,7 @@ def test_ordinary_words_are_no_facts(text: str):
     ],
 )
 def test_what_the_user_forbids_is_found_whole(sentence: str):
-    assert list(prohibitions(f"Hello there. {sentence} Thanks a lot.")) == [sentence]
+    assert prohibitions(f"Hello there. {sentence} Thanks a lot.") == [sentence]
 
 
 @every_row(
@@ -124,7 +132,7 @@ def test_what_the_user_forbids_is_found_whole(sentence: str):
     ],
 )
 def test_talk_that_forbids_nothing(sentence: str):
-    assert list(prohibitions(sentence)) == []
+    assert prohibitions(sentence) == []
 
 
 SAYS = [
@@ -259,7 +267,7 @@ def test_what_the_user_asks_to_remember_or_says_of_themselves_is_found_whole(sen
 
 @every_row("sentence", SAYS_NOTHING)
 def test_a_request_or_talk_is_no_statement(sentence: str):
-    assert [*statements(sentence), *prohibitions(sentence)] == []
+    assert [*said(sentence)] == []
 
 
 def test_what_a_look_at_the_data_gives_again_is_no_anchor():

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from deepnb.core.anchors.prohibitions import prohibitions, statements
+from deepnb.core.anchors.prohibitions import said
 from deepnb.core.anchors.values import Anchor, Kind
 from deepnb.core.messages import Message
 from deepnb.core.own_words import MONTH, less_rows
@@ -16,17 +16,8 @@ _TYPE = regex(
 )
 _PLAIN = regex(r"[a-z]+(?:_[a-z]+)*|[a-z]+(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]+)+(?:[ _][A-Za-z]+)*")
 """Words as code and columns have them, which a model invents as well: `year_discovered`, `DataFrame`."""
-_OURS = (
-    "/conversation_history/",
-    "/memory/",
-    "/.deepnb/",
-    "/large_tool_results/",
-    "/skills/",
-    "/agents/",
-    "/AGENTS.md",
-    "/MEMORY.md",
-    "/USER.md",
-)
+_FILES = ("/AGENTS.md", "/MEMORY.md", "/USER.md")
+_OURS = ("/conversation_history/", "/memory/", "/.deepnb/", "/large_tool_results/", "/skills/", "/agents/", *_FILES)
 _OF_DATA = ("list_variables", "inspect_variable", "query_table")
 """Tools whose results can be had again."""
 
@@ -36,18 +27,14 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
     found: dict[tuple[Kind, str], Anchor] = {}
     looked_at, asked = list[str](), list[str]()
     for message in messages:
-        own = redact(message.own)
-        said = [
-            *(Anchor("prohibition", one) for one in prohibitions(own)),
-            *(Anchor("statement", one) for one in statements(own)),
-        ]
+        sentences = (Anchor(*one) for one in said(redact(message.own)))
         typed = "" if message.role != "user" else message.text if message.typed is None else message.typed
         asked.append(typed)
         text = "" if message.status == "error" else redact(message.text)
         looked_at += [text] if message.name in _OF_DATA or (typed != message.text and typed) else []
         text = text if (answer := message.role == "assistant") else less_rows(text)
         stated = facts(f"{text}\n{_arguments(message)}")
-        for anchor in (*said, *(a for a in stated if _is_lasting(a, typed, answer))):
+        for anchor in (*sentences, *(a for a in stated if _is_lasting(a, typed, answer))):
             found.setdefault((anchor.kind, anchor.text), anchor)
     words = {
         a.text for a in found.values() if _is_plain(a) or (_may_be_data(a) and not any(a.text in t for t in asked))
@@ -99,34 +86,18 @@ def _arguments(message: Message) -> str:
     return "\n".join(v for v in values if isinstance(v, str) and len(v) <= 200)
 
 
+_EDGE = regex(r"[a-z0-9_/\\~.-]")
+
+
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
 def _holds(text: str, fact: str) -> bool:
-    """Whether a text holds a fact that is not a part of a longer word, path or number there."""
-    start = text.find(fact)
-    while start >= 0:
-        before, after = text[max(0, start - 2) : start], text[start + len(fact) : start + len(fact) + 2]
-        inside = _runs_on(before[-1:], fact[0]) or _runs_on(after[:1], fact[-1])
-        if not (inside or _continues(after) or _continues(before[::-1])):
-            return True
-        start = text.find(fact, start + 1)
-    return False
-
-
-def _runs_on(neighbour: str, edge: str) -> bool:
-    return (
-        bool(neighbour)
-        and neighbour.isascii()
-        and edge.isascii()
-        and ((neighbour.isalnum() or neighbour in "_/\\") and (edge.isalnum() or edge in "_/\\~.-"))
-    )
-
-
-def _continues(after: str) -> bool:
-    """Whether a number or a path goes on: `.5` after 37, `.py` after a name."""
-    return len(after) == 2 and after[0] in ".,-:" and after[1].isascii() and after[1].isalnum()
+    """Whether a text holds a fact that is not a part of a longer word, path or number there: of 37.5, or of a.py."""
+    before = r"(?<![a-z0-9_/\\])" if _EDGE().match(fact[0]) else ""
+    after = r"(?![a-z0-9_/\\])" if _EDGE().match(fact[-1]) else ""
+    return bool(re.search(rf"(?<![a-z0-9][.,:-]){before}{re.escape(fact)}{after}(?![.,:-][a-z0-9])", text))
 
 
 # -- facts in a text
