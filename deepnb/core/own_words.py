@@ -94,7 +94,7 @@ _INSIDE = regex(
     r"(?<!\w)(?:Drs?|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Capt|Lt|Col|Sgt|Gen|Gov|Sen|Rep|Hr|Fr|Frl|Dipl|Ing|Mag|med|rer|nat|phil|jur|Hd|Mmes?|Mlles?|MM|Me|Pr|Sres?|Sras?|Srta|Dra|Dña|Uds?)\.\s+"  # Dr. Smith
     r"|(?<!\w)(?:vs|viz|cf|etc|approx|resp|incl|excl|Ste?|Mt|Jr|Sr|Inc|Ltd|Corp|Bros|bzw|bspw|Bsp|ca|evtl|ggf|gem|inkl|exkl|zzgl|abzgl|sog|vgl|usw|vorm|nachm|geb|gest|Str|Tel|Mio|Mrd|Tsd|Std|Sek|env|ex|ej|núm|tél|EE"
     rf"|(?!I\.)[A-Za-zÀ-ÿ])\.\s+{_RUNS_ON}"  # z. B. Äpfel, J. R. Miller, 3 p.m. with Ines
-    r"|(?<!\w)(?:Jan|Feb|Mar|Mär|Apr|Jun|Jul|Aug|Sept?|O[ck]t|Nov|De[cz]|janv|févr|avr|juil|sept|oct|nov|déc|ene|abr|ago|dic|al|max|[Mm]in|[Aa]vg|[Dd]ept|[Ee]xt|[Ee]st)\.\s+(?=[\da-zà-ÿ(])"  # Jan. 5
+    r"|(?<!\w)(?:Jan|Feb|Mar|Mär|Apr|Jun|Jul|Aug|Sept?|O[ck]t|Nov|De[cz]|janv|févr|avr|juil|sept|oct|nov|déc|ene|abr|ago|dic|Mon|Tues?|Wed|Thur?s?|Fri|Sat|Sun|Mo|Di|Mi|Do|Sa|al|max|[Mm]in|[Aa]vg|[Dd]ept|[Ee]xt|[Ee]st)\.\s+(?=[\da-zà-ÿ(])"  # Jan. 5
     r"|(?<!\w)(?:[Nn]os?|Nrn?|Art|Abs|Kap|Abb|Tab|Ziff|Bd|Pos|[Ff]igs?|[Ee]qs?|[Ss]ecs?|[Cc]h(?:ap)?|[Vv]ols?|[Vv]er|[Pp]ág|pp?|S)\.\s+(?=\d)"  # Nr. 5
     rf"|(?<![\d.,])\d{{1,2}}\.\s+(?=(?i:{MONTH}))(?!May I\b)"  # 3. Mai
     r"|\b(?i:am|der|die|das|dem|den|des|im|zum|zur|vom|bis|ab|beim|jede[mnrs]?|(?:mein|unser|ihr|ein)(?:e[mnrs]?)?) \d{1,2}\.\s+(?=[^\W\d_])"  # der 2. Bericht

@@ -53,13 +53,14 @@ _EMPTY = re.compile(
 )
 _NOTHING = re.compile(rf"{_EMPTY.pattern}|\bNO_(?:REPLY|FLUSH)\b")
 """What a model answers where there is nothing to keep, in the forms in which models write it."""
-_SIGN = rf"(?:[-*•+–]|\(?\d{{1,2}}(?:\)|\.(?!\s*(?i:{MONTH}))))\s+|[(（]?\d{{1,2}}[、．)）]\s*|[①-⑳]\s*"  # 1. but not 3. Mai
-_BULLET = re.compile(rf"\A\s*(?:(?:>\s*)+(?:{_SIGN})?|{_SIGN})")
-_LABEL = re.compile(r"\A(?:\*\*[^*\n]{1,60}(?:[:：]\*\*|\*\*\s*[:：])|[^\W\d_][\w' -]{1,24}[:：])\s*(?=\S)")
-_ITEM = re.compile(rf"{_BULLET.pattern}|\s*\||\s*(?=\*\*){_LABEL.pattern[2:]}")  # **Decision:** keep it
+_SIGN = rf"(?:[-*•+–·▪→☐☑✅]|\(?\d{{1,2}}(?:\)|\.(?!\s*(?i:{MONTH})))|[a-h]\))\s+|[(（]?\d{{1,2}}[、．)）]\s*|[①-⑳]\s*"  # 1. but not 3. Mai
+_BULLET = re.compile(rf"\A\s*(?:(?:>\s*)+(?:{_SIGN})?|{_SIGN})(?:\[[ xX]\]\s+)?")
+_LABEL = re.compile(
+    r"\A(?:(?:\*\*|__)[^*\n]{1,60}?(?:[:：](?:\*\*|__)|(?:\*\*|__)\s*[:：])|[^\W\d_][\w' -]{1,24}[:：])\s*(?=\S)"
+)
+_ITEM = re.compile(rf"{_BULLET.pattern}|\s*\||\s*(?=\*\*|__){_LABEL.pattern[2:]}")  # **Decision:** keep it
 _HEADING = re.compile(
-    r"\s*(?!.*\b(?:sorry|can['’no]{1,3}t|unable|traceback)\b)(?:#{1,6}\s|\*\*[^*]+\*\*\W*\Z|.{1,100}[:：]\W*\Z)",
-    re.IGNORECASE,
+    r"(?i)\s*(?!.*\b(?:sorry|can['’no]{1,3}t|unable|traceback)\b)(?:#{1,6}\s|\*\*[^*]+\*\*\W*\Z|.{1,100}[:：]\W*\Z)"  # ## Results
 )
 _RULE = re.compile(r"\s*\|[\s:|-]+\Z")
 _CHATTER = re.compile(

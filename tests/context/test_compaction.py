@@ -324,6 +324,7 @@ def test_an_answer_with_neither_a_call_nor_a_bullet_leaves_it_to_the_rules(answe
         ("TODO: check the table\nDecision: keep the model", ["TODO: check the table", "Decision: keep the model"]),
         ("| What | How much |\n|---|---|\n| Returns | 6.4 % |\n| March | 1,912 | bikes |", ["Returns: 6.4 %", "March: 1,912, bikes"]),
         ("# Tasks\nCheck the table\nAsk Henrik about the discount", ["Check the table", "Ask Henrik about the discount"]),
+        ("- [ ] Check the table\n☐ Ask Bo\n__Result:__ 6 %", ["Check the table", "Ask Bo", "__Result:__ 6 %"]),
         ("- Prüfe die Rückgaben\n- 待办：核对退货表\n- Send the report to Henrik every Friday", None),
         ("- Remember to check the refunds\n- The table must still be checked", None),
     ],

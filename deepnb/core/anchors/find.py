@@ -53,10 +53,7 @@ def _may_be_data(anchor: Anchor) -> bool:
 
 
 def _is_lasting(anchor: Anchor, typed: str, answer: bool) -> bool:
-    """Whether a fact can't be had again; a plain word is one only where the user typed it.
-
-    So is an identifier or an address, but for those in an answer: a tool's output may hold anybody's.
-    """
+    """Whether a fact can't be had again; plain words must be typed, identifiers and addresses typed or in an answer."""
     if not answer and anchor.text not in typed and (anchor.kind == "identifier" or anchor.text.startswith("http")):
         return False
     if _TYPE().fullmatch(anchor.text) or (anchor.kind == "path" and anchor.text.startswith(_OURS)):
