@@ -70,6 +70,7 @@ _PIECE = regex(
     r"(?P<name>[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3](?:[^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[.\-/@:](?=[A-Za-z0-9_])){0,119})"
     r"|(?P<cjk>[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,400})"
 )
+_LABEL = regex(r"^\W*[\w -]{1,24}[:：]\**\s*(?=\w)")  # TODO: ask Henrik
 _ADDRESS = regex(r"[\w.+-]+@[\w-]+\.\w|https?://")  # eve@example.com, https://example.com
 _LIMITS = regex(
     r"\b(?:not?|without|only|instead|rather|skip|ohne|nur|statt|ausschließlich|sans|seul(?:ement)?|sin|sólo|solo)\b|只|无需|没有|不",
@@ -122,7 +123,8 @@ def unsaid(
     own = list(own)
     verbatim = {_words(line) for text in own for line in text.splitlines()}
     lines = [line for line in added_lines if content(line) and _words(line) not in verbatim]
-    users, others = Sources(own), Sources(with_words_of(lines, foreign))
+    bare = [_LABEL().sub("", line) for line in lines]
+    users, others = Sources(own), Sources(with_words_of([*lines, *bare], foreign))
     return tuple(
         line for line in lines if _needs_support(line, users, others, copied, noted) and not says(users, line, others)
     )
@@ -135,10 +137,12 @@ def _words(line: str) -> str:
 
 def _needs_support(line: str, users: Sources, others: Sources, copied: bool, noted: bool) -> bool:
     if is_directive(line) and noted:
-        near = [(share, rows) for share, rows in others.places(line) if share > THRESHOLD]
-        return any(share >= COPIED for share, _ in near) or any(
-            map(is_directive, {r for _, rows in near for r in rows})
-        )
+        task = _LABEL().sub("", line)
+        whole = sum(map(_weight, content(task)))
+        for share, rows in others.places(task):  # one word of two is no source of anything
+            if share >= COPIED or (share >= THRESHOLD and share * whole > 1 and any(map(is_directive, rows))):
+                return True
+        return False
     if is_directive(line):
         translated = users.in_cjk > 0 and not any(map(_is_cjk, content(line)))
         return not (copied or translated) or came_from(line, others)

@@ -42,7 +42,7 @@ _ROMANCE = (
     "|(?:montre|trace|affiche|calcule|charge|filtre|trie|compare|donne|trouve)z?|fais|faites|muestra|dibuja|carga|calcula|filtra|compara|haz|dame|crea"
     "|ignorez?|répond(?:s|ez)|supprimez?|enregistrez?|évitez?"
 )
-LEAD = r"^[\s>#*+\-/!<|\"'`\[\]{(:,;\d.)]{0,24}(?:(?:[\w ]{1,24}):[\s\"'*]{0,4})?"
+LEAD = r"^[\s>#*+\-/!<|\"'`\[\]{(:,;\d.)]{0,24}(?:(?:[\w ]{1,24})[\"']?:[\s\"'*]{0,4})?"
 _NO_COMMAND = r"(?![\w\-'(.]|\s*(?:[:=|,)]|\b(?:is|are|was|were|of|has|had|time|times|date|size|shows?|issues?|source|number|difference|replicas?|rate|points?|logs?|cases?|ist|hat|sind)\b|\s+\w+\s+(?:is|are|was|were|has|have|had|holds?|contains?|ist|hat)\b))"
 COMMAND = regex(rf"{LEAD}(?:{'|'.join(_VERBS.split())}|e-mail|{_GERMAN}|{_ROMANCE})\b{_NO_COMMAND}", re.IGNORECASE)
 _FORBIDS = regex(
