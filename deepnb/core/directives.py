@@ -140,7 +140,7 @@ def _needs_support(line: str, users: Sources, others: Sources, copied: bool, not
         task = _LABEL().sub("", line)
         whole = sum(map(_weight, content(task)))
         for share, rows in others.places(task):  # one word of two is no source of anything
-            if share >= COPIED or (share >= THRESHOLD and share * whole > 1 and any(map(is_directive, rows))):
+            if share >= COPIED or (share >= THRESHOLD and share * whole > 1 and any(map(others.is_directive, rows))):
                 return True
         return False
     if is_directive(line):
@@ -183,6 +183,7 @@ class Sources:
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._rows: dict[str, list[int]] = defaultdict(list)
         self._texts: list[str] = []
+        self.is_directive = cache(is_directive)
         self.in_cjk = 0
         """How many more of their words are in CJK than in other scripts."""
         for text in texts:
