@@ -123,11 +123,10 @@ def unsaid(
     own = list(own)
     verbatim = {_words(line) for text in own for line in text.splitlines()}
     lines = [line for line in added_lines if content(line) and _words(line) not in verbatim]
-    bare = [_LABEL().sub("", line) for line in lines]
-    users, others = Sources(own), Sources(with_words_of([*lines, *bare], foreign))
-    return tuple(
-        line for line in lines if _needs_support(line, users, others, copied, noted) and not says(users, line, others)
-    )
+    bare = {line: _LABEL().sub("", line) if noted else line for line in lines}
+    users, others = Sources(own), Sources(with_words_of([*lines, *bare.values()], foreign))
+    asked = (line for line in lines if _needs_support(line, users, others, copied, noted))
+    return tuple(line for line in asked if not any(says(users, one, others) for one in {line, bare[line]}))
 
 
 def _words(line: str) -> str:
@@ -136,13 +135,11 @@ def _words(line: str) -> str:
 
 
 def _needs_support(line: str, users: Sources, others: Sources, copied: bool, noted: bool) -> bool:
-    if is_directive(line) and noted:
+    if noted and is_directive(line):
         task = _LABEL().sub("", line)
         whole = sum(map(_weight, content(task)))
-        for share, rows in others.places(task):  # one word of two is no source of anything
-            if share >= COPIED or (share >= THRESHOLD and share * whole > 1 and any(map(others.is_directive, rows))):
-                return True
-        return False
+        near = [(s, rows) for s, rows in others.places(task) if s >= THRESHOLD and (s == 1 or s * whole > 1)]
+        return any((s >= COPIED and whole > 1) or any(map(others.is_directive, rows)) for s, rows in near)
     if is_directive(line):
         translated = users.in_cjk > 0 and not any(map(_is_cjk, content(line)))
         return not (copied or translated) or came_from(line, others)
