@@ -62,7 +62,9 @@ def guard_refusal(path: str, before: str, after: str, heard: Heard) -> str | Non
 
 def to_ask_about(path: str, added: Sequence[str], heard: Heard) -> tuple[str, ...]:
     """The added lines that the user is asked about; in skills and subagents, which instruct, those that others said."""
-    return unsaid(added, *heard(), copied=path.startswith(_INSTRUCTIONS)) if any(map(str.strip, added)) else ()
+    if not any(map(str.strip, added)):
+        return ()
+    return unsaid(added, *heard(), copied=path.startswith(_INSTRUCTIONS), noted=writer().origin == "flush")
 
 
 def added_lines(before: str, after: str) -> list[str]:

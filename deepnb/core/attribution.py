@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from deepnb.core.directives import SUPPORT, Sources, is_directive, says, with_words_of
+from deepnb.core.own_words import pieces
 from deepnb.core.regex import regex
 
 _USER = regex(
@@ -18,7 +19,6 @@ _THEIRS = regex(
     r"\b(?:user|human|intent|preferences?|wishes|rules?|constraints?|nutzer|utilisateur|usuario)\b|用户|偏好|要求",
     re.IGNORECASE,
 )
-_PART = regex(r"((?<=[.!?;])\s+|(?<=[。！？；]))")
 SOMEBODY = "somebody (not in the user's own words)"
 _LEAST = 1 / 3
 
@@ -30,13 +30,13 @@ def attributed(summary: str, foreign: Iterable[str], own: Iterable[str]) -> str:
     more, stays as it is.
     """
     lines = summary.split("\n")
-    users, others = Sources(own), Sources(with_words_of(_PART().split(summary), foreign))
+    users, others = Sources(own), Sources(with_words_of([*pieces(summary)], foreign))
     theirs = False
     for n, line in enumerate(lines):
         if _HEADING().match(line):
             theirs = bool(_THEIRS().search(line))
             continue
-        of_user, parts = theirs, _PART().split(line)
+        of_user, parts = theirs, [*pieces(line)]
         for i, part in enumerate(parts):
             of_user = of_user or bool(_USER().search(part))
             if of_user and _is_wrong(part, users, others):

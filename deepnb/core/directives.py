@@ -4,7 +4,8 @@ A line that instructs (in English, Chinese, German and common Spanish and French
 where the user's own words support it: at least 0.6 of what it says stands in one place of them, every identifier is
 there, it forbids what they forbid, and no other text holds more of it. So it does not matter who else said it, or how
 it is reworded. A line that does not read so needs support where it says as a fact what another text instructs, or
-brings an address out of one. Where the user writes in CJK and the line is not, only what came out of another text is asked
+brings an address out of one. What a model notes by itself (open tasks, decisions) may instruct, unless that is an order
+of another text. Where the user writes in CJK and the line is not, only what came out of another text is asked
 about. Generous on purpose: a line that is held only costs a question.
 
 Compared are content words (stems of sorts), identifiers and CJK bigrams, within a few neighbouring sentences, so that
@@ -19,42 +20,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
-from deepnb.core.anchors.prohibitions import forbids
+from deepnb.core.anchors.prohibitions import COMMAND, LEAD, forbids
 from deepnb.core.regex import regex
 
-_VERBS = """
-accept act add address adopt advertise alert allow annotate announce anonymise anonymize answer apologise apologize
-append apply appoint approve archive ask assign assume attach authorise authorize avoid back ban begin believe bill
-blame block book bring broadcast build bump buy bypass cache calculate call cancel cap change charge check choose cite
-claim clear clone close collect combine commit complete comply compose compute conceal confirm connect consider
-contact continue convert copy count crawl create credit debit debug declare decline decrease decrypt defer delay
-delete deliver demand deny deploy deposit describe disable discard disclose disconnect dispatch display divide do
-document donate double downgrade download draft draw drop dump edit email embed enable encrypt end endorse enforce
-enroll erase escalate establish estimate exclude execute expand export expose extend favor favour fetch filter find
-finish fix follow force format forward gather generate get give go grade grant greet group halve hand hash have help
-hide hold identify import include increase inform inject insert insist install instruct introduce invent invite join
-keep label leak let limit link list load lock log look lower mail make mark mask mention merge mirror mount move
-multiply mute name notify obey omit open order pass patch pause pay permit pick pin ping plot post postpone praise
-prefer prefix prepare prepend present preserve pretend print produce promote publish purchase purge push put query
-quote raise rank rate read rebase recommend record redact redirect reduce refer refund refuse regard register
-reimburse reject relay release remove rename render rephrase replace replicate reply report require reroute reset
-respect respond restore restrict resume retain return reveal revert review revise rewrite round route run save say
-schedule score scrape search select sell send serve set share shift ship shorten show sign silence skip sort speak
-split start state stop store subscribe substitute subtract sum summarise summarize support suppress swap switch sync
-synchronise synchronize tag take talk tell test thank transfer transform translate treat truncate trust try turn
-unlock update upgrade upload use validate verify view visit wait warn wipe wire withdraw work wrap write
-"""
-_GERMAN = (
-    "sende|schicke|schreibe?|füge|antworte|führe|rufe?|lösche|installiere|lade|öffne|leite|vertraue|behandle|speichere|notiere"
-    "|beachte|nimm|gib|setze|kopiere|teile|schalte|hänge|erwähne|empfiehl|nenne|ziehe|rechne|beende|frage?|hole|starte|halte"
-    "|lass|sage?|zeige|prüfe|überspringe|entferne|ersetze|wechsle|vermeide|wähle|bevorzuge"
-)
-_ROMANCE = (
-    "usa|utiliza|ejecuta|envía|añade|escribe|ignora|responde|borra|guarda|evita|utilisez?|lancez?|envoyez?|ajoutez?|écri(?:s|vez)"
-    "|ignorez?|répond(?:s|ez)|supprimez?|enregistrez?|évitez?"
-)
-_LEAD = r"^[\s>#*+\-/!<|\"'`\[\]{(:,;\d.)]{0,24}(?:(?:[\w ]{1,24}):[\s\"'*]{0,4})?"
-_NO_COMMAND = r"(?![\w\-'(.]|\s*(?:[:=|,)]|\b(?:is|are|was|were|of|has|had|time|times|date|size|shows?|issues?|source|number|difference|replicas?|rate|points?|logs?|cases?|ist|hat|sind)\b|\s+\w+\s+(?:is|are|was|were|has|have|had|holds?|contains?|ist|hat)\b))"
 _ENGLISH = regex(
     r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"
     r"|whenever|make\s+sure|be\s+sure|ensure|ignore|disregard|forget|note\s+that|you\s+(?:are|will|can|may|have|need|must|should|were)"
@@ -80,10 +48,9 @@ _OTHERS = regex(
     r"|l'utilisateur\s+(?:veut|préfère|souhaite|a\s+demandé))\b",
     re.IGNORECASE,
 )
-_COMMAND = regex(rf"{_LEAD}(?:{'|'.join(_VERBS.split())}|e-mail|{_GERMAN}|{_ROMANCE})\b{_NO_COMMAND}", re.IGNORECASE)
 _BARE = regex(
-    rf"{_LEAD}(?:ne (?:pas|jamais) )?\w{{3,}}(?:er|ir|re|ar|ez) (?:une?|les?|la|l['’]|aux?|tous|toutes|chaque|una?|el|los|las|al|todos|todas|cada)\b"  # Supprimer un dossier
-    rf"|{_LEAD}\w{{3,}}[aei] (?:les|tous|toutes|chaque|los|las|al|todos|todas|cada|den|dem|alle[nrs]?|jede[nmrs]?|keine?[nrs]?)\b"  # Borra los registros
+    rf"{LEAD}(?:ne (?:pas|jamais) )?\w{{3,}}(?:er|ir|re|ar|ez) (?:une?|les?|la|l['’]|aux?|tous|toutes|chaque|una?|el|los|las|al|todos|todas|cada)\b"  # Supprimer un dossier
+    rf"|{LEAD}\w{{3,}}[aei] (?:les|tous|toutes|chaque|los|las|al|todos|todas|cada|den|dem|alle[nrs]?|jede[nmrs]?|keine?[nrs]?)\b"  # Borra los registros
     r"|\b(?:jede[nmrs]?|alle[nrs]?|keine[nrs]?|nicht|zuerst|vor|nach|bei|mit|ohne|de[mnr]|das|eine?[nmrs]?)\b.{0,200}\b[a-zäöü]{3,}(?:en|ern|eln)[.!]?\s*$"  # jede Rechnung prüfen
     r"|(?:^|[，,。；;：:])[\s\-*]*(?:先|再)?[把将]"  # 把副本发到
 )
@@ -94,6 +61,8 @@ _LONGEST = 4000  # of a line; a rule hidden further along is looked for in piece
 # it is the user who said it), rules that the texts do not hold at most 0.33, but for one of 120 at 0.5 ("this file").
 THRESHOLD = 0.5
 """How much of a line a text holds that it came from."""
+COPIED = 0.8
+"""How much of a note a text holds that orders it, whether or not that reads like an instruction."""
 SUPPORT = 0.6
 """How much of a line the user's own words hold that support it, and a foreign instruction that it tells as a fact."""
 
@@ -101,6 +70,7 @@ _PIECE = regex(
     r"(?P<name>[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3](?:[^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[.\-/@:](?=[A-Za-z0-9_])){0,119})"
     r"|(?P<cjk>[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,400})"
 )
+_LABEL = regex(r"^\W*[\w -]{1,24}[:：]\**\s*(?=\w)")  # TODO: ask Henrik
 _ADDRESS = regex(r"[\w.+-]+@[\w-]+\.\w|https?://")  # eve@example.com, https://example.com
 _LIMITS = regex(
     r"\b(?:not?|without|only|instead|rather|skip|ohne|nur|statt|ausschließlich|sans|seul(?:ement)?|sin|sólo|solo)\b|只|无需|没有|不",
@@ -143,20 +113,20 @@ def is_directive(line: str) -> bool:
 
 
 def unsaid(
-    added_lines: Iterable[str], foreign: Iterable[str], own: Iterable[str], *, copied: bool = False
+    added_lines: Iterable[str], foreign: Iterable[str], own: Iterable[str], *, copied: bool = False, noted: bool = False
 ) -> tuple[str, ...]:
     """The added lines that the user is to be asked about, since they did not say them.
 
     `foreign` are texts of others, `own` the user's words. With `copied`, only lines that instruct and came out of a
-    foreign text.
+    foreign text. With `noted`, lines that instruct only where a foreign text does so, too.
     """
     own = list(own)
     verbatim = {_words(line) for text in own for line in text.splitlines()}
     lines = [line for line in added_lines if content(line) and _words(line) not in verbatim]
-    users, others = Sources(own), Sources(with_words_of(lines, foreign))
-    return tuple(
-        line for line in lines if _needs_support(line, users, others, copied) and not says(users, line, others)
-    )
+    bare = {line: _LABEL().sub("", line) if noted else line for line in lines}
+    users, others = Sources(own), Sources(with_words_of([*lines, *bare.values()], foreign))
+    asked = (line for line in lines if _needs_support(line, users, others, copied, noted))
+    return tuple(line for line in asked if not any(says(users, one, others) for one in {line, bare[line]}))
 
 
 def _words(line: str) -> str:
@@ -164,7 +134,12 @@ def _words(line: str) -> str:
     return " ".join(line.lstrip(" \t-*").split())
 
 
-def _needs_support(line: str, users: Sources, others: Sources, copied: bool) -> bool:
+def _needs_support(line: str, users: Sources, others: Sources, copied: bool, noted: bool) -> bool:
+    if noted and is_directive(line):
+        task = _LABEL().sub("", line)
+        whole = sum(map(_weight, content(task)))
+        near = [(s, rows) for s, rows in others.places(task) if s >= THRESHOLD and (s == 1 or s * whole > 1)]
+        return any((s >= COPIED and whole > 1) or any(map(others.is_directive, rows)) for s, rows in near)
     if is_directive(line):
         translated = users.in_cjk > 0 and not any(map(_is_cjk, content(line)))
         return not (copied or translated) or came_from(line, others)
@@ -205,6 +180,7 @@ class Sources:
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._rows: dict[str, list[int]] = defaultdict(list)
         self._texts: list[str] = []
+        self.is_directive = cache(is_directive)
         self.in_cjk = 0
         """How many more of their words are in CJK than in other scripts."""
         for text in texts:
@@ -260,7 +236,7 @@ def _reads_so(text: str) -> bool:
     if _ENGLISH().search(text) or _CHINESE().search(text) or _OTHERS().search(text):
         return True
     return any(
-        _COMMAND().match(sentence) or _BARE().search(sentence) for sentence in _SENTENCE().split(text) if sentence
+        COMMAND().match(sentence) or _BARE().search(sentence) for sentence in _SENTENCE().split(text) if sentence
     )
 
 

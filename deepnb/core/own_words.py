@@ -1,9 +1,9 @@
 """What of a prompt its user says: not what was filled in, quoted, pasted, or only asked about.
 
 A prompt that values were filled into is kept with what was typed (`Filled`). In what was typed these are somebody
-else's words: fenced blocks and lines behind `>`; what follows a task on a text (`Sum up:`) or stands beside a question
-on it (`What does this mail want?`), and quotations in such sentences; what a text is said to say. A question says
-nothing by itself. A sentence that asks to keep what it holds (`Remember: "..."`) says it.
+else's words: fenced blocks and lines behind `>`; rows of a table or a log; what follows a task on a text (`Sum up:`) or
+stands beside a question on it (`What does this mail want?`), and quotations in such sentences; what a text is said to
+say. A question says nothing by itself. A sentence that asks to keep what it holds (`Remember: "..."`) says it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
 
 from deepnb.core.regex import regex
 
@@ -79,29 +80,87 @@ _QUOTED = regex(
     r"\"[^\"\n]{1,4000}\"|“[^“”]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^«»]{1,4000}»|»[^«»]{1,4000}«|「[^「」]{1,4000}」|『[^『』]{1,4000}』"
     r"|(?<!\w)[‘'](?! )[^‘’'\n]{1,4000}(?<! )[’'](?!\w)"
 )
-_SENTENCE = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
+MONTH = (
+    r"(?:Jan(?:uary?)?|Feb(?:ruary?)?|Mar(?:ch)?|Mär(?:z)?|Apr(?:il)?|Ma[yi]|June?|Juni|July?|Juli|Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?|janv(?:ier)?|févr(?:ier)?|mars|avr(?:il)?|mai|juin|juil(?:let)?"
+    r"|août|sept(?:embre)?|oct(?:obre)?|nov(?:embre)?|déc(?:embre)?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|sept?iembre|octubre|noviembre|diciembre)(?![^\W\d_])"
+)
+"""A month as English, German, French and Spanish write it, which tell some apart by their first letter: `mars`, not `Mars`."""
+_END = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
+_RUNS_ON = (  # none of the words that mostly begin a sentence follows
+    r"(?!(?:What|Which|Who|Where|When|Why|How|Do(?:es)?|Did|Is|Are|Can|Could|Would|Will|I|We|You|He|She|It|They|Th(?:is|at|ese|ose|ere|en|e|anks?)|My|Our|Your|Please|Never|Always|And|But|So|If|Also|Now|Was|Welche[mnrs]?|Wer|Wie|Wo|Wann|Warum|Ist|Sind|Hat|Kann|Ich|Wir|Du|Sie|Er|Es|De[rmn]"
+    r"|Die|Das|Mein|Unser|Bitte|Nie|Immer|Und|Aber|Wenn|Dann|Danke|Quel(?:le)?s?|Qu[ei]|Où|Quand|Comment|Pourquoi|Est|Combien|Je|J['’]|Nous|Vous|Ils?|Elles?|Les?|La|L['’]|Mon|Notre|Merci|Yo|El|L[ao]s|Mi|Nuestr[oa]|Gracias)(?!\w)|¿)"
+)
+_INSIDE = regex(
+    r"(?<!\w)(?:Drs?|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Capt|Lt|Col|Sgt|Gen|Gov|Sen|Rep|Hr|Fr|Frl|Dipl|Ing|Mag|med|rer|nat|phil|jur|Hd|Mmes?|Mlles?|MM|Me|Pr|Sres?|Sras?|Srta|Dra|Dña|Uds?)\.\s+"  # Dr. Smith
+    r"|(?<!\w)(?:vs|viz|cf|etc|approx|resp|incl|excl|Ste?|Mt|Jr|Sr|Inc|Ltd|Corp|Bros|bzw|bspw|Bsp|ca|evtl|ggf|gem|inkl|exkl|zzgl|abzgl|sog|vgl|usw|vorm|nachm|geb|gest|Str|Tel|Mio|Mrd|Tsd|Std|Sek|env|ex|ej|núm|tél|EE"
+    rf"|(?!I\.)[A-Za-zÀ-ÿ])\.\s+{_RUNS_ON}"  # z. B. Äpfel, J. R. Miller, 3 p.m. with Ines
+    r"|(?<!\w)(?:Jan|Feb|Mar|Mär|Apr|Jun|Jul|Aug|Sept?|O[ck]t|Nov|De[cz]|janv|févr|avr|juil|sept|oct|nov|déc|ene|abr|ago|dic|Mon|Tues?|Wed|Thur?s?|Fri|Sat|Sun|Mo|Di|Mi|Do|Sa|al|max|[Mm]in|[Aa]vg|[Dd]ept|[Ee]xt|[Ee]st)\.\s+(?=[\da-zà-ÿ(])"  # Jan. 5
+    r"|(?<!\w)(?:[Nn]os?|Nrn?|Art|Abs|Kap|Abb|Tab|Ziff|Bd|Pos|[Ff]igs?|[Ee]qs?|[Ss]ecs?|[Cc]h(?:ap)?|[Vv]ols?|[Vv]er|[Pp]ág|pp?|S)\.\s+(?=\d)"  # Nr. 5
+    rf"|(?<![\d.,])\d{{1,2}}\.\s+(?=(?i:{MONTH}))(?!May I\b)"  # 3. Mai
+    r"|\b(?i:am|der|die|das|dem|den|des|im|zum|zur|vom|bis|ab|beim|jede[mnrs]?|(?:mein|unser|ihr|ein)(?:e[mnrs]?)?) \d{1,2}\.\s+(?=[^\W\d_])"  # der 2. Bericht
+    rf"|(?<![\d.,])\d{{1,2}}\.\d{{1,2}}\.\s+{_RUNS_ON}|^\W{{0,4}}\d{{1,2}}\.\s+",  # am 3.5. um 12 Uhr; 1. Load it
+    re.MULTILINE,
+)
+"""A period that ends no sentence, and the gap behind it."""
+_WRAPPED = regex(r"(?<=[^\n]{40})(?<=[\w,])[ \t]*\n(?=[a-zà-ÿ])")
+"""Where an editor has broken a sentence."""
+_ITEM = regex(r"[-*>•\s]*(?:\d{1,2}[.)]\s+)?")
 _AND = regex(r"and|or|und|oder|et|ou|y|o|和|与|或", re.IGNORECASE)
 _LEAD = regex(r"[^\n:：]{2,120}[:：](?:(?<=[^\x00-\x7f].)|(?=\s|[^\x00-\x7f]|[\"']))")
 _BLOCK = regex(r"\n[ \t]*(?:[-=*_]{3,}[ \t]*)?\n")
-_FILLED = regex(r"\s*(?:\ufffc|\{[\w.\[\]'\"]+\})")
+_FILLED = regex(r"\s*(?:\ufffc(?!\ufffc)|\{[\w.\[\]'\"]+\})")
+_ROWS = regex(r"\s*\ufffc\ufffc[ \t]*\n[ \t]*\n")
 _WORD = regex(r"[぀-ヿ一-鿿가-힯]|[^\W_]+(?:['’-][^\W_]+)*")
 _GAP = "\ufffc"
-"""Stands for words that are not the user's."""
+"""Stands for words that are not the user's; two of them for rows."""
+_BETWEEN = regex(  # none of them in a sentence: a `;` has no space behind it, a `,` is not that of 12,500
+    r"\t|\||(?<![.!?:])\s{2,}|(?<![\s\u3000-\u9fff\uff00-\uffef])(?<!\d(?=,\d{3}(?!\d)))[,;](?![\s\u3000-\u9fff\uff00-\uffef])"
+)
+_RECORD = regex(  # "id": 4711, 12:00:01 started, INFO started
+    r"\s*(?:\||[{}\[\]](?!\w)|\"[^\"\n]*\"\s*:|[\[(]?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d|(?:\d{1,3}\.){3}\d|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:|[\[(]?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b)"
+)
+_DATA = regex(
+    r"\b(?:data|csv|tables?|rows|extract|excerpt|log|daten|tabelle|auszug|données|tableau|extrait|datos|tabla)\b|数据|表|日志",
+    re.I,
+)
 _ASIDE = regex("\ufffc(?:(\\d+)\ufffc)?")
 
 
+def pieces(text: str) -> Iterator[str]:
+    """A text cut behind each sentence and line; no period of an abbreviation, an initial, a date or a number ends one."""
+    inside, at = {found.end() for found in _INSIDE().finditer(text)}, 0
+    for end in _END().finditer(text):
+        if "\n" in end[0] or end.end() not in inside:
+            yield text[at : end.end()]
+            at = end.end()
+    yield text[at:]
+
+
 def sentences(text: str) -> Iterator[str]:
-    """A text's sentences and lines, without bullets and white space round them."""
-    for part in _SENTENCE().split(text):
-        if sentence := part.strip().lstrip("-*>• \t").strip():
+    """A text's sentences and lines, without what makes them items of a list and white space round them."""
+    for piece in pieces(text):
+        if sentence := _ITEM().sub("", piece, count=1).strip():
             yield sentence
+
+
+def less_rows(text: str) -> str:
+    """The text with a gap for each table, log or the like of three rows or more that was pasted into it."""
+    runs = [(are_rows, [*run]) for are_rows, run in groupby(text.split("\n"), _is_row)]
+    return "\n".join(_GAP * 2 if are_rows and len(run) > 2 else "\n".join(run) for are_rows, run in runs)
+
+
+def _is_row(line: str) -> bool:
+    words, cells = line.split(), [*filter(str.strip, _BETWEEN().split(line.strip()))]
+    figures = [word for word in words if any(map(str.isdigit, word)) and not any(map(str.isalpha, word))]
+    table = len(cells) > 2 or (len(cells) == 2 and (len(words) == 1 or cells[-1][-1:].isdigit()))
+    return table or 0 < 0.6 * len(words) <= len(figures) or bool(_RECORD().match(line))
 
 
 @lru_cache(64)
 def own_words(typed: str) -> str:
     """What the user says in a prompt as typed, a sentence a line."""
     text = typed.replace("\r\n", "\n")
-    text = _less_tagged(_BEHIND().sub(_GAP, _FENCE().sub(_GAP, text)))
+    text = less_rows(_less_tagged(_BEHIND().sub(_GAP, _FENCE().sub(_GAP, text))))
     quotations = list[str]()
 
     def set_aside(quoted: re.Match[str]) -> str:
@@ -109,7 +168,7 @@ def own_words(typed: str) -> str:
         return f"{_GAP}{len(quotations)}{_GAP}"
 
     own = list[str]()
-    for sentence in sentences(_less_pasted(_QUOTED().sub(set_aside, text))):
+    for sentence in sentences(_WRAPPED().sub(" ", _less_pasted(_QUOTED().sub(set_aside, text)))):
         if _says(bare := _ASIDE().sub(" ", sentence).strip()):
             task = _is_task(bare) and not _KEEP().search(bare)
             own.append(
@@ -142,10 +201,11 @@ def _less_tagged(text: str) -> str:
 
 
 def _less_pasted(text: str) -> str:
-    """The text without what a task on a text is about, unless that was quoted or filled in."""
+    """The text without what a task on a text is about, unless that was quoted or filled in, or is rows of data."""
     for lead in _LEAD().finditer(text):
         if _is_task(lead[0]) and not _KEEP().search(lead[0]):
-            return text if _FILLED().match(text, lead.end()) else text[: lead.end()]
+            ends = _FILLED().match(text, lead.end()) or (_DATA().search(lead[0]) and _ROWS().match(text, lead.end()))
+            return text if ends else text[: lead.end()]
     if not (blocks := [block for block in _BLOCK().split(text) if block.strip()]):
         return ""
     if len(blocks) == 1:

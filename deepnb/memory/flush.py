@@ -1,23 +1,25 @@
 """The flush: before a part of the thread leaves the prompt, what should outlast it goes into the daily note.
 
 The model is asked once, silently, with one tool that can do nothing but add to today's note. Calls that it writes as
-text count, and so do bullets; where its answer holds neither, or no model answers, rules choose.
+text count, and so do items of a list or a table, labelled lines, and lines below a heading; where its answer holds
+none (prose is mostly chatter), or no model answers, rules choose.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 
+from deepnb.backends.refusals import to_ask_about
 from deepnb.backends.writer import writer, writing
-from deepnb.core.anchors import prohibitions, statements
+from deepnb.core.anchors import said
 from deepnb.core.answers import calls_among, split_thinking
-from deepnb.core.directives import unsaid
 from deepnb.core.errors import RefusedError
 from deepnb.core.offload import Flush
-from deepnb.core.own_words import sentences
+from deepnb.core.own_words import MONTH
 from deepnb.core.secrets import credentials, redact
 from deepnb.core.tape_index import NotOnTapeError
 from deepnb.engine import keys
@@ -51,12 +53,24 @@ _EMPTY = re.compile(
 )
 _NOTHING = re.compile(rf"{_EMPTY.pattern}|\bNO_(?:REPLY|FLUSH)\b")
 """What a model answers where there is nothing to keep, in the forms in which models write it."""
-_BULLET = re.compile(r"\A\s*(?:[-*•+]|\d{1,2}[.)])\s+")
+_SIGN = rf"(?:[-*•+–·▪→☐☑✅]|\(?\d{{1,2}}(?:\)|\.(?!\s*(?i:{MONTH})))|[a-h]\))\s+|[(（]?\d{{1,2}}[、．)）]\s*|[①-⑳]\s*"  # 1. but not 3. Mai
+_BULLET = re.compile(rf"\A\s*(?:(?:>\s*)+(?:{_SIGN})?|{_SIGN})(?:\[[ xX]\]\s+)?")
+_LABEL = re.compile(
+    r"\A(?:(?:\*\*|__)[^*\n]{1,60}?(?:[:：](?:\*\*|__)|(?:\*\*|__)\s*[:：])|[^\W\d_][\w' -]{1,24}[:：])\s*(?=\S)"
+)
+_ITEM = re.compile(rf"{_BULLET.pattern}|\s*\||\s*(?=\*\*|__){_LABEL.pattern[2:]}")  # **Decision:** keep it
+_HEADING = re.compile(
+    r"(?i)\s*(?!.*\b(?:sorry|can['’no]{1,3}t|unable|traceback)\b)(?:#{1,6}\s|\*\*[^*]+\*\*\W*\Z|.{1,100}[:：]\W*\Z)"  # ## Results
+)
+_RULE = re.compile(r"\s*\|[\s:|-]+\Z")
 _CHATTER = re.compile(
     r"\W*no[_-](?:reply|flush)\b(?!@)|\W*(?:none|n/?a|nothing)\W*\Z|(?:there (?:is|was) )?nothing (?:is |was |else )?(?:to |worth |new\b|important)"
     r"|(?:i(?:'|’)m|i am) (?:sorry|an ai|unable|happy|glad)\b|sorry\b|as an ai\b|i (?:can(?:'|’)t|cannot|could not|couldn(?:'|’)t) (?:help|assist|do that|access|call|use|find|provide|comply|remember|store)"
-    r"|(?:sure|certainly|of course|okay|absolutely|great)\b[!,.]|here (?:is|are|'s) (?:the|a|my|some|your)\b|(?:please )?let me know\b|thank(?:s| you)\b|you(?:'|’)re welcome"
-    r"|(?:hi|hello)\b|(?:how|what) (?:can|may|would) (?:i|you)\b|i (?:have|will|'ll) (?:noted?|add(?:ed)?|saved?|call(?:ed)?)\b|[{}\[<`].*|.*[?？]\Z",
+    r"|(?:sure|certainly|of course|okay|absolutely|great)\b[!,.]|here (?:is|are|'s) (?:the|a|my|some|your)\b|(?:please )?let me know\b|thank(?:s| you)\b|you(?:'|’)re welcome|if you (?:need|want|would|have)\b"
+    r"|(?:hi|hello)\b|(?:how|what) (?:can|may|would) (?:i|you)\b|i (?:have|will|'ll) (?:noted?|add(?:ed)?|saved?|call(?:ed)?)\b|[{}\[<`].*|.*[?？]\Z"
+    r"|(?:hier (?:ist|sind)|sag(?:en sie)? (?:mir |uns )?bescheid|(?:es )?tut mir leid|entschuldig|gerne?\b[!,.]|keine?[rs]?\W*\Z)"  # Sag Bescheid
+    r"|(?:voici|désolée?|je suis désolée?|n['’]hésite|bien sûr|aucune?\W*\Z|aquí (?:está|tienes?)|lo siento|no dud(?:es|e)|por supuesto|claro\b[!,.]|ningun[oa]\W*\Z)"  # Voici
+    r"|(?:以下是|好的|抱歉|对不起|如(?:果)?(?:您|你)?(?:还)?(?:需要|有)|请随时|(?:暂?无|没有)\W*\Z)",  # 如果还需要
     re.IGNORECASE,
 )
 _MANY = 8
@@ -123,8 +137,8 @@ class Flusher:
         """
         file = note_path(at)
         note = (self._backend.download_files([file])[0].content or b"").decode("utf-8", "replace")
-        said = "\n".join(f"{m.type} {message_text(m)}" for m in going)
-        known = said if by_hand else going[0].id or f"{going[0].type}\n{message_text(going[0])}"
+        whole = "\n".join(f"{m.type} {message_text(m)}" for m in going)
+        known = whole if by_hand else going[0].id or f"{going[0].type}\n{message_text(going[0])}"
         mark = f"<!-- flush {'by hand ' * by_hand}{_hash(known)} -->"
         if mark in note:
             return None
@@ -141,12 +155,12 @@ class Flusher:
         except NotOnTapeError:
             raise
         except Exception:
-            return list(worth_keeping(_said(going))), "rules"
+            return _by_rule(going), "rules"
         calls = [c["args"] for c in getattr(answer, "tool_calls", ()) if c["name"] == TOOL]
         text = split_thinking(message_text(answer))[1]
         lines = _kept(calls or [args for _, args in calls_among(text, _OFFERED)], text)
         if not lines and not calls and not _NOTHING.search(text):
-            return list(worth_keeping(_said(going))), "rules"
+            return _by_rule(going), "rules"
         return lines, "model"
 
     def _asked(self, going: Sequence[BaseMessage], file: str, note: str) -> Any:
@@ -168,10 +182,10 @@ class Flusher:
 
     def _added(self, file: str, lines: Sequence[str], facts: Facts, head: str, follows: bool) -> list[str]:
         """Add the lines under a heading; gives those that stand in the note. The guard refuses or holds the others."""
-        asked = unsaid(lines, *facts)
-        odd = [line for line in lines if line in asked or credentials(line)]
-        good = [line for line in lines if line not in odd]
         with writing(origin="flush", heard=lambda: facts):
+            asked = to_ask_about(file, lines, lambda: facts)
+            odd = [line for line in lines if line in asked or credentials(line)]
+            good = [line for line in lines if line not in odd]
             text = "\n".join([*([""] if follows else []), head, *good])
             if good and (problem := self._backend.append(file, text)):
                 raise RefusedError(problem.removeprefix("Error: "))
@@ -181,13 +195,28 @@ class Flusher:
 
 
 def _kept(calls: Sequence[Mapping[str, Any]], text: str) -> list[str]:
-    """The lines that an answer puts down: what its calls hold, else its bullets. Prose is mostly chatter and left out."""
+    """The lines that an answer puts down: what its calls hold, else its items."""
     given = [call.get("text", "") for call in calls]
     if not given:
-        given = [line for line in ([] if _EMPTY.match(text) else text.splitlines()) if _BULLET.match(line)]
-    found = [one for part in given for one in (part if isinstance(part, list) else [part])]
-    lines = [_BULLET.sub("", line).strip() for line in _clean("\n".join(map(str, found)))]
-    return [line for line in lines if not _is_junk(line)]
+        given = [] if _EMPTY.match(text) else _items([line for line in text.splitlines() if line.strip()])
+    found = "\n".join(str(one) for part in given for one in (part if isinstance(part, list) else [part]))
+    lines = [_cells(_BULLET.sub("", line).strip()) for line in _clean(found)]
+    return [line for line in lines if not (_is_junk(line) or _is_junk(_LABEL.sub("", line)))]
+
+
+def _items(lines: Sequence[str]) -> list[str]:
+    """The lines that are items of a list or a table, but for its head; where none is, all labelled or below headings."""
+    heads = {line for line, below in pairwise(lines) if _RULE.match(below)}
+    items = [line for line in lines if _ITEM.match(line) and line not in heads]
+    if items or len(lines) < 2 or not (all(map(_LABEL.match, lines)) or (len(lines) > 2 and _HEADING.match(lines[0]))):
+        return items
+    return [line for line in lines if not _HEADING.match(line)]
+
+
+def _cells(line: str) -> str:
+    """A line; a row of a table (`| March | 1,912 |`) as `March: 1,912`."""
+    cells = [cell for one in line.strip("|").split("|") if (cell := one.strip())] if line.startswith("|") else []
+    return ": ".join(filter(None, (cells[0], ", ".join(cells[1:])))) if cells else line
 
 
 def _is_junk(line: str) -> bool:
@@ -202,21 +231,11 @@ def _clean(text: str) -> list[str]:
     return [line for line in redact(text).splitlines() if _REDACTED not in line]
 
 
-def _said(going: Iterable[BaseMessage]) -> list[str]:
-    """What the user says in these messages; in those of a nested agent it says nothing."""
-    return [] if writer().origin == "agent" else ["\n".join(_clean(said_in(m))) for m in going]
+def _by_rule(going: Iterable[BaseMessage]) -> list[str]:
+    """The sentences of these messages that the rules take for worth keeping; in those of a nested agent none."""
+    texts = [] if writer().origin == "agent" else ["\n".join(_clean(said_in(m))) for m in going]
+    return [*dict.fromkeys(sentence for text in texts for _, sentence in said(text))]
 
 
 def _hash(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-def worth_keeping(texts: Iterable[str]) -> Iterator[str]:
-    """The sentences of a user's messages that tell of a decision, a preference, a rule or a fact; each once."""
-    seen: set[str] = set()
-    for text in texts:
-        wanted = {*prohibitions(text), *statements(text)}
-        for sentence in sentences(text):
-            if sentence in wanted and sentence not in seen:
-                seen.add(sentence)
-                yield sentence

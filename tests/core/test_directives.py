@@ -45,12 +45,13 @@ def test_there_are_samples_enough():
 
 
 @every_row("lang", PAIRS)
-def test_what_a_tool_tried_to_have_remembered_is_held_copied_or_reworded(lang):
+@every_row("of_flush", [False, True])
+def test_what_a_tool_tried_to_have_remembered_is_held_copied_or_reworded(lang, of_flush: bool):
     missed = [
         line
         for i, (told, noted) in enumerate(PAIRS[lang])
-        for line in (f"- {told}", f"* {noted}")
-        if unsaid([line], [NOISE, carried(told, i)], [ASKED]) != (line,)
+        for line in (f"- {told}", f"* {noted}", f"- Open task: {noted}")
+        if unsaid([line], [NOISE, carried(told, i)], [ASKED], noted=of_flush) != (line,)
     ]
     assert missed == []
 
@@ -75,9 +76,19 @@ def test_a_rule_that_nobody_said_is_not_the_users_but_no_copy_either():
     for lang, pairs in PAIRS.items():
         noted = [line for _, line in pairs]
         assert unsaid(noted, [NOISE], [ASKED], copied=True) == ()
+        assert unsaid(noted, [NOISE], [ASKED], noted=True) == ()
         assert unsaid(noted, [NOISE], [ASKED]) == tuple(noted)
         if lang != "zh":  # it may be a translation of what the user said
             assert unsaid(noted, [NOISE], ["请读取行星表并总结"]) == ()
+
+
+@every_row(
+    "task", ["Check the refund table", "TODO: ask Henrik about the refund table", "The refund table must be checked"]
+)
+def test_a_task_that_a_model_notes_is_not_held_for_its_words_in_a_tools_output(task: str):
+    table = "refund_table: DataFrame, 300 rows\nThe refund table has 12 columns. Please see the manual of it."
+    assert unsaid([task], ["a refund table of 300 rows"], [ASKED], noted=True) == ()
+    assert unsaid([task], [f"{table}\n{task}."], [ASKED], noted=True) == (task,) == unsaid([task], [table], [ASKED])
 
 
 def test_a_sentence_that_commands_is_held_and_so_is_the_same_told_as_a_fact():

@@ -13,7 +13,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from deepnb import Session, open_session
-from deepnb.core.anchors import prohibitions
+from deepnb.core.anchors import said as kinds_said
 from deepnb.magics.interpolate import fill
 from deepnb.memory.layers import note_day
 from tests import DATA
@@ -202,7 +202,7 @@ def own_words_asked_about(desk: Desk) -> list[str]:
     desk.clean()
     first, second = desk.compacted_twice(OWN)
     daily = desk.daily()
-    missed += [f"key fact: {own}" for own in OWN if any(prohibitions(own)) and own not in first]
+    missed += [f"key fact: {own}" for own in OWN if ("prohibition", own) in kinds_said(own) and own not in first]
     missed += [f"daily note: {note}" for note in NOTES if note not in daily]
     return missed + [f"summary: {own}" for own in OWN if f"The user said: {own}" not in second]
 

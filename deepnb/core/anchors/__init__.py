@@ -8,7 +8,7 @@ What a look at the data gives again (types, names of columns) is none, and neith
 
 from deepnb.core.anchors.block import CLOSE, OPEN, SAID, anchor_block
 from deepnb.core.anchors.find import find, lost, union
-from deepnb.core.anchors.prohibitions import prohibitions, statements
+from deepnb.core.anchors.prohibitions import said
 from deepnb.core.anchors.values import Anchor, AnchorBlock, Kind
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "anchor_block",
     "find",
     "lost",
-    "prohibitions",
-    "statements",
+    "said",
     "union",
 ]

@@ -37,30 +37,20 @@ def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str |
     whole = AnchorBlock(_text(anchors, 0, path, phrases=True), tuple(anchors))
     if count(whole.text) <= room:
         return whole
-    order = _by_rank(anchors)
-    costs = [count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind in SAID else _BETWEEN + a.text) for a in order]
-    left = room - count(_text(order[:0], len(order), path)) - sum(count(f"\n{w}:") for w in _LABELS.values())
-    shown: list[Anchor] = []
-    rest: list[Anchor] = []
-    for anchor, cost in zip(order, costs, strict=True):
-        if cost <= left:
-            shown.append(anchor)
-            left -= cost
-        else:
-            rest.append(anchor)
-    while shown and count(_text(shown, len(rest), path)) > room:
-        rest.insert(0, shown.pop())
-    hidden: list[Anchor] = []
-    misses = 0
-    for i, anchor in enumerate(rest):
-        if misses >= 8:  # sizes differ little: what comes after will not fit either
-            hidden += rest[i:]
-            break
-        if count(_text([*shown, anchor], len(anchors) - len(shown) - 1, path)) <= room:
-            shown.append(anchor)
-        else:
-            hidden.append(anchor)
-            misses += 1
+    labels = {kind: count(f"\n{label}:") for kind, label in _LABELS.items()}
+    costs = {a: count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind in SAID else _BETWEEN + a.text) for a in anchors}
+    shown, hidden, new = list[Anchor](), list(_by_rank(anchors)), {*anchors}
+    while new:  # parts cost more than the whole, so that there is some room again
+        left, new, begun = room - count(_text(shown, len(hidden), path)), set(), {*SAID, *(a.kind for a in shown)}
+        for one in hidden:
+            if (cost := costs[one] + (0 if one.kind in begun else labels[one.kind])) <= left:
+                new.add(one)
+                begun.add(one.kind)
+                left -= cost
+        shown += [one for one in hidden if one in new]
+        hidden = [one for one in hidden if one not in new]
+    while shown and count(_text(shown, len(hidden), path)) > room:
+        hidden.insert(0, shown.pop())
     return AnchorBlock(_text(shown, len(hidden), path), tuple(shown), tuple(hidden))
 
 

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from deepnb.core.anchors.prohibitions import prohibitions, statements
+from deepnb.core.anchors.prohibitions import said
 from deepnb.core.anchors.values import Anchor, Kind
 from deepnb.core.messages import Message
+from deepnb.core.own_words import MONTH, less_rows
 from deepnb.core.regex import regex
 
 _TYPE = regex(
@@ -15,17 +16,8 @@ _TYPE = regex(
 )
 _PLAIN = regex(r"[a-z]+(?:_[a-z]+)*|[a-z]+(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]+)+(?:[ _][A-Za-z]+)*")
 """Words as code and columns have them, which a model invents as well: `year_discovered`, `DataFrame`."""
-_OURS = (
-    "/conversation_history/",
-    "/memory/",
-    "/.deepnb/",
-    "/large_tool_results/",
-    "/skills/",
-    "/agents/",
-    "/AGENTS.md",
-    "/MEMORY.md",
-    "/USER.md",
-)
+_FILES = ("/AGENTS.md", "/MEMORY.md", "/USER.md")
+_OURS = ("/conversation_history/", "/memory/", "/.deepnb/", "/large_tool_results/", "/skills/", "/agents/", *_FILES)
 _OF_DATA = ("list_variables", "inspect_variable", "query_table")
 """Tools whose results can be had again."""
 
@@ -35,16 +27,14 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
     found: dict[tuple[Kind, str], Anchor] = {}
     looked_at, asked = list[str](), list[str]()
     for message in messages:
-        own = redact(message.own)
-        said = [
-            *(Anchor("prohibition", one) for one in prohibitions(own)),
-            *(Anchor("statement", one) for one in statements(own)),
-        ]
+        sentences = (Anchor(*one) for one in said(redact(message.own)))
         typed = "" if message.role != "user" else message.text if message.typed is None else message.typed
         asked.append(typed)
         text = "" if message.status == "error" else redact(message.text)
         looked_at += [text] if message.name in _OF_DATA or (typed != message.text and typed) else []
-        for anchor in (*said, *(a for a in facts(f"{text}\n{_arguments(message)}") if _is_lasting(a, typed))):
+        text = text if (answer := message.role == "assistant") else less_rows(text)
+        stated = facts(f"{text}\n{_arguments(message)}")
+        for anchor in (*sentences, *(a for a in stated if _is_lasting(a, typed, answer))):
             found.setdefault((anchor.kind, anchor.text), anchor)
     words = {
         a.text for a in found.values() if _is_plain(a) or (_may_be_data(a) and not any(a.text in t for t in asked))
@@ -62,8 +52,10 @@ def _may_be_data(anchor: Anchor) -> bool:
     return anchor.kind in ("identifier", "name") and (anchor.text.isidentifier() or anchor.text.isdigit())
 
 
-def _is_lasting(anchor: Anchor, typed: str) -> bool:
-    """Whether a fact can't be had again; a plain word is one only where the user typed it."""
+def _is_lasting(anchor: Anchor, typed: str, answer: bool) -> bool:
+    """Whether a fact can't be had again; plain words must be typed, identifiers and addresses typed or in an answer."""
+    if not answer and anchor.text not in typed and (anchor.kind == "identifier" or anchor.text.startswith("http")):
+        return False
     if _TYPE().fullmatch(anchor.text) or (anchor.kind == "path" and anchor.text.startswith(_OURS)):
         return False
     return not _is_plain(anchor) or anchor.text in typed
@@ -91,48 +83,28 @@ def _arguments(message: Message) -> str:
     return "\n".join(v for v in values if isinstance(v, str) and len(v) <= 200)
 
 
+_EDGE = regex(r"[a-z0-9_/\\~.-]")
+
+
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
 def _holds(text: str, fact: str) -> bool:
-    """Whether a text holds a fact that is not a part of a longer word, path or number there."""
-    start = text.find(fact)
-    while start >= 0:
-        before, after = text[max(0, start - 2) : start], text[start + len(fact) : start + len(fact) + 2]
-        inside = _runs_on(before[-1:], fact[0]) or _runs_on(after[:1], fact[-1])
-        if not (inside or _continues(after) or _continues(before[::-1])):
-            return True
-        start = text.find(fact, start + 1)
-    return False
-
-
-def _runs_on(neighbour: str, edge: str) -> bool:
-    return (
-        bool(neighbour)
-        and neighbour.isascii()
-        and edge.isascii()
-        and ((neighbour.isalnum() or neighbour in "_/\\") and (edge.isalnum() or edge in "_/\\~.-"))
-    )
-
-
-def _continues(after: str) -> bool:
-    """Whether a number or a path goes on: `.5` after 37, `.py` after a name."""
-    return len(after) == 2 and after[0] in ".,-:" and after[1].isascii() and after[1].isalnum()
+    """Whether a text holds a fact that is not a part of a longer word, path or number there: of 37.5, or of a.py."""
+    before = r"(?<![a-z0-9_/\\])" if _EDGE().match(fact[0]) else ""
+    after = r"(?![a-z0-9_/\\])" if _EDGE().match(fact[-1]) else ""
+    return bool(re.search(rf"(?<![a-z0-9][.,:-]){before}{re.escape(fact)}{after}(?![.,:-][a-z0-9])", text))
 
 
 # -- facts in a text
 
 
-_MONTH = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
-    r"Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
-)
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:\s?[ap]\.?m\b\.?)?"
 _DATE = (
     rf"(?<![A-Za-z0-9_./-])(?:\d{{4}}-\d{{2}}-\d{{2}}(?:[T ]{_TIME}(?:Z|[+-]\d{{2}}:?\d{{2}})?)?|\d{{4}}/\d{{1,2}}/\d{{1,2}}"
-    rf"|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}(?:,?\s\d{{4}})?"
-    rf"|{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|{_MONTH},?\s\d{{4}}|{_TIME})(?![A-Za-z0-9_/-]|\.\d)"
+    rf"|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s(?:of\s|de\s)?{MONTH}(?:,?\s(?:de\s)?\d{{4}})?"
+    rf"|{MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|{MONTH},?\s(?:de\s)?\d{{4}}|{_TIME})(?![A-Za-z0-9_/-]|\.\d)"
     r"|(?:\d{4}\s?[年년]\s?)?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号일]|\d{4}\s?[年년]\s?\d{1,2}\s?[月월]|\d{4}\s?[年년]"
 )
 _UNIT = (
