@@ -69,7 +69,7 @@ def test_a_saved_notebook_reads_well_in_the_dark_without_its_kernel(lab: Noteboo
     sights = (
         "Jupiter has the highest gravity_m_s2 in planets: 23.1.",
         "inspect_variable(name=",
-        "of 5,000 tokens",
+        "of 6,200 tokens",
         "compacts at 85 %",
         "context compacted (at the trigger): ",
         '"The user prefers metric units with one decimal place"',

@@ -15,7 +15,7 @@ pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 CELLS = (
     "%load_ext deepnb\n%memory add I like tea",
     "%agent The pump in hall 7 is called Berta",
-    "%agent Never restart Berta before 2026-12-01",
+    "%agent what can you do?",
     "%agent thanks",
     "%agent compact",
     '%agent history "hall 7"',
