@@ -80,8 +80,8 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     kept = [t for t in tokens if t.kind != "T" or not (t.of or rows)]  # `how many rows does sales have`
     p = Parse(frame, [replace(t, kind="R") if t.kind == "T" else t for t in kept])
     conditions(p)
-    if odd := next((t for t in p.tokens if t.kind == "?"), None):
-        raise Unplaced(odd.text)
+    if strange := [t for t in p.tokens if t.kind == "?"]:  # `how wobbly`: the word is wobbly
+        raise Unplaced(max(strange, key=lambda t: t.text.lower() not in ("how", "who", "why")).text)
     p.sub("KC|CK", lambda ts: [t for t in ts if t.kind == "C"])  # `the column weight`
     p.sub("BK", lambda ts: ts[1:])  # `per column`
     p.sub("B[CU](?:&B?[CU]|B[CU])*(?![CUAS])", lambda ts: _grouped(p, ts, ""))
