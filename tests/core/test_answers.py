@@ -46,6 +46,12 @@ WRITTEN = {
     "arguments first": '{"arguments": {"text": "likes tea"}, "name": "note"}',
 }
 OTHERS = [
+    f"```json\n{OBJECT}\n```\nThat is the call I would make.",
+    '{"tool": "hammer", "arguments": {"force": 3}}',
+    f"El resultado es {OBJECT}",
+    f"这是结果：{OBJECT}",
+    f"| call |\n|---|\n| {OBJECT} |",
+    '{"name": "note", "description": "Add a note", "parameters": {"type": "object", "properties": {}}}',
     f"Here it is: {OBJECT}",
     f"{OBJECT} I have noted it.",
     f"{OBJECT}\n\nShall I go on?",
