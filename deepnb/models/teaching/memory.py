@@ -70,7 +70,7 @@ def remember_file(c: Conversation, source: str) -> Script:
 
 
 def _keep(c: Conversation, lines: list[str], done: str, known: str) -> Script:
-    """Add lines to the end of the memory file, those that it has not; write it anew if there is none."""
+    """Add the lines that the memory file does not have to its end; write the file if there is none."""
     path = c.memory_path
     calls = [s.args for s in c.turn if s.tool in ("write_file", "edit_file") and s.path == path and not s.failed]
     if calls:
