@@ -47,7 +47,7 @@ _ROLES = {
 
 
 def message(value: Any) -> dict[str, Any] | None:
-    """Return a message as a dict with LangChain's fields, `type` among them; None for what is none."""
+    """Return a message as a dict with LangChain's fields, `type` among them, or None where the value is no message."""
     if isinstance(value, str):
         return {"type": "human", "content": value}
     if is_pair(value):
