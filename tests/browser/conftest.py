@@ -1,4 +1,4 @@
-"""One JupyterLab and one Chromium for all tests of this folder; each module has a directory and a browser context in them.
+"""One JupyterLab and one Chromium for all tests of this folder; each module has a directory in them.
 
 They are of the package, not of the whole run: as long as Playwright is started, an event loop runs in this thread, which
 `asyncio.run` in the tests of another folder would find there. In several processes each process has its own.
@@ -33,7 +33,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="package")
 def context(chromium: Any) -> Iterator[Any]:
-    """A browser context for the tests of a module."""
+    """The browser context of all tests: a page that is opened anew finds its scripts in the cache."""
     context = chromium.new_context(viewport={"width": 1280, "height": 1000})
     yield context
     context.close()

@@ -53,7 +53,9 @@ def editor(lab: Notebook, source: str) -> Any:
     return lab.page.locator(".jp-CodeCell").filter(has=exact).last
 
 
-def test_a_text_is_edited_and_saved_and_what_is_refused_stays(lab: Notebook) -> None:
+@pytest.fixture(scope="module")
+def edited(lab: Notebook) -> Any:
+    """The cell of the first editor, in which a text was changed and saved."""
     cell = editor(lab, CELLS[-2])
     area = cell.locator("textarea")
     area.wait_for()
@@ -61,8 +63,12 @@ def test_a_text_is_edited_and_saved_and_what_is_refused_stays(lab: Notebook) -> 
     area.fill("- I like coffee\n- and cake\n")
     cell.get_by_role("button", name="Save").click()
     cell.get_by_text("saved /AGENTS.md").first.wait_for()
-    assert area.count() == 0, "a record stands in its place"
-    assert "coffee" in cell.inner_text()
+    return cell
+
+
+def test_a_text_is_edited_and_saved_and_what_is_refused_stays(lab: Notebook, edited: Any) -> None:
+    assert edited.locator("textarea").count() == 0, "a record stands in its place"
+    assert "coffee" in edited.inner_text()
     assert "'- I like coffee\\n- and cake\\n'" in file(lab)
     cell = editor(lab, CELLS[-1])
     area = cell.locator("textarea")
@@ -119,6 +125,7 @@ def test_a_message_is_found_ticked_by_keyboard_and_brought_back(lab: Notebook) -
     assert lab.errors == []
 
 
+@pytest.mark.usefixtures("edited")
 def test_the_saved_notebook_in_the_dark(lab: Notebook, workspace: Workspace) -> None:
     there = workspace.reopen(lab, DARK)
     assert there.page.evaluate(CONTRAST) == []
