@@ -98,13 +98,6 @@ class GuardedBackend(WrapperBackend):
             match["text"] = _masked(match["text"]) if self.is_guarded(match["path"]) else match["text"]
         return found
 
-    def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
-        return [self.record.newest(found) for found in super().download_files(paths)]
-
-    def folder_version(self, directory: str, name: str) -> Any:
-        """The backend's version of a folder; None while it may not show yet what was written."""
-        return None if self.record.has_unread(directory) else super().folder_version(directory, name)
-
     # -- writing
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
@@ -239,14 +232,6 @@ class GuardedBackend(WrapperBackend):
             self.held_changes.remove(held)
         return problem
 
-    def newest(self, path: str, text: str | None) -> str | None:
-        """The text of a file as it was written last in this run, where `text` is an older one; else `text`."""
-        return self.record.newest_text(path, text)
-
-    def disagree(self, path: str, conflicts: tuple[Conflict, ...]) -> None:
-        """A file was merged elsewhere and has both texts of these conflicts: the next look enters them."""
-        self.record.disagree(path, conflicts)
-
     def keep_both(self, path: str, entry_id: str) -> None:
         """Settle the conflicts of a journal entry: the file stays as it is."""
         self._steps.settle(path, entry_id)
@@ -275,12 +260,6 @@ class GuardedBackend(WrapperBackend):
         """Enter what others did to these files, and to those the journal tells of, since we last looked."""
         self.record.observe(paths)
 
-    def enter(self, paths: Iterable[str], note: str) -> None:
-        """Enter what was changed in these files as the agent's doing: a background turn wrote them."""
-        for path in paths:
-            with self.root(path).lock():
-                self.record.observe_file(path, origin="agent", note=note)
-
     def take_over(self, other: "GuardedBackend", notices: Iterable[str]) -> None:
         """What waits for the user in another guard, whose files are ours now, waits here; and these lines are shown."""
         for one in other.held_changes:
@@ -291,14 +270,18 @@ class GuardedBackend(WrapperBackend):
         """The entries of all roots, by time."""
         return self.record.entries()
 
-    def begin(self) -> None:
-        """A new turn begins: all that was written can be read."""
-        self._named.clear()
-        self.record.begin_run()
+    def begin(self, again: Mapping[str, str] | None = None) -> None:
+        """A run begins. If it runs a step `again`, these are the texts that the turn began with: path -> text.
 
-    def save(self, *, whole: bool = True) -> None:
-        """A run has ended, `whole` or cut short: write the journal entries that waited for it."""
-        self.record.end_run(whole=whole)
+        What the step wrote before it was cut is there already, and is not written twice.
+        """
+        self._named.clear()
+        self._steps.begin(again)
+
+    def save(self) -> None:
+        """A run has ended: write the journal entries that could not be written."""
+        self._steps.begin(None)
+        self.record.end_run()
 
     def restored(self, note: str) -> None:
         """Files were taken back to an earlier state: enter that as the user's doing."""

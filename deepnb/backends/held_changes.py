@@ -36,9 +36,10 @@ class HeldChanges:
 
     def hold(self, path: str, base: str, text: str, why: str, origin: Origin) -> str:
         """Keep a change back; gives the words for whoever wanted to make it."""
-        self._numbers += 1
-        self.changes.append(HeldChange(f"p{self._numbers}", path, base, text, why, origin))
-        self.notices.append(f"a change to {path} needs your approval ({why}): %memory pending shows it")
+        if not any((one.path, one.base, one.text) == (path, base, text) for one in self.changes):
+            self._numbers += 1
+            self.changes.append(HeldChange(f"p{self._numbers}", path, base, text, why, origin))
+            self.notices.append(f"a change to {path} needs your approval ({why}): %memory pending shows it")
         return f"Error: this change of {path} waits for the user to confirm it ({why}). Do not try it again; go on without it."
 
     def offer(self, path: str, line: str, why: str) -> None:

@@ -27,6 +27,7 @@ from weakref import WeakKeyDictionary
 from deepagents.backends import CompositeBackend, FilesystemBackend, StoreBackend
 from deepagents.backends.protocol import BackendProtocol
 from filelock import lock_descriptor, unlock_descriptor
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.chosen_files import ChosenFiles
@@ -64,13 +65,13 @@ def backend_lock(backend: BackendProtocol) -> Lock:
 
 
 def store_lock(store: Any) -> Lock:
-    """The lock of a LangGraph store: `{database}-deepnb.lock` beside an SQLite database."""
+    """The lock of a LangGraph store, or of a checkpointer: `{database}-deepnb.lock` beside an SQLite database."""
     store = store.store if isinstance(store, ExactStore) else store
     database = _database(store)
     if database:
         path = Path(database).resolve()
         return lambda: file_lock(path.with_name(f"{path.name}-deepnb.lock"), path.name)
-    if database == "" or isinstance(store, InMemoryStore):
+    if database == "" or isinstance(store, InMemoryStore | InMemorySaver):
         return _in_process(store)
     kind = f"{type(store).__module__}.{type(store).__qualname__}"
     return lambda: named_lock(f"store {kind}")

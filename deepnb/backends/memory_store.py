@@ -70,9 +70,9 @@ def _files_of(runtime: Any) -> tuple[str, ...]:
 
 def files_of(*names: str) -> tuple[str, ...]:
     """The namespace of the files of an assistant and a user; of an assistant alone, where those of its users begin."""
-    return ("deepnb", *map(_label, names), *(("files",) if len(names) == 2 else ()))
+    return ("deepnb", *map(label, names), *(("files",) if len(names) == 2 else ()))
 
 
-def _label(name: str) -> str:
+def label(name: str) -> str:
     """A name as part of a namespace, which takes few characters: others are written as their code."""
     return re.sub(r"[^A-Za-z0-9_-]", lambda found: f"~{ord(found[0]):x}~", name)

@@ -3,7 +3,7 @@
 Each takes the lock of the file's root, and raises DeepnbError where that can't be had.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from posixpath import normpath
@@ -50,6 +50,11 @@ class Steps:
         self.last_read = last_read
         self.held_changes = held_changes
         self.is_guarded = is_guarded
+        self._again: Mapping[str, str] | None = None
+
+    def begin(self, again: Mapping[str, str] | None) -> None:
+        """A run begins or has ended; `again` are the texts before the turn of which a step that was cut is run again."""
+        self._again = again
 
     def write(self, path: str, text: str, base: str | None = None) -> Written:
         """Make a text the file's, with what others wrote since the writer last saw it, which was `base` if given."""
@@ -72,6 +77,8 @@ class Steps:
             current = self.record.observe_file(path)
             if current is None and self.record.is_binary(path):
                 return f"Error: not written to {path}: it is not UTF-8 text"
+            if self._is_made(path, current, lambda before: (f"{before}\n{line}", 1)):
+                return None
             end = "\r\n" if current and all_crlf(current) else "\n"
             gap = "" if not current or current.endswith("\n") else end
             text = f"{current or ''}{gap}{line}{end}"
@@ -91,11 +98,9 @@ class Steps:
                 changed := [p for p in now if self.last_read.text(p) not in (None, now[p])]
             ):
                 return DeleteResult(error=f"Error: {changed[0]} was changed since you last saw it: read it first")
-            before = {p: raw for p in now if (raw := record.raw(p)) is not None}
             result = inner.delete(path)
-            for one, raw in before.items():
-                if record.raw(one) is None:
-                    record.wrote(one, raw, None)
+            for one in now:
+                if record.text(one) is None:
                     record.enter(one, None)
         return result
 
@@ -104,10 +109,9 @@ class Steps:
         if credentials(content.decode("latin-1")) or credentials(content.replace(b"\0", b"").decode("latin-1")):
             return "permission_denied"
         with self._locked(path):
-            raw = self.record.observe_file(path)
+            self.record.observe_file(path)
             error = self.record.inner.upload_files([(path, content)])[0].error
             if not error:
-                self.record.wrote(path, raw, None)
                 self.record.enter(path, None)
             return error
 
@@ -148,7 +152,7 @@ class Steps:
         if base is None and writer().origin == "agent":
             if current is None and self.record.is_binary(path):
                 return Written(f"Error: not written to {path}: what is there is not UTF-8 text", Merged(text))
-            base = self.last_read.text(path)
+            base = self.last_read.text(path, unknown=(self._again or {}).get(path))
         elif base is None:
             base = self.last_read.text(path, unknown=current)
         written = self._put(path, current, text, base)
@@ -163,6 +167,8 @@ class Steps:
             if guarded and self.record.is_binary(path):
                 return EditResult(error=f"Error: not written to {path}: what is there is not UTF-8 text")
             return self.record.inner.edit(path, old, new, everywhere)
+        if guarded and self._is_made(path, current, lambda before: replace_text(before, old, new, everywhere)):
+            return EditResult(path=path, occurrences=1)
         seen = self.last_read.text(path) if guarded else None
         base, edited = current, replace_text(current, old, new, everywhere)
         if seen is not None and not isinstance(meant := replace_text(seen, old, new, everywhere), str):
@@ -184,6 +190,21 @@ class Steps:
                 self.last_read.set(path, written.merged.seen if base == seen else merge(current, seen, text).text)
         return EditResult(error=problem) if problem else EditResult(path=path, occurrences=edited[1])
 
+    def _is_made(self, path: str, current: str | None, change: Callable[[str], Any]) -> bool:
+        """Return whether a step that is run again has made a change before it was cut.
+
+        What the change adds to the text before the turn has been added since, and what it removes is gone.
+        """
+        if self._again is None or writer().origin == "user":
+            return False
+        before, now = self._again.get(path, ""), current or ""
+        if isinstance(made := change(before), str):  # it can't be made in that text
+            return False
+        added, removed = (
+            set(filter(str.strip, added_lines(*two))) for two in ((before, made[0]), (made[0], before))
+        )
+        return bool(added or removed) and added <= {*added_lines(before, now)} and removed.isdisjoint(now.split("\n"))
+
     def _put(self, path: str, current: str | None, text: str, base: str | None) -> Written:
         """Merge, check, store, enter; with the reason where the write is refused or held."""
         merges = current is not None and base != current
@@ -203,12 +224,10 @@ class Steps:
 
     def _store(self, path: str, merged: Merged) -> str | None:
         """Write and enter a text; its conflicts are said to whoever writes, and in the footer."""
-        raw = self.record.raw(path)
         result = self.record.inner.write(path, merged.text)
         if result.error:
             return str(result.error)
         conflicts = redacted(merged.conflicts)
-        self.record.wrote(path, raw, merged.text)
         self.record.enter(path, merged.text, conflicts=conflicts)
         for conflict in conflicts:
             self._say(path, conflict)

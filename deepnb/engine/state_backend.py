@@ -1,4 +1,4 @@
-"""Upstream's StateBackend, readable and writable outside a run as well."""
+"""Upstream's StateBackend, readable and writable outside a run as well; and files that are in no thread's state."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -83,8 +83,27 @@ class CheckpointFiles(Protocol):
     def write(self, update: Mapping[str, Any]) -> None:
         """Merge path -> FileData into the files; None deletes."""
 
-    def refresh(self) -> bool:
-        """See what another session wrote since; whether there may be one, and no run is going on."""
+
+class ThreadFiles(CheckpointFiles, Protocol):
+    """The files in the state of the thread that is meant."""
+
+    def refresh(self) -> object:
+        """See what another program wrote since, unless a run is going on."""
+
+
+class FilesInMemory:
+    """Files in this process: a write makes a new mapping, so that one that was read stays as it was."""
+
+    def __init__(self, files: Mapping[str, Any] | None = None) -> None:
+        self._files: Mapping[str, Any] = files or {}
+
+    def read(self) -> Mapping[str, Any]:
+        """Return path -> FileData."""
+        return self._files
+
+    def write(self, update: Mapping[str, Any]) -> None:
+        """Merge path -> FileData into the files; None deletes."""
+        self._files = with_writes(dict(self._files), [update])
 
 
 class KernelBackend(StateBackend):
@@ -127,3 +146,10 @@ class KernelBackend(StateBackend):
             super()._send_files_update(update)
         else:
             self._checkpoint.write(update)
+
+
+class HomeBackend(KernelBackend):
+    """Files that are in no thread's state: a run reads and writes them where everybody does."""
+
+    def _inside(self) -> bool:
+        return False

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from deepnb.core.approvals import Policy
 from deepnb.core.code import CODE_TOOLS
-from deepnb.running.thread import Pool, Thread
+from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
 from deepnb.wiring.options import Options
 from deepnb.workshop.kernel import PlainKernel
 
 
 def workspace_beside(work: Workspace, options: Options, thread: Thread) -> Workspace:
-    """A workspace with one thread, the variables and the tape of another, and a copy of what its threads have in common."""
+    """Return a workspace with one thread, and the variables and the tape of another."""
     made = Workspace(options, work.current.clock, thread.name)
     if work.current.kernel is not None:
         made.current.shell = PlainKernel(work.current.kernel.namespace)
     made.current.shared = work.current.shared
     made.current.recording = work.current.recording
-    common = made.threads.pool
-    common.files = dict(work.threads.pool.files)
-    thread.pool = common if thread.pool is work.threads.pool else Pool(thread.pool.name, dict(thread.pool.files))
     made.threads.take_back(thread)
     made.current.thread = thread
     return made

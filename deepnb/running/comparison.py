@@ -94,17 +94,14 @@ class _Fork:
 
     def __init__(self, work: Workspace, source: Thread, options: Options) -> None:
         self._session, self._source = work, source
-        moved = work.home.moved_memory(source.pool)
         turns = list(source.turns)
         # Named as the thread it comes from: what is sent is what would be sent there, and a tape knows it.
         self._thread = replace(
-            source, turns=turns, snapshot=Snapshot(source.name), files={}, base={}, asked=(), decided={}, root=None
+            source, turns=turns, snapshot=Snapshot(source.name), files={}, asked=(), decided={}, root=None
         )
         self._thread.granted = frozenset()
         self._work = made = workspace_beside(work, options, self._thread)
-        made.home.join_read_only(work.home)
-        if moved is not None:
-            self._thread.pool.files = _files(moved)
+        made.home.copy(work.home, source.home)
         made.graphs.undoable = made.home.in_kernel
         if source.root is not None:
             made.state.begin(self._thread, work.state.values_at(source.snapshot))
@@ -142,8 +139,8 @@ class _Fork:
     def keep(self) -> str:
         """Make it a thread of the session, with a memory of its own; gives its name."""
         work, values = self._session, self._work.state.values_at(self._thread.snapshot)
-        name = work.threads.free_name("compare", 1)
-        made = work.threads.adopt(self._source, name, values, self._thread.turns[-1])
+        memory, name = self._work.home.files(self._thread.home), work.threads.free_name("compare", 1)
+        made = work.threads.adopt(self._source, name, values, memory, self._thread.turns[-1])
         work.transcripts.forked(self._source.name, name, made.snapshot.messages, made.parent or "")
         work.current.tell()
         return name
@@ -209,9 +206,3 @@ def _last_request(thread: Thread) -> Any:
     from deepnb.context.ledger import last_request
 
     return next((r for turn in reversed(thread.turns) if (r := last_request(turn.events)) is not None), None)
-
-
-def _files(texts: Mapping[str, str]) -> dict[str, Any]:
-    from deepagents.backends.utils import create_file_data
-
-    return {path: create_file_data(text) for path, text in texts.items()}

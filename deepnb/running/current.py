@@ -70,7 +70,6 @@ class Current:
         self.save: Callable[[], None] = lambda: None
         """Keeps what has changed, where the session is kept; called before anybody is told."""
         self._later: deque[Callable[[], None]] = deque()
-        self._stamped: Turn | None = None
         self.read_only: DeepnbError | None = None
         """Why nothing can be changed: of a session that was opened from a file."""
         self._closed = False
@@ -85,18 +84,9 @@ class Current:
 
     def stamp(self) -> dict[str, Any]:
         """The moment as the journal keeps it: `at`, `thread`, `turn`, `cell`."""
-        if (turn := self._stamped or self.turn) is not None:
+        if (turn := self.turn) is not None:
             return {"at": self.now(), "thread": turn.thread, "turn": turn.number, "cell": turn.cell}
         return {"at": self.now(), "thread": self.thread.name, "turn": len(self.thread.turns) or None}
-
-    @contextmanager
-    def stamped(self, turn: Turn) -> Iterator[None]:
-        """Within the block what is entered into the journal is of this turn, which has ended."""
-        self._stamped = turn
-        try:
-            yield
-        finally:
-            self._stamped = None
 
     # -- the code of the agent
 
@@ -178,7 +168,7 @@ class Current:
     def on(self, thread: Thread) -> Iterator[None]:
         """Mean this thread's files within the block, where its memory is another than the current one's."""
         before = self._apart
-        self._apart = None if thread.pool is self.thread.pool else thread
+        self._apart = None if thread.home == self.thread.home else thread
         try:
             yield
         finally:

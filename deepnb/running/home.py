@@ -1,38 +1,44 @@
-"""Where the files of each thread are, and which thread's are meant."""
+"""Where the files of each thread are: its own in its state, and those of memory in the home that it has in common with others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from deepnb.core.merge import Conflict
+from deepnb.core.memo import Memo
 from deepnb.core.values import Snapshot
 from deepnb.memory.layers import ALWAYS, NOTES
 from deepnb.memory.scope import LONG_TERM
 from deepnb.running.current import Current
 from deepnb.running.paths import Paths
 from deepnb.running.sources import Sources, paths
-from deepnb.running.thread import Pool, Thread
+from deepnb.running.thread import Thread
 
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
-    from deepnb.engine.state_backend import CheckpointFiles
+    from deepnb.engine.state_backend import ThreadFiles
     from deepnb.persistence.database import Database
-    from deepnb.running.storage import Storage
+    from deepnb.running.storage import Place, Storage
 
 
 class Home:
-    """The files of the thread that is meant: each pool has a storage of its own, made when it is first needed."""
+    """The files of the thread that is meant: each memory has a storage of its own, made when it is first needed."""
 
     def __init__(self, current: Current) -> None:
         self.paths = Paths(current)
-        self.thread_files: CheckpointFiles | None = None
-        """How the kernel's state is read and written while no run is going on."""
+        self.thread_files: ThreadFiles | None = None
+        """How the state of the thread that is meant is read and written while no run is going on."""
+        self.database: Database | None = None
+        """The database that memory is in from now on."""
+        self.found: Callable[[str], Mapping[str, Any]] = lambda name: {}
+        """Returns the memory that threads of a checkpointer have in their states: path -> FileData."""
         self._current = current
-        self._common = current.thread.pool
-        self._storages: dict[Pool, Storage] = {}
+        self._storages: dict[str, Storage] = {}
+        self._lent: Home | None = None
+        """The home of the session that this one's memory is, too."""
         self._read_only = False
         """Whether files outside of the kernel's state can't be changed here."""
+        self._file_texts = Memo(self._texts_in)
 
     def close(self) -> None:
         """Close the indexes over memory."""
@@ -42,79 +48,106 @@ class Home:
     @property
     def storage(self) -> Storage:
         """Where the files of the thread that is meant are, and what is mounted into them."""
-        return self._of(self._current.files_thread.pool)
+        return self.of(self._current.files_thread.home)
 
     @property
     def backend(self) -> GuardedBackend:
         """The agent's files as a deepagents `BackendProtocol` that also works outside a run."""
         return self.storage.guard
 
-    def _of(self, pool: Pool) -> Storage:
-        """Where the files of a pool are: those of the session, or beside them."""
-        if pool not in self._storages:
+    def of(self, name: str) -> Storage:
+        """Return where the files of the threads are that have the memory of this name."""
+        if name not in self._storages:
+            from deepnb.backends.given import Given, given_backend
             from deepnb.running.storage import Storage
 
             assert self.thread_files is not None  # the workspace has tied it
-            if pool is self._common:
-                from deepnb.backends.given import given_backend
-
+            base: Given | Storage
+            if name and not self.paths.is_apart:
+                base = self.of("")
+            else:
                 options = self._current.options
                 given = given_backend(options.backend, options.store, options.assistant_id)
-                given = given.read_only if self._read_only else given
-                made = Storage(self._current, self.paths, self.thread_files, given)
-            else:
-                made = self._of(self._common).beside()
-            self._storages[pool] = made
-        return self._storages[pool]
+                base = given.read_only if self._read_only else given
+            has_home = not self.paths.is_attached and (not isinstance(base, Given) or base.root is None or base.state)
+            home = self._place(name) if has_home or (self.database and not self.paths.is_attached) else None
+            self._storages[name] = made = Storage(self._current, self.paths, self.thread_files, home, base)
+            if home is not None and not made.guard.root("/").journal.entries and (held := self.found(name)):
+                made.adopt(held)
+        return self._storages[name]
 
-    def join_places(self, other: Home) -> None:
-        """Have the same directories and stores in the same places as another session has."""
-        self._of(self._common).join_places(other._of(other._common))
+    def _place(self, name: str) -> Place:
+        from deepnb.running import storage
 
-    def join_read_only(self, other: Home) -> None:
-        """Have the same files as another session has, those outside of the kernel to be read only, and memory in it."""
+        options = self._current.options
+        if self._lent is not None and (home := self._lent.of(name).home) is not None:
+            return home
+        if self.database is not None:
+            return storage.place_in_database(self.database, options.assistant_id, name)
+        if options.checkpointer is not None:
+            return storage.place_in_checkpointer(options.checkpointer, name)
+        return storage.place_in_memory()
+
+    # -- in common with another session
+
+    def share(self, other: Home) -> None:
+        """Have the memory of another session, and what it has mounted."""
+        self._lent = other
+        self.of("").mount_as(other.of(""))
+        for name, storage in other._storages.items():
+            self.of(name).live_in(storage.home)
+
+    def copy(self, other: Home, name: str) -> None:
+        """Have a copy of a memory of another session, and what it has mounted to be read only."""
+        from deepnb.running.storage import place_in_memory
+
         self._read_only = True
-        self._of(self._common).join_read_only(other._of(other._common))
+        self.of("").mount_as(other.of(""), read_only=True)
+        if (source := other.of(name)).home is not None:
+            self.of(name).live_in(place_in_memory(other.files(name)))
 
-    def moved_memory(self, pool: Pool) -> dict[str, str] | None:
-        """path -> text of a pool's memory, notes, skills and subagents; None where they are in the kernel's state."""
-        if (storage := self._storages.get(pool)) is None or not storage.is_moved:
-            return None
-        with self._current.on(Thread("", pool=pool)):
-            mounted = tuple(storage.mounts)
-            return storage.elsewhere(p for p in self._remembered(storage) if not p.startswith(mounted))
+    def files(self, name: str) -> dict[str, Any]:
+        """Return the files of a memory as they are now: path -> FileData."""
+        from deepagents.backends.utils import create_file_data
+
+        if (home := self.of(name).home) is None:
+            return {}
+        if home.files is not None:
+            return dict(home.files.read())
+        found = [m["path"] for m in home.backend.glob("**/*", "/").matches or () if self.paths.is_guarded(m["path"])]
+        return {
+            r.path: create_file_data(r.content.decode("utf-8", "replace"))
+            for r in home.backend.download_files(found)
+            if r.content is not None
+        }
+
+    def begin_with(self, name: str, files: Mapping[str, Any]) -> None:
+        """Begin a memory with these files: path -> FileData."""
+        self.of(name).adopt(files)
+
+    # -- kept elsewhere
 
     def keep_in_database(self, database: Database) -> None:
-        """Keep the memory that threads have in common in a database's store from now on, whichever thread is current."""
-        with self._current.on(Thread("", pool=self._common)):
-            self._of(self._common).keep_in_database(database)
+        """Keep all memory in the store of a database from now on, but for what a directory has."""
+        self.of("")
+        self.database = database
+        for name, storage in () if self.paths.is_attached else self._storages.items():
+            if storage.kept is None:
+                with self._current.on(Thread("", home=name)):
+                    storage.move(self._place(name))
 
     def kept(self, thread: Thread) -> str | None:
-        """The directory in which a thread's memory is kept from now on; None for the kernel."""
-        storage = self._storages.get(thread.pool)
+        """Return the directory in which a thread's memory is kept from now on; None for the kernel."""
+        storage = self._storages.get(thread.home)
         return storage.kept if storage else None
 
-    def newest(self, pool: Pool, path: str, text: str | None) -> str | None:
-        """A text of a file of a pool, or the one that was written in its place in this run."""
-        storage = self._storages.get(pool)
-        return storage.guard.newest(path, text) if storage else text
-
-    def disagree(self, pool: Pool, path: str, conflicts: tuple[Conflict, ...]) -> None:
-        """Two threads changed the same lines of a file of their pool, which has both texts: the journal is to name it."""
-        if storage := self._storages.get(pool):
-            storage.guard.disagree(path, conflicts)
-
     def put_back(self, thread: Thread, to: Snapshot, note: str) -> Callable[[], None] | None:
-        """Make a thread's memory what it was in a state, where it is kept outside the kernel's; gives what undoes it.
-
-        None where it is in the kernel's state.
-        """
-        if (storage := self._storages.get(thread.pool)) is None or not storage.is_moved:
+        """Make a thread's memory what it was in a state; return what undoes it, None if memory is in the state itself."""
+        storage, is_shared = self.of(thread.home), self.paths.shared()
+        if storage.in_state:
             return None
-        is_shared = self.paths.shared()
         with self._current.on(thread):
-            paths = self._remembered(storage)
-            now = storage.elsewhere(paths)
+            now = self.texts(thread)[0]
             then = {p: text for p, text in to.files.items() if is_shared(p)}
             storage.put_back(then, now, note)
 
@@ -125,18 +158,20 @@ class Home:
         return undo
 
     def _remembered(self, storage: Storage) -> list[str]:
-        """The paths of memory, notes, skills and subagents."""
+        """Return the paths of memory, notes, skills and subagents."""
         found = storage.guard.glob("**/*", "/").matches or ()
         return [m["path"] for m in found if not m.get("is_dir") and self.paths.is_guarded(m["path"])]
+
+    # -- sources and paths
 
     @property
     def sources(self) -> Sources:
         """The files of the disk that are joined in as memory, where the thread's files are that are meant."""
-        storage = self._storages.get(self._current.files_thread.pool)
+        storage = self._storages.get(self._current.files_thread.home)
         return storage.sources if storage else ()
 
     def join(self, sources: Sources) -> tuple[str, ...]:
-        """Have memory read from these, in the place of those joined in before; gives all paths of memory files then.
+        """Have memory read from these, in the place of those joined in before; return all paths of memory files then.
 
         A path that is joined in where threads have another memory stays one.
         """
@@ -146,14 +181,37 @@ class Home:
         kept = (path for path in self._current.options.memory if path not in gone)
         return tuple(dict.fromkeys((*kept, *paths(sources))))
 
-    def elsewhere(self, thread: Thread) -> Mapping[str, str]:
-        """path -> text of the thread's memory files that are not in the kernel's state."""
-        storage = self._storages.get(thread.pool)
-        if storage is None or not storage.is_elsewhere:
-            return {}
+    def texts(self, thread: Thread) -> tuple[Mapping[str, str], Mapping[str, int]]:
+        """Return (path -> text, path -> bytes of what is not text) of a thread's memory, without what is kept from it.
+
+        Empty if memory is in the thread's state.
+        """
+        storage = self.of(thread.home)
+        home, may_read = storage.home, thread.scope.may_read
+        if storage.in_state:
+            return {}, {}
+        if home is not None and home.files is not None and not storage.is_spread:
+            return self._file_texts(home.files.read(), thread.scope)
         with self._current.on(thread):
-            paths = self._remembered(storage) if storage.database else self.memory_paths()
-            return storage.elsewhere(filter(thread.scope.may_read, paths))
+            if home is None or home.directory is not None:
+                return storage.texts(filter(may_read, self.memory_paths())), {}
+            if home.files is None:
+                return storage.texts(filter(may_read, self._remembered(storage))), {}
+            texts, binary = self._file_texts(home.files.read(), thread.scope)
+            texts = {path: text for path, text in texts.items() if storage.in_kernel(path)}
+            away = (path for path in self.memory_paths() if may_read(path) and not storage.in_kernel(path))
+            return {**texts, **storage.texts(away)}, binary
+
+    def texts_at(self, thread: Thread, state: Snapshot) -> Mapping[str, str]:
+        """Return path -> text of a thread's memory as a state saw it, if the checkpointer keeps its versions."""
+        home = self.of(thread.home).home
+        versions = getattr(home.files, "as_of", None) if home is not None else None
+        return self._texts_in(versions(state.checkpoint), thread.scope)[0] if versions and state.checkpoint else {}
+
+    def _texts_in(self, files: Mapping[str, Any], scope: Any) -> tuple[Mapping[str, str], Mapping[str, int]]:
+        from deepnb.engine.probe import file_texts
+
+        return file_texts({p: data for p, data in files.items() if scope.may_read(p) and self.paths.is_guarded(p)})
 
     def reread(self) -> Mapping[str, str] | None:
         """path -> text of memory now, for a graph of somebody else's that reads it once in a thread; None for any other."""
@@ -164,7 +222,7 @@ class Home:
         return {r.path: r.content.decode("utf-8", "replace") for r in found if r.content is not None}
 
     def memory_paths(self) -> tuple[str, ...]:
-        """The memory files and notes that exist."""
+        """Return the memory files and notes that exist."""
         backend = self.backend
         named = list(dict.fromkeys((*self._current.options.memory, *ALWAYS, LONG_TERM)))
         there = [r.path for r in backend.download_files(named) if r.content is not None]
@@ -172,18 +230,18 @@ class Home:
         return tuple(dict.fromkeys((*there, *(p for p in below if p.endswith(".md")))))
 
     def undoable(self, path: str) -> bool:
-        """Whether what is done to a file or directory can be undone: by going back in the thread, or by the journal."""
+        """Return whether what is done to a file or directory can be undone: by going back in the thread, or by the journal."""
         plain = _plain(path)
         return plain is None or self.paths.is_guarded(plain) or self.storage.in_kernel(plain)
 
     def in_kernel(self, path: str) -> bool:
-        """Whether a file or directory is in the kernel's state, memory too."""
+        """Return whether a file or directory is in the kernel's state, memory too."""
         plain = _plain(path)
         return plain is None or self.storage.in_kernel(plain)
 
 
 def _plain(path: str) -> str | None:
-    """What the file tools make of a path; None for one that they refuse."""
+    """Return what the file tools make of a path; None for one that they refuse."""
     from deepagents.backends.utils import validate_path
 
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from deepnb.core.image import PromptImage
 from deepnb.core.short_repr import short_repr
 from deepnb.running.beside import code_asks, workspace_beside
 from deepnb.running.job import Job, JobStream
-from deepnb.running.thread import Pool, Thread
+from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
 
 
@@ -93,7 +93,6 @@ class Jobs(Sequence[Job]):
         source = work.threads[thread] if thread else work.threads.current
         number = len(self._jobs) + 1
         fork = work.threads.branch(source, work.threads.free_name("job", number))
-        pool, before = fork.pool, fork.pool.files
         work.transcripts.forked(source.name, fork.name, fork.snapshot.messages, fork.parent or "")
         work.current.save()
         apart = workspace_apart(work, fork)
@@ -107,7 +106,7 @@ class Jobs(Sequence[Job]):
             raise
         work.threads.lend(fork)
         self._jobs.append(job)
-        land = partial(self._land, job, fork, apart, pool, before, reader)
+        land = partial(self._land, job, fork, apart, reader)
         job.run(partial(reader.read, job), partial(work.current.later, land))
         return job
 
@@ -123,21 +122,14 @@ class Jobs(Sequence[Job]):
                 continue
         return len(running)
 
-    def _land(
-        self, job: Job, thread: Thread, apart: Workspace, pool: Pool, before: Mapping[str, Any], reader: Reader
-    ) -> None:
-        """The turn has ended: its thread is one of the session's, and what it wrote to memory is merged with the session's."""
-        work, turn = (
-            self._workspace,
-            job.wait(),
-        )  # its thread of Python's has one thing left to do: to say that it ended
+    def _land(self, job: Job, thread: Thread, apart: Workspace, reader: Reader) -> None:
+        """The turn has ended: its thread is one of the session's, and so is what waits for the user."""
+        work, turn = self._workspace, job.wait()  # its thread of Python's has left to say that it ended
         guard = apart.backend  # where its thread's files are now, which are the session's from here on
         work.threads.take_back(thread)
         notes = guard.drain()
-        changed = work.state.adopt(thread, pool, before)
         if turn is not None:
-            with work.current.on(thread), work.current.stamped(turn):
-                work.backend.enter(changed, f"background job {job.number}")
+            with work.current.on(thread):
                 work.backend.take_over(guard, notes)
             work.current.last = turn
         apart.close()
@@ -150,6 +142,6 @@ def workspace_apart(work: Workspace, thread: Thread) -> Workspace:
     asks = code_asks(policy_of(work.options.approve))
     made = workspace_beside(work, replace(work.options, checkpointer=None, approve=asks.option), thread)
     made.keep_with(work)
-    made.home.join_places(work.home)
+    made.home.share(work.home)
     made.transcripts.share(work.transcripts[thread.name])
     return made

@@ -133,7 +133,7 @@ class Persistence:
         self._rows[thread.name] = row
 
     def _facts(self, thread: Thread) -> dict[str, Any]:
-        made = {"scope": thread.scope.words, "parent": thread.parent, "pool": thread.pool.name}
+        made = {"scope": thread.scope.words, "parent": thread.parent, "pool": thread.home}
         held = {name: getattr(thread, name) for name in _FACTS}
         held |= {name: tuple(sorted(getattr(thread, name))) for name in ("granted", "offered")}
         plain = Writer(self.records.put).plain({**made, **{k: v for k, v in held.items() if v}})

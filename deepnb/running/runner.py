@@ -257,6 +257,7 @@ class Runner:
             elif thread.asked:
                 answers = work.built.graph.answers(thread.decided.values())
             built = self._built_for(thread.model)
+            work.backend.begin(last.before.files if choice == "again" else None)
             yield from self._play(ended, built, thread, last, False, _gone(thread), None, answers, notify=notify)
 
     def _play(
@@ -329,7 +330,7 @@ class Runner:
         work.current.last = turn
         work.transcripts.end(turn)
         work.state.release(thread)
-        work.backend.save(whole=played.whole)
+        work.backend.save()
         work.end(thread)
         work.current.tell()
         return turn

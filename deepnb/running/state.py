@@ -1,8 +1,8 @@
-"""The threads' state in the checkpointer, and the files that threads have in common."""
+"""The threads' state in the checkpointer, and what is seen of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -13,23 +13,19 @@ from deepnb.core.errors import NotFoundError
 from deepnb.core.memo import Memo
 from deepnb.core.skills import Skill
 from deepnb.core.values import Snapshot, Turn
+from deepnb.memory.scope import scope_of
 from deepnb.running.current import Current
-from deepnb.running.file_updates import merged, overlay, rebased
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home
-from deepnb.running.thread import Pool, Thread, running, waits
+from deepnb.running.thread import Thread, running, waits
 
 if TYPE_CHECKING:
     from deepnb.engine.checkpoints import Newest
     from deepnb.engine.graph import Graph
     from deepnb.running.persistence import Persistence
 
-RECORDS = "/.deepnb/"
-"""Where deepnb keeps the journal."""
-
-
 class State:
-    """Reads and writes checkpoints through the graph; keeps the files that threads have in common.
+    """Reads and writes checkpoints through the graph.
 
     Imports of the engine are inside the methods: a session is made long before its engine is needed. A mapping of files is never changed in place: one that is the same as before needs no look inside.
     """
@@ -40,9 +36,7 @@ class State:
         self._graphs = graphs
         self.put_back = home.put_back
         self.paths = home.paths
-        self._overlay = Memo(overlay)
-        self._only = Memo(_only)
-        self._known = Memo(_only)
+        home.found = self._memory_in_states
         self._peeked: tuple[Snapshot | None, Mapping[str, Any]] = (None, {})
         self.persistence: Persistence | None = None
         """Where what the checkpoints do not hold is kept; None while the session is not."""
@@ -53,12 +47,11 @@ class State:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
         if thread.root is not None and self.paths.is_served and self._newest(thread).id is None:
             thread.lose(())  # the server has nothing of it any more
-            self.look(thread, share=False)
+            self.look(thread)
         if thread.root is None and self._given is not None and self._newest(thread).id is not None:
             self.open(thread)  # another kernel has made it since it was looked for
         elif thread.root is None:
-            thread.base = self._common(thread)
-            self._update(thread.config, {"files": dict(thread.base)})
+            self._update(thread.config, {"files": {}})
             self.look(thread)
             thread.root = thread.snapshot
         elif self._newest(thread).id != thread.snapshot.checkpoint:
@@ -128,7 +121,7 @@ class State:
             self._opened(thread)
 
     def _opened(self, thread: Thread) -> None:
-        values = self.look(thread, share=False)
+        values = self.look(thread)
         thread.root = thread.snapshot if thread.snapshot.checkpoint else None
         thread.turns = list(self._stored_turns(thread, values))
 
@@ -139,7 +132,8 @@ class State:
         from deepnb.running.stored_threads import turns
 
         def files_at(state: Snapshot) -> Mapping[str, str]:
-            return file_texts(self._graph.state(_at(state)).values.get(keys.FILES) or {})[0]
+            own = file_texts(self._graph.state(_at(state)).values.get(keys.FILES) or {})[0]
+            return {**own, **self._home.texts_at(thread, state)}
 
         messages = values.get(keys.MESSAGES) or ()
         if self.persistence and (kept := self.persistence.turns(thread, messages, files_at)) is not None:
@@ -148,7 +142,7 @@ class State:
         begun = begins(self._given, place, self._current.options.messages_key)
         return turns(thread, messages, begun, files_at)
 
-    def look(self, thread: Thread, values: Mapping[str, Any] | None = None, *, share: bool = True) -> Mapping[str, Any]:
+    def look(self, thread: Thread, values: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """See the thread's state anew: from `values` where a run just told them, else from its checkpoint."""
         from deepnb.engine.probe import snapshot, stored_results
 
@@ -174,11 +168,7 @@ class State:
             texts_of=self._texts,
             skills_of=self._skills,
         )
-        thread.snapshot = self._with_others(thread, found)
-        if share:
-            self.share(thread)
-        else:
-            thread.base = self._own(thread)
+        thread.snapshot = self._with_memory(thread, found)
         return values
 
     def back(self, thread: Thread, to: Snapshot) -> None:
@@ -207,13 +197,14 @@ class State:
 
     def withdraw(self, thread: Thread, to: Snapshot) -> None:
         """Take a turn that nobody answered out of its thread: all is as it was before it, but for the files."""
-        files = thread.files
+        files, shared = thread.files, self.paths.shared()
         if to.checkpoint is None:  # another program began the thread with this turn
             self._become(thread, {})
         else:
             self.back(thread, to)
-        self.look(thread, share=False)
-        if written := overlay(files, thread.files, lambda path: True):
+        self.look(thread)
+        written = {p: files.get(p) for p in {*files, *thread.files} if files.get(p) != thread.files.get(p)}
+        if written := {p: data for p, data in written.items() if not shared(p)}:
             self.put(thread, {"files": written})
 
     def rebase(self, thread: Thread) -> None:
@@ -239,7 +230,7 @@ class State:
     def copy(self, source: Snapshot, target: Thread) -> None:
         """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
         self._become(target, self.values_at(source), source)
-        self.look(target, share=False)
+        self.look(target)
 
     def values_at(self, source: Snapshot) -> dict[str, Any]:
         """All that a thread held in a state, for another thread to begin with."""
@@ -249,10 +240,12 @@ class State:
         values.pop(keys.OFFLOAD_ID, None)
         return values
 
-    def begin(self, thread: Thread, values: Mapping[str, Any]) -> None:
-        """Begin a thread with these values."""
+    def begin(self, thread: Thread, values: Mapping[str, Any], memory: Mapping[str, Any] | None = None) -> None:
+        """Begin a thread with these values; one with a `memory` of its own begins with these files."""
+        if memory:
+            self._home.of(thread.home).adopt(memory)
         self._become(thread, values)
-        self.look(thread, share=False)
+        self.look(thread)
 
     def values(self, thread: Thread) -> dict[str, Any]:
         """The thread's state, what waited for it written into it."""
@@ -272,77 +265,35 @@ class State:
 
     # -- files, outside a run
 
-    def share(self, thread: Thread) -> None:
-        """Take what this thread changed in memory, notes and skills into its pool."""
-        own = self._own(thread)
-        if own is thread.base:
-            return
-        changed = {p: own.get(p) for p in {*own, *thread.base} if own.get(p) != thread.base.get(p)}
-        thread.pool.files = self._rebased(thread.pool, changed, thread.base, thread.pool.files)
-        thread.base = own
-
-    def adopt(self, thread: Thread, pool: Pool, before: Mapping[str, Any]) -> tuple[str, ...]:
-        """Take a thread of another workspace into a pool, which held `before` when it began; gives the files it changed."""
-        own = self._own(thread)
-        records = {p: data for p, data in own.items() if p.startswith(RECORDS)}
-        begun = {p: d for p, d in before.items() if thread.scope.may_read(p) and not p.startswith(RECORDS)} | records
-        changed = {p: own.get(p) for p in {*own, *begun} if own.get(p) != begun.get(p)}
-        pool.files = self._rebased(pool, changed, begun, pool.files)
-        thread.pool, thread.base = pool, own
-        return tuple(sorted(changed))
-
-    def fill(self, pool: Pool, threads: Sequence[Thread]) -> None:
-        """Give a pool what these threads of it hold, the newest last: each knows all that it may read."""
-        for thread in threads:
-            kept = {p: data for p, data in pool.files.items() if not thread.scope.may_read(p)}
-            pool.files = {**kept, **self._own(thread)}
-
-    def restore(self, thread: Thread) -> None:
-        """Take the whole of this thread's memory, notes and skills as its pool's."""
-        thread.pool.files = {**self._withheld(thread), **self._own(thread)}
-
-    def unrestore(self, pool: Pool, before: Mapping[str, Any], restored: Mapping[str, Any]) -> None:
-        """Take `restore` back: the pool's files as `before` it, with what was changed since."""
-        now = pool.files
-        since = {p: now.get(p) for p in {*now, *restored} if now.get(p) != restored.get(p)}
-        pool.files = self._rebased(pool, since, restored, before)
-
-    def _rebased(
-        self, pool: Pool, changed: Mapping[str, Any], base: Mapping[str, Any], now: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """The files of `now` with the changes made to `base`; where they disagree, the journal will name it."""
-        update, conflicts = rebased(changed, base, now, lambda path, text: self._home.newest(pool, path, text))
-        for path, found in conflicts.items():
-            self._home.disagree(pool, path, found)
-        return merged(now, update)
-
-    def unsent(self, thread: Thread) -> dict[str, Any]:
-        """The files that the thread is given at its next turn: path -> FileData, None deletes."""
-        update = self._overlay(self._common(thread), thread.files, self._home.paths.shared())
-        return {**update, **thread.held} if thread.held else update
-
     def read(self, thread: Thread) -> Mapping[str, Any]:
-        """The files as the user has them in a thread, those that wait included: path -> FileData."""
-        files, kept_back = merged(thread.files, self.unsent(thread)), self._withheld(thread)
-        return {**files, **kept_back} if kept_back else files
+        """Return the files of a thread as the user has them, those that wait included: path -> FileData."""
+        return _updated(thread.files, thread.held)
 
     def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
-        """Merge files into the thread, or keep them until its unfinished turn has ended.
-
-        What its scope keeps from the thread goes to its pool alone.
-        """
+        """Merge files into the thread, or keep them until its unfinished turn has ended."""
         if self.persistence is not None and self.is_busy(thread):
             raise self.persistence.database.busy(thread.name)
-        later = self._current.plays(thread) or thread.unfinished
-        is_shared = self._home.paths.shared()
-        common = {p: d for p, d in update.items() if is_shared(p) and (later or not thread.scope.may_read(p))}
-        thread.pool.files = merged(thread.pool.files, common)
-        rest = {p: data for p, data in update.items() if p not in common}
-        if later:
-            thread.held = {**thread.held, **rest}
-        elif rest:
+        if self._current.plays(thread) or thread.unfinished:
+            thread.held = {**thread.held, **update}
+        elif update:
             self.start(thread)
-            self._put(thread, rest)
+            self._put(thread, update)
+
+    def _memory_in_states(self, name: str) -> Mapping[str, Any]:
+        """Return the memory that the newest thread with this memory has in its own state: path -> FileData.
+
+        It is there where another program made the thread, or a deepnb whose sessions kept memory in their threads.
+        """
+        from deepnb.engine.home_thread import files_in_state
+
+        shared = self.paths.shared()
+        for thread in self.stored():
+            facts = self.metadata(thread) or {}
+            scope = scope_of(str(facts.get("deepnb_scope", "")))
+            if str(facts.get("deepnb_pool", "")) == name and scope.whole:
+                found = files_in_state(self._given, thread)
+                return {p: data for p, data in found.items() if shared(p)}
+        return {}
 
     def release(self, thread: Thread) -> None:
         """Write what was held, once nothing is left to run."""
@@ -367,43 +318,33 @@ class State:
             with self.claimed(thread.name):
                 self._graph.land(thread.config)
             self.look(thread)
-        if self.unsent(thread):
+        if thread.held:
             self._put(thread, {})
             thread.held = {}
         elif self._newest(thread).is_far:
             self.put(thread, whole(thread.files))
 
     def snapshot(self, thread: Thread) -> Snapshot:
-        """The thread's snapshot with the files that wait to be told to it."""
-        update = self.unsent(thread)
-        if not update:
-            return self._with_others(thread, thread.snapshot)
-        texts, binary = self._texts(merged(thread.files, update))
-        return self._with_others(thread, replace(thread.snapshot, files=texts, binary=binary))
+        """Return the thread's snapshot with the files that wait to be told to it, and its memory as it is now."""
+        found = thread.snapshot
+        if thread.held:
+            texts, binary = self._texts(_updated(thread.files, thread.held))
+            found = replace(found, files=texts, binary=binary)
+        return self._with_memory(thread, found)
 
-    def _with_others(self, thread: Thread, found: Snapshot) -> Snapshot:
-        """The snapshot with the memory files that are not in the kernel's state."""
-        others = self._home.elsewhere(thread)
-        return replace(found, files={**found.files, **others}) if others else found
+    def _with_memory(self, thread: Thread, found: Snapshot) -> Snapshot:
+        """Return a snapshot of a thread's state with the memory that is not in its state."""
+        texts, binary = self._home.texts(thread)
+        shared = self.paths.shared()
+        own = {path: text for path, text in found.files.items() if not shared(path)}
+        files = {**own, **texts}
+        if files == found.files and not binary:
+            return found
+        return replace(found, files=files, binary={**found.binary, **binary})
 
     def _put(self, thread: Thread, update: Mapping[str, Any]) -> None:
-        self._update(thread.config, {"files": {**self.unsent(thread), **update}})
-        thread.base = self._common(thread)
+        self._update(thread.config, {"files": {**thread.held, **update}})
         self.look(thread)
-
-    def _own(self, thread: Thread) -> dict[str, Any]:
-        return self._only(thread.files, self._home.paths.shared())
-
-    def _common(self, thread: Thread) -> dict[str, Any]:
-        """What a thread is told of its pool."""
-        files = thread.pool.files
-        return files if thread.scope.whole else self._known(files, thread.scope.may_read)
-
-    def _withheld(self, thread: Thread) -> dict[str, Any]:
-        """The keys that are not told of."""
-        if thread.scope.whole:
-            return {}
-        return {p: data for p, data in thread.pool.files.items() if not thread.scope.may_read(p)}
 
     @property
     def _graph(self) -> Graph:
@@ -450,8 +391,9 @@ class State:
         return Memo(skills)
 
 
-def _only(files: Mapping[str, Any], fits: Callable[[str], bool]) -> dict[str, Any]:
-    return {p: data for p, data in files.items() if fits(p)}
+def _updated(files: Mapping[str, Any], update: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return files with an update applied; None deletes."""
+    return {p: data for p, data in {**files, **update}.items() if data is not None} if update else files
 
 
 def _at(state: Snapshot) -> dict[str, Any]:

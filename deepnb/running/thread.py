@@ -1,4 +1,4 @@
-"""One thread: its turns, its state as last seen, and the files that threads have in common."""
+"""One thread: its turns, its state as last seen, and what it waits for."""
 
 import re
 from collections.abc import Sequence
@@ -21,24 +21,14 @@ RUNS = "a run goes on on the server"
 UNSIGNED = "a call waits that this user's kernels did not ask about: %agent resume asks about it"
 
 
-@dataclass(eq=False)
-class Pool:
-    """Memory, notes and skills that threads have in common: the session's, or those of one made with `--empty` and its forks."""
-
-    name: str = ""
-    """That of the thread that was made with it; empty for the session's own."""
-    files: dict[str, Any] = field(default_factory=dict)
-    """path -> FileData, as the last thread that ran or wrote left them."""
-
-
 @dataclass
 class Thread:
     """One thread. Its `name` is its `thread_id` in the checkpointer."""
 
     name: str
     parent: str | None = None
-    pool: Pool = field(default_factory=Pool)
-    """What it has in common with other threads."""
+    home: str = ""
+    """Whose memory, notes and skills it has: the session's, or those of the thread of this name and its forks."""
     scope: Scope = MAIN
     """What it may know of that; decided when it is made."""
     turns: list[Turn] = field(default_factory=list)
@@ -48,12 +38,10 @@ class Thread:
     """The state as last seen, at the checkpoint it names."""
     files: dict[str, Any] = field(default_factory=dict)
     """path -> FileData at that checkpoint."""
-    base: dict[str, Any] = field(default_factory=dict)
-    """The session's shared files as this thread was last told them: what differs is its own change."""
     root: Snapshot | None = None
     """The first state; of a fork, that of the thread it comes from."""
     held: dict[str, Any] = field(default_factory=dict)
-    """Writes from outside that wait until the run that is under way has ended: path -> FileData or None."""
+    """Writes to its own files that wait until the run that is under way has ended: path -> FileData or None."""
     brought: BroughtBack | None = None
     """What was brought back from the history and no model has answered to yet."""
     asked: tuple[PendingCall, ...] = ()
@@ -82,7 +70,7 @@ class Thread:
     @property
     def config(self) -> dict[str, Any]:
         """What LangGraph is given to find it; its checkpoints keep how it was made, as far as it is not like any other."""
-        facts = {"deepnb_scope": self.scope.words, "deepnb_parent": self.parent, "deepnb_pool": self.pool.name}
+        facts = {"deepnb_scope": self.scope.words, "deepnb_parent": self.parent, "deepnb_pool": self.home}
         return {"configurable": {"thread_id": self.name}, "metadata": {k: v for k, v in facts.items() if v}}
 
     @property

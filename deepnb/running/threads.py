@@ -13,7 +13,7 @@ from deepnb.core.values import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, U
 from deepnb.memory.scope import MAIN, Scope, scope_of
 from deepnb.running.current import Current, granted_tool
 from deepnb.running.state import State
-from deepnb.running.thread import Pool, Thread, check_name, waits
+from deepnb.running.thread import Thread, check_name, waits
 
 if TYPE_CHECKING:
     from deepnb.workshop.python import Names
@@ -33,8 +33,6 @@ class Threads:
     def __init__(self, state: State, current: Current) -> None:
         self._state = state
         self._current = current
-        self.pool = current.thread.pool
-        """What the threads of the session have in common, but for those made apart."""
         self._threads = {current.thread.name: current.thread}
         self._undo: list[tuple[str, Thread, Callable[[], None]]] = []
         self._lent: set[str] = set()
@@ -79,13 +77,11 @@ class Threads:
         return (*self.names, *self._lent)
 
     def _unread(self) -> dict[str, str]:
-        """The threads of the checkpointer that have not been read; the first to ask finds what they have in common."""
+        """Return the threads of the checkpointer that have not been read."""
         if self._stored is None:
             here = {name for name, thread in self._threads.items() if thread.root is not None}
             hidden = self._lent | (here if self._state.paths.is_served else set())
             self._stored = {name: at for name, at in self._state.stored().items() if name not in hidden}
-            if not self._state.paths.is_attached:
-                self._fill(self.pool)
         return self._stored
 
     def reread(self) -> None:
@@ -101,28 +97,13 @@ class Threads:
             self._stored = known or {}
             raise
 
-    def _fill(self, pool: Pool) -> None:
-        """Find what threads have in common: the newest that knows all of it tells, and those that are newer still."""
-        found: list[Thread] = []
-        for name in tuple(self._stored or ()):
-            if str((self._state.metadata(name) or {}).get("deepnb_pool", "")) == pool.name:
-                found.append(self._opened(name, pool) if name not in self._threads else self._read(self._threads[name]))
-                if found[-1].scope.whole:
-                    break
-        self._state.fill(pool, found[::-1])
-
-    def _opened(self, name: str, pool: Pool | None = None) -> Thread:
-        """A thread of the checkpointer, as it was made."""
-        facts = self._state.metadata(name) or {}
-        shared = str(facts.get("deepnb_pool", ""))
-        pools = {"": self.pool, **{t.pool.name: t.pool for t in self._threads.values()}}
-        if self._state.paths.is_attached:
-            pool = Pool(name) if self._state.paths.is_apart else self.pool
-        elif (pool := pool or pools.get(shared)) is None:
-            self._fill(pool := Pool(shared))
+    def _opened(self, name: str) -> Thread:
+        """Return a thread of the checkpointer, as it was made."""
         if name not in self._threads:
+            facts = self._state.metadata(name) or {}
+            home = name if self._state.paths.is_apart else str(facts.get("deepnb_pool", ""))
             scope = scope_of(str(facts.get("deepnb_scope", "")))
-            self._add(Thread(name, facts.get("deepnb_parent"), pool, scope, snapshot=Snapshot(name)))
+            self._add(Thread(name, facts.get("deepnb_parent"), home, scope, snapshot=Snapshot(name)))
         return self._read(self._threads[name])
 
     def _add(self, thread: Thread) -> Thread:
@@ -167,7 +148,7 @@ class Threads:
         """The threads whose transcripts may be read where the current one is: with its memory, and no more private."""
         here = self.current
         found = map(self.__getitem__, self.names)
-        return tuple(t.name for t in found if t.pool is here.pool and (here.scope.whole or t.scope.shared))
+        return tuple(t.name for t in found if t.home == here.home and (here.scope.whole or t.scope.shared))
 
     def switch(self, name: str) -> Thread:
         """Make another thread current; one on a server also by the beginning of its ID."""
@@ -189,7 +170,7 @@ class Threads:
     ) -> Thread:
         """A new thread, made current; without a name it is called `thread-N`.
 
-        One whose scope is `empty` has a pool of its own; a fork `of` a thread after a turn has its pool and scope.
+        One whose scope is `empty` has a memory of its own; a fork `of` a thread after a turn has its memory and scope.
         `origin` is `NAME@N` of an opened thread that it goes on from.
         """
         name = check_name(name) if name else self._free_name()
@@ -198,10 +179,10 @@ class Threads:
         before = self._current.thread
         if of is not None:
             origin, scope = f"{of[0].name}@{of[1]}", of[0].scope
-            pool = Pool(name) if self._state.paths.is_apart else of[0].pool
+            home = name if self._state.paths.is_apart else of[0].home
         else:
-            pool = Pool(name) if scope.empty or self._state.paths.is_apart else self.pool
-        made = self._current.thread = self._add(Thread(name, origin, pool, scope, snapshot=Snapshot(name)))
+            home = name if scope.empty or self._state.paths.is_apart else ""
+        made = self._current.thread = self._add(Thread(name, origin, home, scope, snapshot=Snapshot(name)))
 
         def undo() -> None:
             self._threads.pop(name, None)
@@ -233,16 +214,18 @@ class Threads:
         """A fork of a thread as it is now, which is not made current."""
         self._state.start(source)
         number = len(source.turns)
-        pool = Pool(name) if self._state.paths.is_apart else source.pool
-        made = Thread(name, f"{source.name}@{number}", pool, source.scope, snapshot=Snapshot(name))
+        home = name if self._state.paths.is_apart else source.home
+        made = Thread(name, f"{source.name}@{number}", home, source.scope, snapshot=Snapshot(name))
         return self._branched(source, self._add(made), source.snapshot, number, True)
 
-    def adopt(self, source: Thread, name: str, values: Mapping[str, Any], turn: Turn) -> Thread:
-        """A fork of a thread with a turn that another workspace played in it; what it learned stays in it."""
+    def adopt(
+        self, source: Thread, name: str, values: Mapping[str, Any], memory: Mapping[str, Any], turn: Turn
+    ) -> Thread:
+        """Add a fork of a thread with a turn that another workspace played in it, and the `memory` it had there."""
         number = len(source.turns)
-        made = self._add(Thread(name, f"{source.name}@{number}", Pool(name), source.scope, snapshot=Snapshot(name)))
-        self._state.begin(made, values)
-        made.pool.files, made.root = dict(made.base), source.root or made.snapshot
+        made = self._add(Thread(name, f"{source.name}@{number}", name, source.scope, snapshot=Snapshot(name)))
+        self._state.begin(made, values, memory)
+        made.root = source.root or made.snapshot
         ended = replace(turn, before=source.snapshot, after=made.snapshot)
         made.turns = [replace(t, thread=name) for t in (*source.turns, ended)]
 
@@ -272,7 +255,7 @@ class Threads:
         """`made`, begun with a state of `source`."""
         self._state.copy(begin, made)
         made.root = source.root
-        made.held = dict(source.held) if newest else {}  # no test notices where this is lost: to go with one home
+        made.held = dict(source.held) if newest else {}
         made.turns = [replace(t, thread=made.name) for t in source.turns[:number]]
         return made
 
@@ -280,7 +263,7 @@ class Threads:
         """Take a thread back to just after turn `number` (0: before the first)."""
         self._state.start(thread)
         to = self._after(thread, number)
-        state, now, common = self._state, replace(thread, turns=list(thread.turns)), thread.pool.files
+        state, now = self._state, replace(thread, turns=list(thread.turns))
 
         def undo() -> None:
             state.start(thread)
@@ -289,27 +272,22 @@ class Threads:
                 state.back(thread, now.snapshot)
             thread.decided = now.decided
             thread.turns, thread.held, thread.rewound = now.turns, now.held, now.rewound
-            state.look(thread, share=False)
+            state.look(thread)
             if memory_back is not None:
                 memory_back()
-            elif memory:
-                state.unrestore(thread.pool, common, restored)
 
         state.back(thread, to)
         self._undo.append((what or f"rewind to turn {number}", thread, undo))
         thread.turns, thread.held = now.turns[:number], {}
         thread.rewound = (*now.rewound, (len(now.turns), number))
-        state.look(thread, share=False)
+        state.look(thread)
         memory_back = state.put_back(thread, to, f"rewind to turn {number}") if memory else None
-        if memory and memory_back is None:
-            state.restore(thread)
-        restored = thread.pool.files
 
     def rebase(self) -> None:
         """Let the memory block of every thread that has its memory in common with the current one be made anew."""
         names = self.names if self._state.persistence else tuple(self._threads)  # not those of other programs
         for thread in map(self.__getitem__, names):
-            if thread.root is not None and thread.pool is self._current.thread.pool:
+            if thread.root is not None and thread.home == self._current.thread.home:
                 self._state.rebase(thread)
 
     def reread_turns(self) -> None:

@@ -15,7 +15,7 @@ from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home
 from deepnb.running.state import State
-from deepnb.running.thread import Pool, Thread
+from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
 from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
@@ -42,7 +42,7 @@ class Workspace:
     """What all parts of a session are handed; none of them knows the session."""
 
     def __init__(self, options: Options, clock: Callable[[], datetime] | None = None, first: str = "main") -> None:
-        self.current = Current(options, Thread(first, pool=Pool(), snapshot=Snapshot(first)), clock)
+        self.current = Current(options, Thread(first, snapshot=Snapshot(first)), clock)
         self.home = Home(self.current)
         self.graphs = Graphs(self.current, self.home)
         self.state = State(self.current, self.home, self.graphs)
@@ -192,7 +192,7 @@ class ThreadFiles:
     @property
     def _thread(self) -> Thread:
         threads, meant = self._workspace.threads, self._workspace.current.files_thread
-        return threads[meant.name] if meant.name else meant  # one of no name has what its pool has
+        return threads[meant.name] if meant.name else meant  # one of no name has nothing but its memory
 
 
 # -- the skills and the subagents that the files define, as they stand now

@@ -89,8 +89,7 @@ def _forget_at(workspace: Workspace, root: Root, paths: Sequence[str], words: st
     for path, text in left.items():
         if text != files[path]:
             guard.inner.write(path, text)
-    if root.shared:
-        root.journal.read()
+    root.journal.read()
     root.journal.rewrite([e for e in root.journal.entries if e.path not in paths])
     for path, text in left.items():
         root.journal.add(_begun_again(workspace, path, text, root.journal.next_id()))
