@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from deepagents.backends import protocol
-from deepagents.backends.utils import slice_read_response
+from deepagents.backends.utils import create_file_data, file_data_to_string, slice_read_response
 
 from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
@@ -35,12 +35,18 @@ class GuardedBackend(WrapperBackend):
     """A backend with the guard in front of it."""
 
     def __init__(
-        self, inner: protocol.BackendProtocol, roots: Sequence[Root], is_guarded: Callable[[str], bool], facts: Facts
+        self,
+        inner: protocol.BackendProtocol,
+        roots: Sequence[Root],
+        is_guarded: Callable[[str], bool],
+        facts: Facts,
+        tell: Callable[[], None] = lambda: None,
     ) -> None:
+        """`tell` is called after each change of a guarded file."""
         self.is_guarded: Callable[[str], bool] = lambda path: is_guarded(path) and not is_journal(path)
         self._last_read = LastRead(facts)
         self._held_changes = HeldChanges()
-        self.record = Record(inner, roots, facts, self._last_read, self._held_changes)
+        self.record = Record(inner, roots, facts, self._last_read, self._held_changes, tell)
         self._steps = Steps(self.record, self._last_read, self._held_changes, self.is_guarded)
         self._naming = Lock()
         self._named: set[str] = set()
@@ -231,6 +237,19 @@ class GuardedBackend(WrapperBackend):
         if problem is None:
             self.held_changes.remove(held)
         return problem
+
+    def memory(self) -> dict[str, Any]:
+        """Return the guarded files as a state holds files: path -> FileData."""
+        found = [m["path"] for m in self.glob("**/*", "/").matches or () if self.is_guarded(m["path"])]
+        texts = ((p, self.record.text(p)) for p in found)
+        return {path: create_file_data(text) for path, text in texts if text is not None}
+
+    def take_files(self, files: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the guarded ones among files of a state, path -> FileData, where they differ; return the others."""
+        for path, data in files.items():
+            if self.is_guarded(path) and data is not None and (text := file_data_to_string(data)) != self.record.text(path):
+                self.write(path, text)
+        return {path: data for path, data in files.items() if not self.is_guarded(path)}
 
     def keep_both(self, path: str, entry_id: str) -> None:
         """Settle the conflicts of a journal entry: the file stays as it is."""

@@ -39,6 +39,10 @@ class MemoryStoreBackend(SplitBackend):
             self.owner(path), path, f"{line}\n"
         )
 
+    def memory(self) -> dict[str, Any]:
+        """Return nothing: another agent's graph on a server has a memory of its own."""
+        return {}
+
     def mark_read(self, texts: Mapping[str, str]) -> None:
         """Nothing: an edit says which text it replaces."""
 

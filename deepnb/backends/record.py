@@ -51,12 +51,15 @@ class Record:
         facts: Facts,
         last_read: LastRead,
         held_changes: HeldChanges,
+        tell: Callable[[], None] = lambda: None,
     ) -> None:
+        """`tell` is called after each change that is entered."""
         self.inner = inner
         self.roots = _longest_first(roots)
         self.runs = 0
         """How many runs have ended: a tool that comes back after that writes nothing any more."""
         self._facts = facts
+        self._tell = tell
         self._last_read = last_read
         self._held_changes = held_changes
         self._known: dict[str, str | None] = {}
@@ -131,6 +134,7 @@ class Record:
         )
         root.journal.add(made)
         self._save(root)
+        self._tell()
 
     def entries(self) -> tuple[Entry, ...]:
         """The entries of all roots: each root's in the order of its journal, of what is its own as things are mounted now."""

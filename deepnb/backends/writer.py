@@ -51,3 +51,8 @@ def writing(**changes: Any) -> Iterator[Writer]:
         yield chosen
     finally:
         _WRITER.reset(token)
+
+
+def note_writes(note: str) -> None:
+    """Enter what is written in this context from now on with a note."""
+    _WRITER.set(replace(_WRITER.get(), note=note))

@@ -27,13 +27,19 @@ class Nested(Runnable[Any, Any]):
     """A nested agent, its graph made when it is first called."""
 
     def __init__(
-        self, name: str, description: str, make: Callable[[], Any], may_read: Callable[[str], bool] | None = None
+        self,
+        name: str,
+        description: str,
+        make: Callable[[], Any],
+        may_read: Callable[[str], bool] | None = None,
+        memory: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
-        """`may_read` says which files of the state it is given; without it, all."""
+        """`may_read` says which files of the state, and of `memory` (path -> FileData), it is given; without it, all of the state."""
         self.name = name
         self.description = description
         self._make = make
         self._may_read = may_read
+        self._memory = memory
 
     @cached_property
     def graph(self) -> Any:
@@ -51,9 +57,9 @@ class Nested(Runnable[Any, Any]):
         return _unchanged(await self.graph.ainvoke(given, _deeper(config), **kwargs), given, input)
 
     def _given(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
-        files = state.get(keys.FILES)
-        if self._may_read is None or not files:
+        if self._may_read is None:
             return state
+        files = {**(state.get(keys.FILES) or {}), **self._memory()}
         return {**state, keys.FILES: {path: data for path, data in files.items() if self._may_read(path)}}
 
 
@@ -88,7 +94,7 @@ def nested_graph(spec: Mapping[str, Any]) -> Any:
 def _unchanged(result: Any, given: Mapping[str, Any], state: Mapping[str, Any]) -> Any:
     """The result; files that were not changed are those of the state, which is how upstream knows that they were not."""
     same = given is not state and isinstance(result, Mapping) and result.get(keys.FILES) == given[keys.FILES]
-    return {**result, keys.FILES: state[keys.FILES]} if same else result
+    return {**result, keys.FILES: state.get(keys.FILES)} if same else result
 
 
 def _limited(tool: Any, limit: int) -> Any:

@@ -80,8 +80,19 @@ class GuardMiddleware(AgentMiddleware):
         for line in self._guard.drain():
             tell_notice(line)
         with writing(**self._facts(request)):
-            result = _without_records(result)
+            result = self._without_records(result)
         return _with_conflicts(self._recorded(result), told)
+
+    def _without_records(self, result: Any) -> Any:
+        """Return what a tool gives, without the files of its update that are not a tool's to write; memory goes home."""
+        update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
+        files = update.get(keys.FILES)
+        if not isinstance(files, dict):
+            return result
+        kept = {p: data for p, data in files.items() if not is_withheld(p)}
+        if (take := getattr(self._guard, "take_files", None)) is not None:
+            kept = take(kept)
+        return result if len(kept) == len(files) else replace(result, update={**update, keys.FILES: kept})
 
     def _recorded(self, result: Any) -> Any:
         """The result, with credentials masked where it goes to a file: the ends of a key that was cut are not recognized."""
@@ -154,15 +165,6 @@ class GuardMiddleware(AgentMiddleware):
 
 def _key(call: Mapping[str, Any]) -> tuple[str, ...]:
     return (*writer().agent, call["id"] or "")
-
-
-def _without_records(result: Any) -> Any:
-    """What a tool gives, without the files of its update that are not a tool's to write."""
-    update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
-    files = update.get(keys.FILES)
-    if not isinstance(files, dict) or not any(map(is_withheld, files)):
-        return result
-    return replace(result, update={**update, keys.FILES: {p: d for p, d in files.items() if not is_withheld(p)}})
 
 
 def _described(tool: Any) -> tuple[str, str] | None:

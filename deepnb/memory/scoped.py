@@ -46,6 +46,10 @@ class ScopedBackend(WrapperBackend):
         """Told on to the guard: the model has been shown these texts."""
         self.inner.mark_read(texts)
 
+    def memory(self) -> Mapping[str, Any]:
+        """Return the files of memory that are not in the state: path -> FileData."""
+        return self.inner.memory()
+
     def may_read(self, path: str) -> bool:
         """Whether the scope of the moment lets a file be read."""
         return self._scope().may_read(path)

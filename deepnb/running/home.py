@@ -15,6 +15,7 @@ from deepnb.running.sources import Sources, paths
 from deepnb.running.thread import Thread
 
 if TYPE_CHECKING:
+    from deepnb.backends.given import Given
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.engine.state_backend import ThreadFiles
     from deepnb.persistence.database import Database
@@ -32,10 +33,10 @@ class Home:
         """The database that memory is in from now on."""
         self.found: Callable[[str], Mapping[str, Any]] = lambda name: {}
         """Returns the memory that threads of a checkpointer have in their states: path -> FileData."""
+        self.place: Callable[[str], Place | None] = self._place
+        """Returns where a memory of a name is kept; None if it is in what was passed in as `backend`."""
         self._current = current
         self._storages: dict[str, Storage] = {}
-        self._lent: Home | None = None
-        """The home of the session that this one's memory is, too."""
         self._read_only = False
         """Whether files outside of the kernel's state can't be changed here."""
         self._file_texts = Memo(self._texts_in)
@@ -58,7 +59,7 @@ class Home:
     def of(self, name: str) -> Storage:
         """Return where the files of the threads are that have the memory of this name."""
         if name not in self._storages:
-            from deepnb.backends.given import Given, given_backend
+            from deepnb.backends.given import given_backend
             from deepnb.running.storage import Storage
 
             assert self.thread_files is not None  # the workspace has tied it
@@ -69,19 +70,21 @@ class Home:
                 options = self._current.options
                 given = given_backend(options.backend, options.store, options.assistant_id)
                 base = given.read_only if self._read_only else given
-            has_home = not self.paths.is_attached and (not isinstance(base, Given) or base.root is None or base.state)
-            home = self._place(name) if has_home or (self.database and not self.paths.is_attached) else None
+            home = None if self.paths.is_attached or self._has_own(base) else self.place(name)
             self._storages[name] = made = Storage(self._current, self.paths, self.thread_files, home, base)
             if home is not None and not made.guard.root("/").journal.entries and (held := self.found(name)):
                 made.adopt(held)
         return self._storages[name]
 
+    def _has_own(self, base: Given | Storage) -> bool:
+        """Return whether memory is in what was passed in as `backend`."""
+        given = getattr(base, "root", None) is not None and not getattr(base, "state", ())
+        return given and self.database is None and self.place == self._place
+
     def _place(self, name: str) -> Place:
         from deepnb.running import storage
 
         options = self._current.options
-        if self._lent is not None and (home := self._lent.of(name).home) is not None:
-            return home
         if self.database is not None:
             return storage.place_in_database(self.database, options.assistant_id, name)
         if options.checkpointer is not None:
@@ -92,10 +95,8 @@ class Home:
 
     def share(self, other: Home) -> None:
         """Have the memory of another session, and what it has mounted."""
-        self._lent = other
+        self.place = lambda name: other.of(name).home
         self.of("").mount_as(other.of(""))
-        for name, storage in other._storages.items():
-            self.of(name).live_in(storage.home)
 
     def copy(self, other: Home, name: str) -> None:
         """Have a copy of a memory of another session, and what it has mounted to be read only."""
@@ -186,6 +187,8 @@ class Home:
 
         Empty if memory is in the thread's state.
         """
+        if thread.home not in self._storages and self._is_new:
+            return {}, {}
         storage = self.of(thread.home)
         home, may_read = storage.home, thread.scope.may_read
         if storage.in_state:
@@ -201,6 +204,13 @@ class Home:
             texts = {path: text for path, text in texts.items() if storage.in_kernel(path)}
             away = (path for path in self.memory_paths() if may_read(path) and not storage.in_kernel(path))
             return {**texts, **storage.texts(away)}, binary
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether a memory that nobody has asked for is empty, which is known without importing the engine."""
+        options = self._current.options
+        given = options.backend is None and options.checkpointer is None and options.graph is None
+        return given and self.database is None and self.place == self._place
 
     def texts_at(self, thread: Thread, state: Snapshot) -> Mapping[str, str]:
         """Return path -> text of a thread's memory as a state saw it, if the checkpointer keeps its versions."""

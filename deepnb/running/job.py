@@ -8,6 +8,7 @@ from contextvars import copy_context
 from time import perf_counter
 from typing import Literal
 
+from deepnb.backends.writer import note_writes
 from deepnb.core.activity import Activity
 from deepnb.core.errors import DeepnbError, NotFoundError
 from deepnb.core.short_repr import excerpt, short_repr
@@ -149,6 +150,7 @@ class Job:
         arrived = threading.Event()
         self._stream = JobStream(stream(Runner(work), arrived.set), arrived)
         self._context.run(self._current.begin_background)
+        self._context.run(note_writes, f"background job {self.number}")
         self._context.run(self._stream.begin)
 
     def run(self, read: Callable[[JobStream], object], end: Callable[[], None]) -> None:

@@ -28,6 +28,7 @@ from deepnb.backends.stores import ExactStore
 from deepnb.backends.wrapper import ReadOnlyFiles
 from deepnb.backends.writer import writing
 from deepnb.core.errors import InvalidError, RefusedError
+from deepnb.core.merge import merge
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend, ThreadFiles
 from deepnb.memory.searching import MemorySearch
 from deepnb.running.current import Current
@@ -113,7 +114,7 @@ class Storage:
         self._lock: Lock = backend_lock(root) if root and not paths.is_attached else lambda: lock
         self.search = MemorySearch(self._indexed_in, lambda: current.options.embeddings)
         """The index over memory and notes."""
-        self.guard = GuardedBackend(self._default, [self._root_of_home()], paths.is_guarded, current.stamp)
+        self.guard = GuardedBackend(self._default, [self._root_of_home()], paths.is_guarded, current.stamp, current.tell)
         if isinstance(root, ReadOnlyFiles) and root.note:
             self.guard.notices.append(root.note)
         self._rewire()
@@ -222,7 +223,12 @@ class Storage:
                 if path not in texts:
                     self.guard.delete(path)
                 elif texts[path] != now.get(path):
-                    self.guard.merge(path, texts[path], now.get(path, ""))
+                    there = self.texts([path]).get(path, "")
+                    merged = merge(now.get(path, ""), texts[path], there)  # what came since stands behind what was there
+                    if merged.conflicts:
+                        self.guard.merge(path, texts[path], now.get(path, ""))
+                    else:
+                        self.guard.merge(path, merged.text, there)
 
     def check_directories(self) -> None:
         """Raise an error where a directory that files are kept in has become something else."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.core.xray import Xray
+    from deepnb.running.storage import Place
 
 NO_REQUESTS = "the requests of this session were not recorded"
 MOST_CHARACTERS = 8_000_000
@@ -92,6 +93,10 @@ class OpenedState(State):
     def start(self, thread: Thread) -> None:
         """Nothing: the thread is whole."""
 
+    def snapshot(self, thread: Thread) -> Snapshot:
+        """Return the state that the thread ended with, memory included."""
+        return thread.snapshot
+
     def read(self, thread: Thread) -> Mapping[str, Any]:
         """Its memory files, as far as the session's edits tell them: path -> FileData."""
         return {path: {"content": text, "encoding": "utf-8"} for path, text in thread.snapshot.files.items()}
@@ -118,6 +123,16 @@ class OpenedWorkspace(Workspace):
         thread.root = self.content.snapshot(name, 0)
         thread.snapshot = self.content.snapshot(name, len(thread.turns))
         self.current.read_only = refusal(name)
+        self.home.place = lambda home: self._place()
+
+    def _place(self) -> Place:
+        """Return the home of its memory, as far as the session's edits tell it; whatever would write is an error."""
+        from deepnb.engine.state_backend import HomeBackend
+        from deepnb.running.storage import Place
+
+        assert self.home.thread_files is not None  # the workspace has tied it
+        files = self.home.thread_files
+        return Place(HomeBackend(files), nullcontext, files)
 
 
 class OpenedSession(Session):

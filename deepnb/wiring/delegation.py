@@ -63,10 +63,10 @@ def delegation(
             return _graph(agent, options, backend, own.get(agent.name, main), tools, base, made[0], own_layers)
 
         foreign = "runnable" in agent.more  # its file tools, if it has any, are not ours
-        may_read = backend.may_read if foreign else None
+        may_read, memory = (backend.may_read, backend.memory) if foreign else (None, dict)
         own_words = short and agent.description in (GENERAL_PURPOSE.description, WITHOUT_MEMORY)
         description = SHORT_GENERAL if own_words else " ".join(agent.description.split())
-        return Nested(agent.name, description, graph, may_read)
+        return Nested(agent.name, description, graph, may_read, memory)
 
     all_ = [nested(agent) for agent in agents]
     if not all_:

@@ -13,7 +13,6 @@ from deepnb import DeepnbError, Session
 from deepnb.core.journal import replay
 from deepnb.core.merge import Conflict
 from deepnb.core.values import Notice
-from deepnb.running.file_updates import rebased
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
 
@@ -269,35 +268,3 @@ def test_reverting_in_a_cell_says_so(shell: Shell):
     for text in (BEGIN, "- l1 BBB\n", "- l1 AAA\n"):
         memory.write(PATH, text)
     assert "conflict in /AGENTS.md, line 1" in shell.ok("%memory revert 2")
-
-
-# -- files that threads have in common
-
-
-def data(text: str) -> dict[str, str]:
-    return {"content": text, "encoding": "utf-8"}
-
-
-def test_threads_that_disagree_about_a_file():
-    def same(path: str, text: str | None) -> str | None:
-        return text
-
-    base, now = {PATH: data(BEGIN)}, {PATH: data("- l1 AAA\n- x\n")}
-    update, conflicts = rebased({PATH: data("- l1 BBB\n- x\n")}, base, now, same)
-    assert update[PATH]["content"] == BOTH and conflicts == {PATH: (Conflict(1, "- l1 AAA", "- l1 BBB"),)}
-    update, conflicts = rebased({PATH: None}, base, now, same)  # removed by one thread, changed by the other
-    assert update == now and conflicts == {PATH: (Conflict(1, "- l1 AAA", ""),)}
-    update, conflicts = rebased({PATH: data(BOTH)}, base, now, lambda path, text: BOTH)  # made of the other's already
-    assert update[PATH]["content"] == BOTH and conflicts == {}
-
-
-def test_what_threads_disagree_about_is_in_the_journal_and_the_footer():
-    s = Session(model=Scripted(answers=["ok"]))
-    s.memory.write(PATH, BOTH)
-    s.backend.disagree(PATH, (Conflict(1, "- l1 AAA", "- l1 BBB"),))
-    assert [(e.note, e.conflicts) for e in s.memory.log_entries()][1:] == [
-        ("conflict: both sides are kept", (Conflict(1, "- l1 AAA", "- l1 BBB"),))
-    ]
-    assert len(s.memory.conflicts()) == 1 and s.backend.drain() == [
-        f"conflict in {PATH}, {SAYS} (%memory lists conflicts)"
-    ]

@@ -55,7 +55,7 @@ def test_a_state_backend_is_the_kernels_state():
     s = Session(backend=StateBackend())
     s.memory.add("tea")
     s.new("other")
-    assert s.files["/AGENTS.md"] == "- tea\n" and not s.workspace.home.storage.is_elsewhere
+    assert s.files["/AGENTS.md"] == "- tea\n" and s.workspace.home.storage.in_kernel("/AGENTS.md")
 
 
 def test_of_a_composite_each_part_has_its_own_files(tmp_path: Path):

@@ -32,7 +32,7 @@ def write(who):
     disk = DiskBackend(root)
     lock = (lambda: directory_lock(root, seconds=60)) if locked else nullcontext
     facts = {"at": "2026-01-01T00:00:00+00:00", "thread": str(who)}
-    guard = GuardedBackend(disk, [Root("/", JournalFile(disk), lock, shared=True)], "/AGENTS.md".__eq__, lambda: facts)
+    guard = GuardedBackend(disk, [Root("/", JournalFile(disk), lock)], "/AGENTS.md".__eq__, lambda: facts)
     os.close(start)
     os.read(begin, 1)
     problems = [guard.append("/AGENTS.md", f"- fact {who}.{n}") for n in range(each)]

@@ -600,7 +600,7 @@ def test_a_graph_that_is_awaited_compacts_too():
     assert "has been summarized" in model.requests[-1][1].text
     texts = {path: data["content"] for path, data in values["files"].items()}
     assert texts[HISTORY].count("\na\n") == 1
-    assert next(t for p, t in texts.items() if p.startswith("/memory/")).count("a fact") == 1
+    assert next(t for p, t in s.files.items() if p.startswith("/memory/")).count("a fact") == 1
 
 
 def test_a_memory_update_does_not_push_the_prompt_out():

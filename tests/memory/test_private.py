@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from deepagents import create_deep_agent
+from deepagents.backends import StateBackend
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
@@ -167,17 +169,24 @@ def test_a_subagent_reads_its_own_history_and_long_prompts_and_results():
 
 
 def test_another_agents_graph_as_a_subagent_is_given_neither_the_file_nor_what_was_told():
-    other = session("I am the other")
-    spec = {"name": "other", "description": "d", "runnable": other.graph}
-    task = call("task", id="t1", description="look", subagent_type="other")
-    s = session("one", task, "end", subagents=[spec], approve={"task": "allow"})
+    other, notes = session("I am the other"), call("write_file", file_path="/memory/x.md", content="- noted there\n")
+    other.memory.add("drinks mate")
+    model = Scripted(answers=[notes, "I am a bare one"])
+    bare = create_deep_agent(model, memory=["/AGENTS.md"], backend=StateBackend())
+    runnables = {"other": other.graph, "bare": bare}
+    tasks = [call("task", id=f"t-{name}", description="look", subagent_type=name) for name in runnables]
+    specs = [{"name": name, "description": "d", "runnable": one} for name, one in runnables.items()]
+    s = session("one", *tasks, "end", subagents=specs, approve={"task": "allow"})
     s.memory.add("likes tea")
     s.memory.add(SECRET, "/MEMORY.md")
     s.run("first")
     s.run("delegate")
-    assert "likes tea" in sent(other), "ordinary files are its own, too"
-    assert SECRET not in sent(other)
-    assert s.files["/MEMORY.md"] == f"- {SECRET}\n"
+    asked = "\n".join(str(m.content) for m in model.requests[-1])
+    assert "likes tea" in asked and "likes tea" not in sent(other), "a session's graph has its own memory"
+    assert "drinks mate" in sent(other)
+    assert SECRET not in sent(other) + asked
+    assert s.files["/MEMORY.md"] == f"- {SECRET}\n" and s.files["/memory/x.md"] == "- noted there\n"
+    assert [e.origin for e in s.memory.log_entries() if e.path == "/memory/x.md"] == ["agent"]
 
 
 def test_a_runnable_is_given_no_state_of_memory():

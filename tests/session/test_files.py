@@ -57,7 +57,7 @@ def test_a_write_while_a_turn_is_unfinished_waits_and_is_read_back_at_once():
     list(s.resume())
     assert s.pending is None
     held = s.graph.get_state(s.config).values["files"].keys()
-    assert held == {"/AGENTS.md", "/a.md", "/.deepnb/journal.jsonl"}
+    assert held == {"/a.md"}, "memory is in its home"
     assert s.run("next").before.files == {"/AGENTS.md": "- likes tea\n", "/a.md": "waits\ntwice\n"}
 
 

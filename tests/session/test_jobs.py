@@ -120,13 +120,13 @@ def test_what_it_and_the_session_write_to_memory_is_merged(gate: Gate) -> None:
     )
     assert gate.entered.acquire(timeout=30)
     session.memory.write("/AGENTS.md", "- one, by me\n- two\n- three\n")
-    assert "by the job" not in session.files["/AGENTS.md"]
+    assert session.files["/AGENTS.md"] == "- one, by me\n- two\n- three, by the job\n", "they have one home"
     gate.open.set()
     job.wait(30)
     assert session.files["/AGENTS.md"] == "- one, by me\n- two\n- three, by the job\n"
     log = session.memory.log()
     assert [tuple(row) for row in log[["origin", "thread", "note"]].itertuples(index=False)] == [
-        ("user", "main", ""), ("user", "main", ""), ("agent", "job-1", "background job 1"),
+        ("user", "main", ""), ("agent", "job-1", "background job 1"), ("user", "main", "merged"),
     ]  # fmt: skip
     session.switch("job-1")
     session.run("x", model=Scripted(answers=["y"]))
