@@ -92,12 +92,9 @@ class KeptTurns:
 
     def read(self, thread: str, head: str | None, messages: Messages, files_at: FilesAt) -> list[Turn]:
         """The turns of a thread that holds these messages now."""
-        at = {message.id: n for n, message in enumerate(messages, 1)}
         kept, before = list[tuple[Turn, str]](), None
         held = {id_: turn for turn, id_ in self._ids.get(thread, ())}
-
-        def state(plain: Any) -> Snapshot:
-            return self._snapshot(plain, messages, at, files_at)
+        state = self._reader(messages, files_at)
 
         for row in self._records.turns(head):
             turn = held.get(row.id) or self._turn(thread, row, before, state)
@@ -106,6 +103,14 @@ class KeptTurns:
             self._known[id(turn.after)] = turn, row.id, row.parent
         self._ids[thread] = kept
         return [turn for turn, _ in kept]
+
+    def snapshot(self, plain: dict[str, Any], messages: Messages, files_at: FilesAt) -> Snapshot:
+        """Return a state that `state` gave in JSON's own words, of a thread that holds these messages now."""
+        return self._reader(messages, files_at)(plain)
+
+    def _reader(self, messages: Messages, files_at: FilesAt) -> Callable[[Any], Snapshot]:
+        at = {message.id: n for n, message in enumerate(messages, 1)}
+        return lambda plain: self._snapshot(plain, messages, at, files_at)
 
     def _turn(self, thread: str, row: TurnRow, before: Request | None, state: Callable[[Any], Snapshot]) -> Turn:
         try:

@@ -219,7 +219,7 @@ class Persistence:
         if begun is None or thread.name in self._begun or self.is_busy(thread.name):
             return turns
         last = turns[-1] if turns and turns[-1].number == begun["number"] else None
-        base = last or self._begun_turn(thread, begun, turns)
+        base = last or self._begun_turn(thread, begun, files_at)
         went_on = all(call.key in thread.decided for call in thread.asked)
         if len(messages) <= len(base.after.messages) and (last is None or not went_on):  # it had not begun
             return turns
@@ -232,15 +232,8 @@ class Persistence:
         line = self.records.turns(row.head) if row else []
         return line[int(number) - 1].id if 0 < int(number or 0) <= len(line) else None
 
-    def _begun_turn(self, thread: Thread, begun: Mapping[str, Any], turns: Sequence[Turn]) -> Turn:
-        before = turns[-1].after if turns else thread.snapshot
-        count = begun["before"]["messages"]
-        before = replace(
-            before,
-            messages=thread.snapshot.messages.first(count),
-            checkpoint=begun["before"]["checkpoint"],
-            next=(),
-        )
+    def _begun_turn(self, thread: Thread, begun: Mapping[str, Any], files_at: FilesAt) -> Turn:
+        before = replace(self._turns.snapshot(begun["before"], thread.snapshot.messages, files_at), next=())
         facts = {name: begun[name] for name in ("model", "started", "cell")}
         return Turn(begun["number"], thread.name, begun["prompt"], "", (), before, before, Usage(), None, **facts)
 

@@ -1,6 +1,6 @@
 """A session that is kept, killed again and again: run by persistence/test_killed in a process of its own.
 
-`python -m tests.support.killed_session WHERE FOLDER SEED ROUNDS`: in each round a child does what chance says until it
+`python -m tests.support.killed_session WHERE FOLDER SEED ROUNDS [memory]`: in each round a child does what chance says until it
 kills itself at the n-th call that reads or writes the database; a second one opens what is there, compares it with
 what the first was told is done, and finishes what was left. Prints how many were killed, and the first thing wrong.
 """
@@ -13,11 +13,12 @@ import random
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.store.base import PutOp
 
 from deepnb import Session, Subagent
 from deepnb.core.journal import replay
@@ -27,6 +28,8 @@ from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import Scripted, call
 
 OPS = ("plain", "write", "note", "send", "ask", "add", "file", "fork", "switch", "rewind", "compact", "new")
+MEMORY_OPS = ("jot", "edit", "note", "add")
+"""Operations that write to memory alone: a step of theirs that was cut is run again, others are skipped."""
 MOST = 40
 """Operations of one child."""
 POINTS = 900
@@ -45,12 +48,15 @@ class Story(Scripted):
         kind, _, key = asked.partition(" ")
         if "<messages>" in asked or "<leaving>" in asked:
             return AIMessage("- in short")
-        if isinstance(messages[-1], ToolMessage) or (kind == "send" and key in _lines(self.sent)):
+        last = next(m for m in reversed(messages) if not m.additional_kwargs.get("lc_source"))  # no update of memory
+        if isinstance(last, ToolMessage) or (kind == "send" and key in _lines(self.sent)):
             return AIMessage(f"done {key}")
         calls = {
             "write": ("write_file", {"file_path": f"/work/{key}.txt", "content": key}),
             "note": ("write_file", {"file_path": f"/memory/{key}.md", "content": f"- {key}\n"}),
             "send": ("send", {"text": key}),
+            "jot": ("note", {"text": f"jotted {key}"}),
+            "edit": ("edit_file", {"file_path": "/MEMORY.md", "old_string": "- begun", "new_string": f"- begun\n- edited {key}"}),
             "ask": ("task", {"description": f"plain {key}", "subagent_type": "helper"}),
         }
         if kind in calls:
@@ -73,6 +79,8 @@ class Life:
         helper = Subagent(name="helper", description="Looks things up.", system_prompt="Look it up.")
         options: dict[str, Any] = {"trigger": ("messages", 14), "keep": ("messages", 4), "subagents": [helper]}
         self.s = Session(Story(sent=self.sent), tools=[send], persist=where, **options)
+        if "/MEMORY.md" not in self.s.files:
+            self.s.memory.write("/MEMORY.md", "- begun\n")
 
     def state(self) -> dict[str, Any]:
         """What is there: the prompts of each thread, and the lines of memory."""
@@ -90,8 +98,8 @@ class Life:
         for info in self.s.threads:
             self.s.switch(info.name)
             for _ in range(9):
-                if self.s.workspace.thread.cut:
-                    list(self.s.resume("skip"))
+                if cut := self.s.workspace.thread.cut:
+                    list(self.s.resume("again" if {*cut} <= {"note", "edit_file", "write_file"} else "skip"))
                 elif self.s.asked:
                     list(self.s.resume([one.approve() for one in self.s.asked]))
                 elif self.s.pending:
@@ -134,13 +142,13 @@ def _compact(s: Session) -> None:
         assert "nothing to compact" in str(error) or "not compacted: with" in str(error), error
 
 
-def live(where: str, folder: Path, seed: str) -> None:
+def live(where: str, folder: Path, seed: str, ops: Sequence[str]) -> None:
     """Do what chance says until the end comes."""
     chance = random.Random(seed)
     life = Life(where, folder)
-    _die_at(life.s, chance.randint(1, POINTS))
+    _die_at(life.s, chance.randint(1, POINTS if ops is OPS else 40), only_after_memory=ops is not OPS)
     for n in range(MOST):
-        op = chance.choice(OPS)
+        op = chance.choice(ops)
         todo = life.do(op, f"{seed.replace(' ', '-')}-{n}", chance)
         act = todo.pop("act")
         _append(life.log, json.dumps({"begin": todo}))
@@ -157,19 +165,26 @@ def live(where: str, folder: Path, seed: str) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _die_at(s: Session, point: int) -> None:
-    """Kill this process before or after the n-th call to the database."""
-    count = [0]
+def _die_at(s: Session, point: int, *, only_after_memory: bool) -> None:
+    """Kill this process before or after the n-th call to the database; or of those
+    between a write of memory and the next checkpoint.
+    """
+    count, counts = 0, not only_after_memory
 
-    def mortal(real: Callable[..., Any]) -> Callable[..., Any]:
+    def step() -> None:
+        nonlocal count
+        count += counts
+        if count == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def mortal(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def called(*args: Any, **kwargs: Any) -> Any:
-            count[0] += 1
-            if count[0] == point:
-                os.kill(os.getpid(), signal.SIGKILL)
+            nonlocal counts
+            step()
             found = real(*args, **kwargs)
-            count[0] += 1
-            if count[0] == point:
-                os.kill(os.getpid(), signal.SIGKILL)
+            if only_after_memory and name in ("batch", "put"):
+                counts = name == "batch" and any(isinstance(op, PutOp) for op in args[0]) or (counts and name == "batch")
+            step()
             return found
 
         return called
@@ -183,7 +198,7 @@ def _die_at(s: Session, point: int) -> None:
         (database.store, ("batch",)),
     ):
         for name in names:
-            setattr(holder, name, mortal(getattr(holder, name)))
+            setattr(holder, name, mortal(name, getattr(holder, name)))
 
 
 def check(where: str, folder: Path) -> None:
@@ -214,7 +229,11 @@ def check(where: str, folder: Path) -> None:
                 assert turn.after.files[f"/work/{key}.txt"] == key
             if kind == "note" and ran:
                 assert life.s.files[f"/memory/{key}.md"] == f"- {key}\n"
+            if kind in ("jot", "edit") and ran:
+                assert _facts(life.s).count(f"- {kind}{'t' if kind == 'jot' else ''}ed {key}") == 1, turn.prompt
     life.s.switch(here)
+    facts = _facts(life.s)
+    assert len(facts) == len({*facts}), "a fact stands there twice"
     log = life.s.memory.log_entries()
     assert len({e.id for e in log}) == len(log)
     for path in {e.path for e in log}:
@@ -246,6 +265,12 @@ def _without_empty(state: dict[str, Any]) -> dict[str, Any]:
     return {"threads": {k: v for k, v in state["threads"].items() if v}, "facts": [f for f in state["facts"] if f]}
 
 
+def _facts(s: Session) -> list[str]:
+    """The lines of memory that turns have added."""
+    texts = (text for path, text in s.files.items() if path == "/MEMORY.md" or path.startswith("/memory/2"))
+    return [line for text in texts for line in text.splitlines() if line.startswith("- ")]
+
+
 def _lines(file: Path) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
@@ -268,10 +293,10 @@ def _child(work: Callable[[], None], problem: Path) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def main(where: str, folder: Path, seed: str, rounds: int) -> None:
+def main(where: str, folder: Path, seed: str, rounds: int, ops: Sequence[str] = OPS) -> None:
     killed, problem = 0, folder / "problem"
     for n in range(rounds):
-        ended = _child(lambda n=n: live(where, folder, f"{seed} {n}"), problem)  # type: ignore[misc]
+        ended = _child(lambda n=n: live(where, folder, f"{seed} {n}", ops), problem)  # type: ignore[misc]
         killed += ended == -signal.SIGKILL
         if ended != -signal.SIGKILL or _child(lambda: check(where, folder), problem):
             json.dump(
@@ -282,4 +307,4 @@ def main(where: str, folder: Path, seed: str, rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), *([MEMORY_OPS] if "memory" in sys.argv[5:] else []))
