@@ -53,7 +53,7 @@ def test_the_state_holds(state, key, kind):
 
 
 def test_what_they_hold(state):
-    assert state[keys.FILES]["/AGENTS.md"].keys() >= {"content", "encoding"}
+    assert state[keys.FILES]["/conversation_history/main.md"].keys() >= {"content", "encoding"}
     assert state[keys.MEMORY] == {"/AGENTS.md": "- likes tea\n"}
     assert state[keys.SKILLS][0].keys() >= {"name", "description", "path"}
     assert state[keys.OFFLOAD].keys() >= {"cutoff_index", "summary_message", "file_path"}

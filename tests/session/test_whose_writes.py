@@ -120,8 +120,8 @@ def _all_theirs(write: str, s: Session) -> None:
     if write == "a joined source":
         s.memory.add_source(page("- mine\n"))  # what it held is not the session's, and so is external
     seen: list[str] = []
-    s.workspace.current.watch(lambda: seen.extend(e.origin for e in s.memory.log_entries()))
     before = {e.id for e in s.memory.log_entries()}
+    s.workspace.current.watch(lambda: seen.extend(e.origin for e in s.memory.log_entries() if e.id not in before))
     WRITES[write](s)
     new = [e for e in s.memory.log_entries() if e.id not in before]
     assert new or write == "forget"
