@@ -46,6 +46,8 @@ class Begin:
     """The checkpoint of the state before it; None where there was none."""
     ended: str | None
     """That of the state just after the turn before: what was written between the two came later."""
+    first: str | None
+    """Its own first checkpoint."""
 
 
 def stored_threads(checkpointer: Any) -> dict[str, str]:
@@ -86,7 +88,7 @@ def begins(checkpointer: Any, config: Mapping[str, Any], channel: str = keys.MES
             ended = written[ended]
         for message in messages if isinstance(messages, list) else ():
             if isinstance(message, BaseMessage) and message.id:
-                found[message.id] = Begin(one.checkpoint["ts"], before, ended)
+                found[message.id] = Begin(one.checkpoint["ts"], before, ended, _id(one.config))
     return found
 
 

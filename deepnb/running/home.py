@@ -212,11 +212,11 @@ class Home:
         given = options.backend is None and options.checkpointer is None and options.graph is None
         return given and self.database is None and self.place == self._place
 
-    def texts_at(self, thread: Thread, state: Snapshot) -> Mapping[str, str]:
-        """Return path -> text of a thread's memory as a state saw it, if the checkpointer keeps its versions."""
+    def texts_at(self, thread: Thread, checkpoint: str | None) -> Mapping[str, str]:
+        """Return path -> text of a thread's memory as a checkpoint saw it, if the checkpointer keeps its versions."""
         home = self.of(thread.home).home
         versions = getattr(home.files, "as_of", None) if home is not None else None
-        return self._texts_in(versions(state.checkpoint), thread.scope)[0] if versions and state.checkpoint else {}
+        return self._texts_in(versions(checkpoint), thread.scope)[0] if versions and checkpoint else {}
 
     def _texts_in(self, files: Mapping[str, Any], scope: Any) -> tuple[Mapping[str, str], Mapping[str, int]]:
         from deepnb.engine.probe import file_texts

@@ -131,12 +131,12 @@ class State:
         from deepnb.engine.stored_threads import begins
         from deepnb.running.stored_threads import turns
 
-        def files_at(state: Snapshot) -> Mapping[str, str]:
-            own = file_texts(self._graph.state(_at(state)).values.get(keys.FILES) or {})[0]
-            return {**own, **self._home.texts_at(thread, state)}
+        def files_at(state: Snapshot, seen: str | None) -> Mapping[str, str]:
+            values = self._graph.state(_at(state)).values if state.checkpoint else {}
+            return {**file_texts(values.get(keys.FILES) or {})[0], **self._home.texts_at(thread, seen)}
 
         messages = values.get(keys.MESSAGES) or ()
-        if self.persistence and (kept := self.persistence.turns(thread, messages, files_at)) is not None:
+        if self.persistence and (kept := self.persistence.turns(thread, messages, lambda state: files_at(state, None))) is not None:
             return kept
         place = {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}}
         begun = begins(self._given, place, self._current.options.messages_key)

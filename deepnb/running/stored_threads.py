@@ -15,8 +15,8 @@ from deepnb.running.thread import RUNS, Thread
 
 ENDED = "its kernel ended before the turn did"
 
-FilesAt = Callable[[Snapshot], Mapping[str, str]]
-"""The text files of a thread at a checkpoint."""
+FilesAt = Callable[[Snapshot, str | None], Mapping[str, str]]
+"""The text files of a thread in a state, with memory as the checkpoint of this ID saw it."""
 
 
 def turns(
@@ -31,17 +31,17 @@ def turns(
     for one in found:
         log, at = log.replace_from(len(log), [to_message(m) for m in messages[at : one.start]]), one.start
         begin = begun.get(one.request)
-        before, ended = (
-            _state(thread.name, place, log, files_at)
-            for place in ((begin.before, begin.ended) if begin else (None, None))
-        )
+        places = ((begin.before, begin.first), (begin.ended, begin.ended)) if begin else ((None, None), (None, None))
+        before, ended = (_state(thread.name, place, seen, log, files_at) for place, seen in places)
         if made:
             made[-1] = replace(made[-1], after=ended)
         made.append(_turn(thread.name, one, len(made) + 1, before, begin.at if begin else ""))
     if made:
         stopped = thread.unfinished and not thread.asked
         why = (RUNS if thread.runs else ENDED) if stopped else None
-        made[-1] = replace(made[-1], after=thread.snapshot, asked=thread.asked, interrupted=why)
+        after = thread.snapshot
+        files = LazyMapping(lambda: files_at(after, after.checkpoint))  # without what was written to memory since
+        made[-1] = replace(made[-1], after=replace(after, files=files), asked=thread.asked, interrupted=why)
     return tuple(made)
 
 
@@ -61,9 +61,9 @@ def _went_on(known: Turn, stored: Turn) -> bool:
     return bool(known.after.next) and len(stored.after.messages) > len(known.after.messages)
 
 
-def _state(thread: str, checkpoint: str | None, messages: Messages, files_at: FilesAt) -> Snapshot:
+def _state(thread: str, checkpoint: str | None, seen: str | None, messages: Messages, files_at: FilesAt) -> Snapshot:
     place = Snapshot(thread, checkpoint=checkpoint)
-    files = LazyMapping(lambda: files_at(place) if checkpoint else {})
+    files = LazyMapping(lambda: files_at(place, seen))
     return Snapshot(thread, files=files, messages=messages, checkpoint=checkpoint)
 
 

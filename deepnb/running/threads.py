@@ -267,21 +267,27 @@ class Threads:
 
         def undo() -> None:
             state.start(thread)
+            if memory_back is not None:
+                memory_back()
             moved = [turn.after for turn in thread.turns] != [turn.after for turn in now.turns[:number]]
             if moved or not now.asked or not state.drop_after(thread, now.snapshot):
                 state.back(thread, now.snapshot)
             thread.decided = now.decided
             thread.turns, thread.held, thread.rewound = now.turns, now.held, now.rewound
             state.look(thread)
+
+        # Memory goes first: it is known of a checkpoint by the time at which that was made.
+        memory_back = state.put_back(thread, to, f"rewind to turn {number}") if memory else None
+        try:
+            state.back(thread, to)
+        except BaseException:
             if memory_back is not None:
                 memory_back()
-
-        state.back(thread, to)
+            raise
         self._undo.append((what or f"rewind to turn {number}", thread, undo))
         thread.turns, thread.held = now.turns[:number], {}
         thread.rewound = (*now.rewound, (len(now.turns), number))
         state.look(thread)
-        memory_back = state.put_back(thread, to, f"rewind to turn {number}") if memory else None
 
     def rebase(self) -> None:
         """Let the memory block of every thread that has its memory in common with the current one be made anew."""
