@@ -25,7 +25,7 @@ from deepnb.backends.writer import writer, writing
 from deepnb.core.directives import is_directive
 from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import Entry
-from deepnb.core.merge import Conflict, Merged
+from deepnb.core.merge import Merged
 from deepnb.core.secrets import redact
 from deepnb.engine.file_backend import is_text
 from deepnb.engine.file_extras import append_text
@@ -247,7 +247,11 @@ class GuardedBackend(WrapperBackend):
     def take_files(self, files: Mapping[str, Any]) -> dict[str, Any]:
         """Write the guarded ones among files of a state, path -> FileData, where they differ; return the others."""
         for path, data in files.items():
-            if self.is_guarded(path) and data is not None and (text := file_data_to_string(data)) != self.record.text(path):
+            if (
+                self.is_guarded(path)
+                and data is not None
+                and (text := file_data_to_string(data)) != self.record.text(path)
+            ):
                 self.write(path, text)
         return {path: data for path, data in files.items() if not self.is_guarded(path)}
 

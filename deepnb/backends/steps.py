@@ -200,9 +200,7 @@ class Steps:
         before, now = self._again.get(path, ""), current or ""
         if isinstance(made := change(before), str):  # it can't be made in that text
             return False
-        added, removed = (
-            set(filter(str.strip, added_lines(*two))) for two in ((before, made[0]), (made[0], before))
-        )
+        added, removed = (set(filter(str.strip, added_lines(*two))) for two in ((before, made[0]), (made[0], before)))
         return bool(added or removed) and added <= {*added_lines(before, now)} and removed.isdisjoint(now.split("\n"))
 
     def _put(self, path: str, current: str | None, text: str, base: str | None) -> Written:

@@ -48,6 +48,19 @@ def newest(checkpointer: Any, config: Mapping[str, Any]) -> Newest:
     return Newest(found.config["configurable"]["checkpoint_id"], found.metadata) if found else Newest()
 
 
+def made_with(checkpointer: Any, thread: str) -> Mapping[str, Any] | None:
+    """Return the metadata of a thread's newest checkpoint; None if there is no such thread.
+
+    A rewind makes a copy of a checkpoint, which LangGraph keeps without the metadata of the thread's configuration.
+    """
+    config = {"configurable": {"thread_id": thread}}
+    found = newest(checkpointer, config)
+    if found.metadata.get("source") != "fork":
+        return None if found.id is None else found.metadata
+    listed = (one.metadata for one in checkpointer.list(config))
+    return next((one for one in listed if one.get("source") != "fork"), found.metadata)
+
+
 def drop_after(checkpointer: Any, thread: str, id_: str) -> bool:
     """Drop the checkpoints of a thread after one; False where the checkpointer is not one in memory."""
     if not isinstance(checkpointer, InMemorySaver):

@@ -15,8 +15,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from deepnb.core.values import Event, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.engine import keys
 from deepnb.engine.answer import usage
-from deepnb.engine.home_thread import PREFIX
 from deepnb.engine.compaction import turn_start
+from deepnb.engine.home_thread import PREFIX
 from deepnb.engine.request import is_request, message_text
 
 

@@ -104,7 +104,7 @@ class Home:
 
         self._read_only = True
         self.of("").mount_as(other.of(""), read_only=True)
-        if (source := other.of(name)).home is not None:
+        if other.of(name).home is not None:
             self.of(name).live_in(place_in_memory(other.files(name)))
 
     def files(self, name: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deepnb.engine.graph import Graph
     from deepnb.running.persistence import Persistence
 
+
 class State:
     """Reads and writes checkpoints through the graph.
 
@@ -85,13 +86,10 @@ class State:
         """What is kept of a thread with its newest checkpoint; None where a given checkpointer has no such thread."""
         if self._given is None:
             return None
-        from deepnb.engine.checkpoints import newest
+        from deepnb.engine.checkpoints import made_with
 
         kept = self.persistence.metadata(name) if self.persistence else None
-        if kept is not None:
-            return kept
-        found = newest(self._given, {"configurable": {"thread_id": name}})
-        return None if found.id is None else found.metadata
+        return made_with(self._given, name) if kept is None else kept
 
     def refresh(self, thread: Thread) -> None:
         """See what another kernel did in a thread; nothing where there can be none."""
@@ -136,7 +134,10 @@ class State:
             return {**file_texts(values.get(keys.FILES) or {})[0], **self._home.texts_at(thread, seen)}
 
         messages = values.get(keys.MESSAGES) or ()
-        if self.persistence and (kept := self.persistence.turns(thread, messages, lambda state: files_at(state, None))) is not None:
+        if (
+            self.persistence
+            and (kept := self.persistence.turns(thread, messages, lambda state: files_at(state, None))) is not None
+        ):
             return kept
         place = {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}}
         begun = begins(self._given, place, self._current.options.messages_key)

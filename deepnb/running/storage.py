@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,7 +114,9 @@ class Storage:
         self._lock: Lock = backend_lock(root) if root and not paths.is_attached else lambda: lock
         self.search = MemorySearch(self._indexed_in, lambda: current.options.embeddings)
         """The index over memory and notes."""
-        self.guard = GuardedBackend(self._default, [self._root_of_home()], paths.is_guarded, current.stamp, current.tell)
+        self.guard = GuardedBackend(
+            self._default, [self._root_of_home()], paths.is_guarded, current.stamp, current.tell
+        )
         if isinstance(root, ReadOnlyFiles) and root.note:
             self.guard.notices.append(root.note)
         self._rewire()
@@ -224,7 +226,9 @@ class Storage:
                     self.guard.delete(path)
                 elif texts[path] != now.get(path):
                     there = self.texts([path]).get(path, "")
-                    merged = merge(now.get(path, ""), texts[path], there)  # what came since stands behind what was there
+                    merged = merge(
+                        now.get(path, ""), texts[path], there
+                    )  # what came since stands behind what was there
                     if merged.conflicts:
                         self.guard.merge(path, texts[path], now.get(path, ""))
                     else:

@@ -152,6 +152,7 @@ def test_a_shared_thread_stays_shared(checkpointer):
     first.run("one")
     first.new("open", shared=True)
     first.run("hello")
+    first.rewind(1)  # whose checkpoint is a copy, without what is known of the thread
     second = session(checkpointer, call("read_file", file_path="/MEMORY.md"), "no")
     second.run("tell me", thread="open")
     assert "merger" not in sent(second)

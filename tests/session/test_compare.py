@@ -30,7 +30,13 @@ def everything(session: Session) -> Any:
     entries = session.memory.log_entries()
     return (
         *(names, session.turns, session.last, session.snapshot, thread.snapshot.checkpoint, thread.held, saved),
-        *(dict(session.files), dict(work.home.texts(thread)[0]), entries, session.transcript().to_dict(), session.options),
+        *(
+            dict(session.files),
+            dict(work.home.texts(thread)[0]),
+            entries,
+            session.transcript().to_dict(),
+            session.options,
+        ),
     )
 
 

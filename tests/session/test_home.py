@@ -19,7 +19,21 @@ from deepnb.core.journal import replay
 from tests.support.scripted import Scripted, call
 
 HOMES = ("kernel", "directory", "database", "checkpointer")
-OPS = ("add", "write", "file", "run", "note", "new", "apart", "switch", "fork", "rewind", "rewind memory", "undo", "wait")
+OPS = (
+    "add",
+    "write",
+    "file",
+    "run",
+    "note",
+    "new",
+    "apart",
+    "switch",
+    "fork",
+    "rewind",
+    "rewind memory",
+    "undo",
+    "wait",
+)
 
 BACK = {"fork", "rewind", "rewind memory", "undo"}
 """After these a checkpointer alone, read by another session, does not tell which checkpoint a turn began or ended with."""

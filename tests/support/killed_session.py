@@ -56,7 +56,10 @@ class Story(Scripted):
             "note": ("write_file", {"file_path": f"/memory/{key}.md", "content": f"- {key}\n"}),
             "send": ("send", {"text": key}),
             "jot": ("note", {"text": f"jotted {key}"}),
-            "edit": ("edit_file", {"file_path": "/MEMORY.md", "old_string": "- begun", "new_string": f"- begun\n- edited {key}"}),
+            "edit": (
+                "edit_file",
+                {"file_path": "/MEMORY.md", "old_string": "- begun", "new_string": f"- begun\n- edited {key}"},
+            ),
             "ask": ("task", {"description": f"plain {key}", "subagent_type": "helper"}),
         }
         if kind in calls:
@@ -183,7 +186,7 @@ def _die_at(s: Session, point: int, *, only_after_memory: bool) -> None:
             step()
             found = real(*args, **kwargs)
             if only_after_memory and name in ("batch", "put"):
-                counts = name == "batch" and any(isinstance(op, PutOp) for op in args[0]) or (counts and name == "batch")
+                counts = name == "batch" and (counts or any(isinstance(op, PutOp) for op in args[0]))
             step()
             return found
 
@@ -307,4 +310,10 @@ def main(where: str, folder: Path, seed: str, rounds: int, ops: Sequence[str] = 
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), *([MEMORY_OPS] if "memory" in sys.argv[5:] else []))
+    main(
+        sys.argv[1],
+        Path(sys.argv[2]),
+        sys.argv[3],
+        int(sys.argv[4]),
+        *([MEMORY_OPS] if "memory" in sys.argv[5:] else []),
+    )
