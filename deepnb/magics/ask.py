@@ -1,35 +1,114 @@
-"""A prompt from a cell to its answer: fill in, run, show as it happens, keep the answer."""
+"""Approvals by command: decide on pending calls.
+
+A prompt from a cell to its answer: fill in, run, show as it happens, keep the answer."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from deepnb.core.approvals import Decision
-from deepnb.core.errors import DeepnbError, InvalidError
+from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.interrupts import uninterrupted
 from deepnb.core.own_words import add_words
 from deepnb.core.values import Turn
-from deepnb.magics import error_prompts
-from deepnb.magics.approval_commands import answers
-from deepnb.magics.code_cells import AFTER_A_BUTTON, code_blocks, first_code, turn_code
+from deepnb.magics.code_cells import (
+    AFTER_A_BUTTON,
+    NOTE,
+    code_blocks,
+    corrected,
+    explain_prompt,
+    first_code,
+    fix_prompt,
+    turn_code,
+)
 from deepnb.magics.interpolate import FilledPrompt, fill
-from deepnb.magics.last_error import ERR
+from deepnb.magics.last_error import ERR, approval_needed
 from deepnb.magics.options import AgentRun
-from deepnb.magics.scene import Scene
-from deepnb.magics.stop import approval_needed
+from deepnb.magics.scene import Args, Scene
 from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
 from deepnb.views.diff import diff_view
-from deepnb.views.footer import FooterView, footer_view
-from deepnb.views.notice import notice_view
-from deepnb.views.text_file import text_view
+from deepnb.views.turn import FooterView, footer_view
 from deepnb.views.turn_segments import Answer
-from deepnb.views.view import View
+from deepnb.views.view import View, notice_view, text_view
+from deepnb.widgets.approval import arguments
 from deepnb.widgets.screen import Counted, Held, Notebook, Screen
-from deepnb.widgets.stop import interrupt
-from deepnb.widgets.turn import QuietTurn, turn_display
+from deepnb.widgets.turn import QuietTurn, interrupt, turn_display
+
+MODES = {
+    "outside": "asks before calls that can't be undone",
+    "writes": "asks before calls that change anything",
+    "read-only": "denies calls that change anything",
+}
+
+
+def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
+    """The decisions that `approve`, `reject` and `edit` with their arguments mean."""
+    asked = scene.session.asked
+    if not asked and (elsewhere := scene.session.approvals.asked()):
+        do = f"thread {elsewhere[0].thread} has one: %agent switch {elsewhere[0].thread}, then %agent {name}"
+        raise NotFoundError("no call needs approval in this thread", do)
+    if not asked and not scene.session.turns and scene.screen.notebook:
+        what = "no call needs approval in this kernel"
+        do = "run the cell of the card again, or, where the session was kept, %agent persist FILE"
+        raise NotFoundError(what, do)
+    if not asked:
+        raise NotFoundError("no call needs approval in this thread", f"%agent -- {name} ... sends this as a prompt")
+    if name == "approve":
+        offer = scene.session.approvals.offer(scene.session.thread) if args["skill"] else {}
+        if args["skill"] and not offer:
+            raise NotFoundError(
+                "no skill in use asks for the tools of these calls", "%agent approve, or approve --thread"
+            )
+        chosen = _chosen(asked, args["which"], "approve")
+        return [call.approve(remember=bool(args["thread"]), also=offer) for call in chosen]
+    which, rest = _split(str(args["what"] or ""), asked)
+    chosen = _chosen(asked, which, name)
+    if name == "reject":
+        return [call.reject(rest) for call in chosen]
+    return [call.edit(arguments(rest)) for call in chosen]
+
+
+def answers(scene: Scene, text: str) -> list[Decision]:
+    """The answer to a question of the graph, after its number where there are several."""
+    asked = scene.session.asked
+    if not asked:
+        raise NotFoundError(
+            "no question waits for an answer in this thread", "%agent resume continues an interrupted turn"
+        )
+    found = re.fullmatch(r"(\d{1,3})\s+(\S.*)", text, re.DOTALL)
+    number, given = (found[1], found[2]) if found else (None, text)
+    return [
+        call.answer(arguments(given, 'write a JSON value, such as true or "text"'))
+        for call in _chosen(asked, number, "resume")
+    ]
+
+
+def _split(text: str, asked: Sequence[PendingCall]) -> tuple[str | None, str]:
+    """`2 too risky` as (`2`, `too risky`): the number is that of a call only where several wait."""
+    found = re.fullmatch(r"(all|\d{1,3})(?:\s+(.*))?", text, re.DOTALL)
+    if found and (found[1] == "all" or len(asked) > 1 or (found[1] == "1" and (found[2] or "").startswith("{"))):
+        return found[1], found[2] or ""
+    return None, text
+
+
+def _chosen(asked: Sequence[PendingCall], which: Any, name: str) -> Sequence[PendingCall]:
+    if which == "all":
+        return asked
+    if which is None:
+        if len(asked) > 1:
+            raise InvalidError(
+                f"{len(asked)} questions need an answer" if name == "resume" else f"{len(asked)} calls need approval",
+                f"%agent {name} N (1 to {len(asked)}){' JSON' if name == 'resume' else f', or %agent {name} all'}",
+            )
+        return asked
+    if not 1 <= int(which) <= len(asked):
+        raise NotFoundError(f"there is no call {which}", f"%agent {name} takes a number from 1 to {len(asked)}, or all")
+    return [asked[int(which) - 1]]
+
 
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
 
@@ -77,17 +156,17 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
 
 def explain(scene: Scene) -> None:
     """Have the last error explained."""
-    prompt = error_prompts.explain_prompt(scene.last_error.text())
-    notes = [*_first_note(scene.session), error_prompts.NOTE]
+    prompt = explain_prompt(scene.last_error.text())
+    notes = [*_first_note(scene.session), NOTE]
     watch(scene, scene.session.stream(prompt), notes=notes)
 
 
 def fix(scene: Scene) -> None:
     """Have the cell of the last error corrected: the new one goes below, shown as a diff, and is not run."""
     cells = scene.last_error.cells()
-    prompt = error_prompts.fix_prompt(scene.last_error.text(), cells)
-    deliver = partial(error_prompts.corrected, scene, cells)
-    notes = [*_first_note(scene.session), error_prompts.NOTE]
+    prompt = fix_prompt(scene.last_error.text(), cells)
+    deliver = partial(corrected, scene, cells)
+    notes = [*_first_note(scene.session), NOTE]
     watch(scene, scene.session.stream(prompt), notes=notes, deliver=deliver)
 
 

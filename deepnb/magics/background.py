@@ -15,17 +15,12 @@ from deepnb.running.job import Job, JobStream
 from deepnb.running.thread import asks_only, todo
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.diff import diff_view
-from deepnb.views.footer import FooterView, footer_view
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import elapsed, tokens
-from deepnb.views.table import table_view
-from deepnb.views.text import short
-from deepnb.views.turn import OutcomeView
-from deepnb.views.view import View
+from deepnb.views.text import elapsed, short, tokens
+from deepnb.views.turn import FooterView, OutcomeView, footer_view
+from deepnb.views.view import View, notice_view, table_view
 from deepnb.widgets.actions import close
 from deepnb.widgets.screen import Counted, Held, Output, Screen
-from deepnb.widgets.stop import stop_button
-from deepnb.widgets.turn import QuietTurn, turn_display
+from deepnb.widgets.turn import QuietTurn, stop_button, turn_display
 
 _LATER, _NOW = "buttons follow below when no cell is running; or ", "use the buttons below, or "
 _WORDS = 44

@@ -1,14 +1,21 @@
-"""The code of a turn, and how it becomes a cell: the blocks of its answer first, then the code of its calls."""
+"""The code of a turn, and how it becomes a cell: the blocks of its answer first, then the code of its calls.
+
+`%agent explain` and `%agent fix`: the last error as a prompt, and the corrected cell below it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
-from deepnb.core.errors import InvalidError, NotFoundError
+from deepnb.core.diff import FileDiff
+from deepnb.core.errors import InvalidError, LimitError, NotFoundError
+from deepnb.core.own_words import Filled
+from deepnb.core.secrets import redact
 from deepnb.core.values import ToolStarted, Turn
+from deepnb.magics.last_error import CellCode, correction, with_credentials
 from deepnb.magics.scene import Args, Result, Scene
-from deepnb.views.numbers import counted
-from deepnb.views.text_file import text_view
+from deepnb.views.diff import diff_view
+from deepnb.views.text import counted
+from deepnb.views.view import View, notice_view, text_view
 
 AFTER_A_BUTTON = "%agent code puts the code into the next cell"
 
@@ -76,3 +83,57 @@ def _called(turn: Turn) -> Iterator[str]:
         text = args.get(_TOOLS.get(name, ""))
         if isinstance(text, str):
             yield text
+
+
+EXPLAIN = "Explain this error: which line fails, which variable is wrong and why, and how to correct it."
+FIX = (
+    "Correct the cell that fails: answer with the whole cell in one fenced block, changed only where the error needs"
+    " it. If the error does not say how to correct it, say what is missing, without a block."
+)
+NOTE = "the prompt is the last error, with the lines and variables of your code: %agent xray shows it"
+OFFER = "%agent explain explains this error, %agent fix corrects the cell"
+
+_LONGEST = 12_000
+"""Characters of the cells that a prompt holds."""
+
+
+def explain_prompt(text: str | None) -> str:
+    """The prompt of `%agent explain`, from the text of the last error."""
+    return Filled(f"{EXPLAIN}\n\n{_known(text)}", "")
+
+
+def fix_prompt(text: str | None, cells: Sequence[CellCode]) -> str:
+    """The prompt of `%agent fix`: the error, and whole the cells it went through."""
+    known = _known(text)
+    if not cells:
+        raise NotFoundError("the last error came from no cell", "%agent explain says where it is from")
+    if sum(len(cell.code) for cell in cells) > _LONGEST:
+        raise LimitError("the cell is too long to be corrected as a whole", "%agent explain names the line")
+    whole = [f"{_name(cell)}:\n```python\n{redact(cell.code).rstrip()}\n```" for cell in cells]
+    return Filled("\n\n".join([FIX, known, *whole]), "")
+
+
+def corrected(scene: Scene, cells: Sequence[CellCode], turn: Turn) -> list[View]:
+    """Put the corrected cell of an answer into the next cell, never run; gives the diff to show."""
+    proposed = proposed_code(turn)
+    blocks = python_blocks(turn.text) or ([proposed] if proposed else [])
+    found = correction([with_credentials(block, cell) for block in blocks for cell in cells], cells)
+    if found is None:
+        return [notice_view("the answer has no corrected cell, so there is no next cell")]
+    code, cell = found
+    if code.strip() == cell.code.strip():
+        return [notice_view("the cell in the answer is the same as yours, so there is no next cell")]
+    before, after = (redact(text).rstrip("\n") + "\n" for text in (cell.code, code))
+    shown: list[View] = [diff_view([FileDiff(_name(cell), before, after)], "corrected cell")]
+    put = scene.put_code(code, "the corrected cell is below; nothing was run")
+    return [*shown, *([put] if put else [])]
+
+
+def _name(cell: CellCode) -> str:
+    return f"Cell {cell.name}".strip()
+
+
+def _known(text: str | None) -> str:
+    if text is None:
+        raise NotFoundError("there is no error to explain", "run the cell that fails, then %agent explain")
+    return text

@@ -22,18 +22,14 @@ from deepnb.magics.panel_commands import (
 )
 from deepnb.magics.pictures import budget_picture, history_picture, status_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
-from deepnb.magics.subagent_commands import agent_subagents
-from deepnb.magics.tool_commands import agent_tools
+from deepnb.magics.tool_commands import agent_subagents, agent_tools
+from deepnb.views.agent import features_view, models_view, package_view
 from deepnb.views.compaction import compaction_view
-from deepnb.views.features import features_view
-from deepnb.views.models import models_view
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import counted
 from deepnb.views.opened import found_view, opened_view
-from deepnb.views.package import package_view
-from deepnb.views.table import table_view
+from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.turn import long_turn_view
+from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph

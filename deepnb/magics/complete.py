@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from deepnb.magics.grammar import COMPARED, TOOL_WORDS, Arg, Flag, Sub
-from deepnb.magics.usage import MAGICS, OPTIONS, subcommand, subcommands
+from deepnb.magics.usage import COMPARED, MAGICS, OPTIONS, TOOL_WORDS, Arg, Flag, Sub, subcommand, subcommands
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics import complete, formatters, reloading, stop, transform
+from deepnb.magics import complete, formatters, last_error, reloading, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
 from deepnb.magics.usage import MAGICS, usage_text
@@ -19,8 +19,7 @@ from deepnb.magics.usage import MAGICS, usage_text
 if TYPE_CHECKING:
     from deepnb.magics.kernel import ShellKernel
     from deepnb.magics.options import AgentRun, Command
-    from deepnb.magics.scene import Scene
-    from deepnb.magics.sessions import Sessions
+    from deepnb.magics.scene import Scene, Sessions
     from deepnb.session.session import Session
     from deepnb.widgets.screen import Screen
 import importlib
@@ -48,7 +47,7 @@ class Extension:
     @cached_property
     def sessions(self) -> Sessions:
         """The sessions of the shell; the own one is made when something first asks for it, with the settings of the profile."""
-        from deepnb.magics.sessions import Sessions
+        from deepnb.magics.scene import Sessions
         from deepnb.session.session import Session
 
         own = Session(clock=self._time, namespace=_Variables(self.ip, self._cells), **self._profile)
@@ -75,8 +74,7 @@ class Extension:
     @cached_property
     def screen(self) -> Screen:
         """Where this shell shows things."""
-        from deepnb.widgets.app_screen import AppScreen, in_voila
-        from deepnb.widgets.screen import Notebook, Terminal
+        from deepnb.widgets.screen import AppScreen, Notebook, Terminal, in_voila
 
         if not hasattr(self.ip, "kernel"):
             return Terminal()
@@ -147,15 +145,15 @@ class Extension:
             self._stop_jobs()
             self.sessions.own.tools.close()
             for line in filter(None, map(reloading.forgotten, self.sessions)):
-                from deepnb.views.notice import notice_view
+                from deepnb.views.view import notice_view
 
                 self.screen.show(notice_view(line))
 
     def _say_effect(self, name: str, value: Any) -> None:
         """Say what a setting does from now on."""
         from deepnb.core.budget import rule_for
-        from deepnb.views.notice import notice_view
-        from deepnb.views.setting import setting_words
+        from deepnb.views.status import setting_words
+        from deepnb.views.view import notice_view
 
         options = self.config.options()
         made = "sessions" in self.__dict__
@@ -169,8 +167,8 @@ class Extension:
     def _stop_jobs(self) -> None:
         """Stop what runs in the background, and say so."""
         if stopped := sum(session.jobs.stop() for session in self.sessions):
-            from deepnb.views.notice import notice_view
-            from deepnb.views.numbers import counted
+            from deepnb.views.text import counted
+            from deepnb.views.view import notice_view
 
             self.screen.show(notice_view(f"{counted(stopped, 'background job')} stopped"))
 
@@ -214,7 +212,7 @@ class Extension:
     def _call(self, magic: str, command: Command) -> Any:
         """What a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            from deepnb.magics.help_command import show_help
+            from deepnb.magics.reference import show_help
 
             return show_help(magic, command.args["words"])  # type: ignore[arg-type]
         from deepnb.magics import ask, commands, memory_commands, skills_commands
@@ -229,7 +227,7 @@ class Extension:
         if magic == "agent" and command.name in ("explain", "fix"):
             return ask.explain(self.scene) if command.name == "explain" else ask.fix(self.scene)
         if magic == "agent" and command.name in ("approve", "reject", "edit"):
-            from deepnb.magics.approval_commands import decisions
+            from deepnb.magics.ask import decisions
 
             return ask.decide(self.scene, decisions(self.scene, command.name, command.args))
         if need := commands.NEEDS.get((magic, command.name)) or commands.NEEDS.get((magic, "")):
@@ -239,8 +237,8 @@ class Extension:
 
     def _show_in_app(self, problem: str) -> None:
         """Show it in Voila, too, which strips what a cell that fails has printed."""
-        from deepnb.views.notice import notice_view
-        from deepnb.widgets.app_screen import in_voila
+        from deepnb.views.view import notice_view
+        from deepnb.widgets.screen import in_voila
 
         if in_voila():
             self.screen.show(notice_view(problem, "error"))
@@ -278,7 +276,7 @@ class Extension:
 
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
-        self._debugged = stop.last_error()
+        self._debugged = last_error.last_error()
         self._cells |= {self._cell} if self._cell else set()
         if "kernel" in self.__dict__:
             self.kernel.begin_cell()
@@ -287,12 +285,12 @@ class Extension:
 
     def _after_cell(self, result: Any) -> None:
         self._in_cell = False
-        if isinstance(result.error_in_exec, stop.ApprovalNeeded):
-            stop.restore(self._debugged)
+        if isinstance(result.error_in_exec, last_error.ApprovalNeeded):
+            last_error.restore(self._debugged)
         self.config.settle(self.ip.config)
         if self._last_error.note(result) and self.config.offer_explain:
-            from deepnb.magics.error_prompts import OFFER
-            from deepnb.views.notice import notice_view
+            from deepnb.magics.code_cells import OFFER
+            from deepnb.views.view import notice_view
 
             self.screen.show(notice_view(OFFER, "hint"))
         if self._preload:

@@ -21,8 +21,8 @@ NAMES = (
     "deepnb.session.session.Session",
     "deepnb.session.skills.SessionSkills",
     "deepnb.session.subagents.SessionSubagents",
-    "deepnb.views.check.CheckView",
-    "deepnb.views.story.StoryView",
+    "deepnb.views.course.CheckView",
+    "deepnb.views.course.StoryView",
 )
 """The values that `deepnb.magics.pictures.picture` knows."""
 
@@ -54,7 +54,7 @@ def _text(value: object, printer: Any, cycle: bool) -> None:
 def _picture(value: object) -> Any:
     from deepnb.core.errors import DeepnbError
     from deepnb.magics.pictures import picture
-    from deepnb.views.notice import notice_view
+    from deepnb.views.view import notice_view
 
     try:
         return picture(value)

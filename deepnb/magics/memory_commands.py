@@ -13,20 +13,14 @@ from deepnb.core.subagents import FOLDER
 from deepnb.core.values import Turn
 from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
-from deepnb.magics.subagent_commands import written
+from deepnb.magics.tool_commands import written
 from deepnb.running.sources import paths
 from deepnb.session.opened import OpenedSession
 from deepnb.session.session import Session
 from deepnb.views.diff import diff_view
-from deepnb.views.journal import EntryView, journal_view
-from deepnb.views.memory import BRIEF, part_words
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import counted
-from deepnb.views.pending import PendingChange, pending_view
-from deepnb.views.table import table_view
-from deepnb.views.text import short
-from deepnb.views.text_file import text_view
-from deepnb.views.view import View
+from deepnb.views.memory import BRIEF, EntryView, PendingChange, journal_view, part_words, pending_view
+from deepnb.views.text import counted, short
+from deepnb.views.view import View, notice_view, table_view, text_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
 from deepnb.widgets.editor import Editor, Saved
 from deepnb.widgets.panels import Folded, Stack, TurnPanel
@@ -37,7 +31,7 @@ if TYPE_CHECKING:
 from typing import TYPE_CHECKING
 
 from deepnb.core.offload import Flush
-from deepnb.views.hits import hits_view
+from deepnb.views.search_marks import hits_view
 from deepnb.widgets.progress import Progress
 
 if TYPE_CHECKING:

@@ -10,14 +10,10 @@ from deepnb.magics.pictures import history_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.session.opened import OpenedSession, list_sessions
 from deepnb.views.diff import diff_view
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import counted, tokens
 from deepnb.views.opened import file_turns_view, found_view, opened_view, sessions_view
-from deepnb.views.table import table_view
-from deepnb.views.text import short
-from deepnb.views.text_file import text_view
+from deepnb.views.text import counted, short, tokens
 from deepnb.views.turn import long_turn_view
-from deepnb.views.view import View
+from deepnb.views.view import View, notice_view, table_view, text_view
 from deepnb.widgets.panels import Stack
 
 Show = Callable[[Scene, Args], Result]

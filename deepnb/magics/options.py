@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.core.errors import DeepnbError, InvalidError
-from deepnb.magics.grammar import KINDS, QUOTED, TAKES_THE_REST, Arg, Flag, Sub
-from deepnb.magics.slips import slip
-from deepnb.magics.spelling import nearest
-from deepnb.magics.usage import OPTIONS, subcommand, subcommands
+from deepnb.magics.slips import nearest, slip
+from deepnb.magics.usage import KINDS, OPTIONS, QUOTED, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
 
 Value = str | int | float | bool | None
 

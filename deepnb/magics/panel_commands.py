@@ -7,29 +7,25 @@ from itertools import groupby
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import NotFoundError
 from deepnb.magics import ask
-from deepnb.magics.approval_commands import MODES
+from deepnb.magics.ask import MODES
 from deepnb.magics.memory_commands import memory_tabs, memory_twin
 from deepnb.magics.pictures import budget_picture, history_picture, skills_picture
 from deepnb.magics.scene import Args, Result, Scene
 from deepnb.magics.skills_commands import skills_rows
+from deepnb.views.agent import stack_view
 from deepnb.views.approval import ApprovalsView, CallCard, approval_view, why
-from deepnb.views.notice import notice_view
 from deepnb.views.skills import EMPTY as NO_SKILLS
-from deepnb.views.stack import stack_view
-from deepnb.views.table import table_view
 from deepnb.views.threads import ThreadCard, threads_view, tree, turn_words
 from deepnb.views.tool import call_line
 from deepnb.views.values import turn_value
-from deepnb.views.view import View
+from deepnb.views.view import View, notice_view, table_view
 from deepnb.views.xray import EMPTY as NO_CALL
 from deepnb.views.xray import xray_view
 from deepnb.widgets.actions import ActionPanel, Refreshable, Row, Tabs
 from deepnb.widgets.approval import ApprovalsPanel, Waiting
-from deepnb.widgets.history import HistoryPanel
 from deepnb.widgets.panels import Page, Stack
-from deepnb.widgets.prompt import Place, PromptPanel
 from deepnb.widgets.screen import Nowhere
-from deepnb.widgets.threads import LISTED, ThreadsPanel, Turns
+from deepnb.widgets.threads import LISTED, HistoryPanel, Place, PromptPanel, ThreadsPanel, Turns
 
 # -- the panel of approvals
 

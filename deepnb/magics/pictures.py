@@ -26,23 +26,19 @@ from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents
 from deepnb.views import values
-from deepnb.views.brief import brief
+from deepnb.views.agent import models_view, package_view
 from deepnb.views.budget import BudgetView, budget_view
-from deepnb.views.check import CheckView
 from deepnb.views.compaction import compaction_view
+from deepnb.views.course import CheckView, StoryView
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.memory import MemoryView, State, memory_view
-from deepnb.views.models import models_view
-from deepnb.views.numbers import counted
 from deepnb.views.opened import context_series, opened_view, sessions_view
-from deepnb.views.package import package_view
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, StatusView, status_view
-from deepnb.views.story import StoryView
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
-from deepnb.views.table import TableView, table_view
-from deepnb.views.text import short
-from deepnb.views.view import View
+from deepnb.views.text import counted, short
+from deepnb.views.values import brief
+from deepnb.views.view import TableView, View, table_view
 
 _ROWS = 12
 """Rows that a table in short has."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deepnb.views.numbers import counted
+from deepnb.views.text import counted
 
 if TYPE_CHECKING:
     from deepnb.session.session import Session

@@ -4,11 +4,9 @@ from collections.abc import Callable, Mapping
 
 from deepnb.magics.pictures import skills_picture
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
-from deepnb.views.findings import findings_view
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import counted
-from deepnb.views.skills import EMPTY, SkillCard, skill_view
-from deepnb.views.table import table_view
+from deepnb.views.skills import EMPTY, SkillCard, findings_view, skill_view
+from deepnb.views.text import counted
+from deepnb.views.view import notice_view, table_view
 from deepnb.widgets.actions import ActionPanel, Row
 
 

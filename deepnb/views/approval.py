@@ -1,4 +1,6 @@
-"""Calls that need the user's approval: what they would do, what to type, and afterwards the decision."""
+"""Calls that need the user's approval: what they would do, what to type, and afterwards the decision.
+
+Code that somebody reads before it runs: every line of it, numbered, with what can't be seen made visible."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,10 +12,8 @@ from deepnb.core.code import CODE_TOOLS, CodeReview, review, shown
 from deepnb.core.diff import FileDiff
 from deepnb.core.notebook_diff import CellDiff, NotebookDiff
 from deepnb.views import html as h
-from deepnb.views.code import POWER, UNREAD, code_html, code_text
 from deepnb.views.diff import diff_html
-from deepnb.views.numbers import counted
-from deepnb.views.text import clean, page, short, title_line
+from deepnb.views.text import clean, counted, page, short, title_line
 from deepnb.views.tool import call_line, pretty
 from deepnb.views.view import View
 
@@ -327,3 +327,33 @@ def _marked(cell: CellDiff) -> CellDiff:
         None if source is None else "\n".join(map(shown, review(source).lines)) for source in (cell.before, cell.after)
     )
     return CellDiff(cell.number, cell.kind, before, after, cell.outputs)
+
+
+POWER = "approved code can do all that you can: read and change your variables, files and accounts"
+"""What a card says of code."""
+UNREAD = "later code then runs without being shown to you first"
+"""What is said of allowing a tool that runs code."""
+
+_MARK = "background:rgba(248,81,73,0.35);border-radius:3px;padding:0 2px"
+
+
+def code_html(review: CodeReview) -> h.Html:
+    """A block that neither folds nor scrolls; long lines wrap."""
+    digits = len(str(len(review.lines)))
+    rows: list[h.Child] = []
+    for number, pieces in enumerate(review.lines, 1):
+        rows.append(h.muted(f"{number:>{digits}}  "))
+        rows += [h.el("span", text, style=_MARK) if odd else text for text, odd in pieces]
+        rows.append("\n")
+    return h.join(h.label(counted(len(review.lines), "line")), h.pre(*rows[:-1]), *_warnings_html(review))
+
+
+def code_text(review: CodeReview) -> list[str]:
+    """The code for a terminal, with what it reaches for below it."""
+    digits = len(str(len(review.lines)))
+    lines = [f"  {n:>{digits}} │ {''.join(text for text, _ in pieces)}" for n, pieces in enumerate(review.lines, 1)]
+    return [*lines, *(f"  note: {warning}" for warning in review.warnings)]
+
+
+def _warnings_html(review: CodeReview) -> list[h.Html]:
+    return [h.el("div", h.swatch(what, "rgba(210,153,34,0.25)")) for what in review.warnings]

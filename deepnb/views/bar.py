@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from deepnb.views import html as h
-from deepnb.views.numbers import counted
+from deepnb.views.text import counted
 
 _SPARKS = "▁▂▃▄▅▆▇█"
 

@@ -11,11 +11,10 @@ from deepnb.core.subagents import Spent
 from deepnb.core.values import Usage
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, cells, plot_html, plot_top, position, sparkline
-from deepnb.views.numbers import cost as cost_words
-from deepnb.views.numbers import counted, percent
-from deepnb.views.numbers import tokens as written
-from deepnb.views.table import table_html, table_text
-from deepnb.views.text import COLUMNS, indent, page, short, title_line
+from deepnb.views.text import COLUMNS, counted, indent, page, percent, short, title_line
+from deepnb.views.text import cost as cost_words
+from deepnb.views.text import tokens as written
+from deepnb.views.view import table_html, table_text
 
 EMPTY = "no model calls yet: type %agent PROMPT"
 WIDE = 60

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from deepnb.core.anchors import Anchor
 from deepnb.core.offload import Flush, Offload
 from deepnb.views import html as h
-from deepnb.views.numbers import counted
 from deepnb.views.search_marks import NO_TERMS, SearchTerms
-from deepnb.views.text import pad, page, quoted, short, title_line
+from deepnb.views.text import counted, pad, page, quoted, short, title_line
 
 CAUSES = {"trigger": "at the trigger", "by hand": "on request", "overflow": "the request was too long for the model"}
 

@@ -10,15 +10,13 @@ from deepnb.core.comparison import Column, State
 from deepnb.core.diff import FileDiff
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data
-from deepnb.views.diff import counts, rows
-from deepnb.views.footer import model_words
+from deepnb.views.diff import counts, marks, pieces, rows, words
 from deepnb.views.markdown import markdown_html
-from deepnb.views.numbers import cost, counted, percent, seconds, tokens
 from deepnb.views.search_marks import MARK
-from deepnb.views.table import table_html, table_text
-from deepnb.views.text import clean, indent, page, short, title_line
+from deepnb.views.text import clean, cost, counted, indent, page, percent, seconds, short, title_line, tokens
 from deepnb.views.tool import Tool, call_line, tool_html
-from deepnb.views.word_diff import marks, pieces, words
+from deepnb.views.turn import model_words
+from deepnb.views.view import table_html, table_text
 
 DIFFERS = "≠"
 _STATES: dict[State, str] = {"running": "running …", "waiting": "waits for its turn"}

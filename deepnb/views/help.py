@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from deepnb.views import html as h
 from deepnb.views.markdown import markdown_html
-from deepnb.views.numbers import counted
-from deepnb.views.text import COLUMNS, indent, page, short, title_line
+from deepnb.views.text import COLUMNS, counted, indent, page, short, title_line
 
 _BLOCKS = ("|", "- ", "    ", "#", "!", ">")
 """What a line begins with that is not joined with the next one."""

@@ -7,9 +7,8 @@ from deepnb.core.clock import moment
 from deepnb.core.offload import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views import compaction
 from deepnb.views import html as h
-from deepnb.views.numbers import counted
 from deepnb.views.search_marks import NO_TERMS, SearchTerms, search_terms
-from deepnb.views.text import indent, middle_cut, pad, page, quoted, short, title_line
+from deepnb.views.text import counted, indent, middle_cut, pad, page, quoted, short, title_line
 
 EMPTY = (
     "nothing offloaded yet: this happens when the context passes the trigger (%agent budget), or with %agent compact"

@@ -1,17 +1,20 @@
-"""What the agent remembers: each file of memory, and whether the prompt has its current text."""
+"""What the agent remembers: each file of memory, and whether the prompt has its current text.
+
+The journal of memory: who changed what, newest first, each change folded under its line.
+
+Changes that wait for the user: what they would change, and what to type."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from deepnb.core.diff import FileDiff
-from deepnb.core.journal import OpenConflict
+from deepnb.core.journal import Entry, OpenConflict
 from deepnb.core.secrets import redact
 from deepnb.core.values import Snapshot
 from deepnb.views import html as h
-from deepnb.views.diff import diff_html
-from deepnb.views.numbers import counted
-from deepnb.views.text import indent, middle_cut, page, quoted, title_line
+from deepnb.views.diff import diff_html, diff_view
+from deepnb.views.text import clean, counted, indent, middle_cut, page, quoted, short, title_line
 
 State = Literal["same", "masked", "newer", "new", "gone", "empty", "binary", "edited"]
 
@@ -256,3 +259,125 @@ def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
         long = len(words) < len(file.diff.unified().rstrip("\n"))
         body += [h.label("not in the prompt yet"), h.pre(words) if long else diff_html(file.diff)]
     return h.fold(head, *body, opened=True)
+
+
+NO_CHANGES = "no changes yet: type %memory add TEXT"
+_DIFF_CUT = (4_000, 2_000)
+"""Characters of the head and tail of a long diff; `%memory log` has all of it."""
+
+
+@dataclass(frozen=True)
+class EntryView:
+    """One entry as a line that opens to its diff."""
+
+    entry: Entry
+
+    @property
+    def line(self) -> str:
+        """`3 · user · turn 2 · /AGENTS.md · +- the first changed line`."""
+        e = self.entry
+        turn = f"turn {e.turn}" if e.turn else ""
+        return " · ".join(filter(None, (e.id, e.origin, turn, e.path, self._change(), e.note)))
+
+    def _change(self) -> str:
+        lines = self.entry.diff.split("\n")
+        start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
+        changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
+        more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
+        return f"{short(changed[0], 44)}{more}" if changed else ""
+
+    def text(self) -> str:
+        """The line."""
+        return page([self.line])
+
+    def html(self) -> str:
+        """The line, which opens to the diff and the time."""
+        diff = middle_cut(self.entry.diff, *_DIFF_CUT) or "(no text)"
+        return h.box(h.fold(self.line, h.muted(self.entry.at), h.pre(diff, low=True)))
+
+
+@dataclass(frozen=True)
+class JournalView:
+    """The entries, newest first."""
+
+    entries: tuple[Entry, ...]
+    stamp: str = ""
+    most: int = 20
+
+    def text(self) -> str:
+        """A line each; those left out are counted."""
+        if not self.entries:
+            return NO_CHANGES
+        head = clean(title_line(f"journal · {counted(len(self.entries), 'change')}", self.stamp))
+        return "\n".join([head, *(indent(EntryView(e).text()) for e in self._shown), *self._rest])
+
+    def html(self) -> str:
+        """The journal, each line opening to its diff."""
+        if not self.entries:
+            return h.box(h.muted(NO_CHANGES))
+        lines = [h.Html(EntryView(e).html()) for e in self._shown]
+        rest = [h.muted(line) for line in self._rest]
+        return h.box(h.heading("journal", counted(len(self.entries), "change"), stamp=self.stamp), *lines, *rest)
+
+    @property
+    def _shown(self) -> tuple[Entry, ...]:
+        return tuple(reversed(self.entries[-self.most :]))
+
+    @property
+    def _rest(self) -> list[str]:
+        older = len(self.entries) - self.most
+        return [f"{counted(older, 'older change')}: %memory log lists all"] if older > 0 else []
+
+
+def journal_view(entries: Sequence[Entry], stamp: str = "", most: int = 20) -> JournalView:
+    """The journal, oldest entry first as it is kept, of which the newest are shown."""
+    return JournalView(tuple(entries), stamp, most)
+
+
+NONE_PENDING = "nothing needs your approval"
+
+
+@dataclass(frozen=True)
+class PendingChange:
+    """One change that waits, and why."""
+
+    id: str
+    why: str
+    change: FileDiff
+
+    @property
+    def title(self) -> str:
+        """`p1 · /AGENTS.md · why it waits`."""
+        return f"{self.id} · {self.change.path} · {self.why}"
+
+    @property
+    def todo(self) -> str:
+        """What to type."""
+        return f"%memory accept {self.id} applies it, %memory drop {self.id} discards it"
+
+
+@dataclass(frozen=True)
+class PendingView:
+    """All that waits."""
+
+    items: tuple[PendingChange, ...]
+    stamp: str = ""
+
+    def text(self) -> str:
+        """Each change as a unified diff, and what to type."""
+        head = clean(title_line(f"needs your approval · {counted(len(self.items), 'change')}", self.stamp))
+        if not self.items:
+            return clean(NONE_PENDING)
+        return "\n\n".join([head, *(f"{diff_view([i.change], i.title).text()}\n{clean(i.todo)}" for i in self.items)])
+
+    def html(self) -> str:
+        """One card for each pending change."""
+        if not self.items:
+            return h.box(h.muted(NONE_PENDING))
+        cards = [h.frame(h.el("div", h.el("b", i.title)), diff_html(i.change), h.muted(i.todo)) for i in self.items]
+        return h.box(h.heading("needs your approval", counted(len(self.items), "change"), stamp=self.stamp), *cards)
+
+
+def pending_view(items: Sequence[PendingChange], stamp: str = "") -> PendingView:
+    """What needs the user's approval."""
+    return PendingView(tuple(items), stamp)

@@ -12,10 +12,9 @@ from deepnb.core.passages import TurnPassage
 from deepnb.core.session_file import FileTurn, SessionIndex, SessionRow
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
-from deepnb.views.numbers import cost, counted, percent, seconds, tokens
 from deepnb.views.search_marks import search_terms
-from deepnb.views.table import TableView, table_html, table_text, table_view
-from deepnb.views.text import page, short, title_line
+from deepnb.views.text import cost, counted, page, percent, seconds, short, title_line, tokens
+from deepnb.views.view import TableView, table_html, table_text, table_view
 
 _BARS, _SIGNS = 90, 60
 """Columns of the plot, and of the sparkline, that all calls of a session are put into."""

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from deepnb.core.subagents import Listed, Spent
 from deepnb.views import html as h
-from deepnb.views.numbers import counted, tokens
-from deepnb.views.table import table_html
-from deepnb.views.text import pad, page, quoted, short, title_line, width
+from deepnb.views.text import counted, pad, page, quoted, short, title_line, tokens, width
+from deepnb.views.view import table_html
 
 OFF = "subagents are disabled: enable_subagents=True lets the agent delegate tasks"
 NONE = "no subagents: type %agent subagents add NAME"

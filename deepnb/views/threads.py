@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from deepnb.core.values import ThreadInfo, Turn
 from deepnb.views import html as h
-from deepnb.views.numbers import counted, seconds, tokens
-from deepnb.views.table import TableView, table_view
-from deepnb.views.text import page, short
+from deepnb.views.text import counted, page, seconds, short, tokens
+from deepnb.views.view import TableView, table_view
 
 NO_THREADS = "no threads yet: type %agent new NAME"
 NO_TURNS = "no turns yet: type %agent PROMPT"

@@ -15,9 +15,8 @@ from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.code_output import Printed, Rich, Variables
 from deepnb.views.data_images import without_data
-from deepnb.views.subagent_card import doing, is_task, task_html, task_text
 from deepnb.views.text import clean, indent, page, short
-from deepnb.views.tool import Tool, tool_html, tool_text
+from deepnb.views.tool import Tool, doing, is_task, task_html, task_text, tool_html, tool_text
 
 __all__ = ["Answer", "Compaction", "Note", "Segment", "Segments", "Thinking", "ToolSegment", "turn_segments"]
 

@@ -10,9 +10,8 @@ from deepnb.core.xray import PieceChange, Xray
 from deepnb.views import html as h
 from deepnb.views.budget import figure, part_look
 from deepnb.views.diff import diff_html
-from deepnb.views.numbers import counted, percent
-from deepnb.views.table import table_html, table_text
-from deepnb.views.text import indent, middle_cut, page, quoted, title_line
+from deepnb.views.text import counted, indent, middle_cut, page, percent, quoted, title_line
+from deepnb.views.view import table_html, table_text
 
 EMPTY = "no model calls yet: type %agent PROMPT"
 _CUT = {"tools": (160, 60)}

@@ -8,12 +8,10 @@ from typing import Any
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import DeepnbError, InvalidError
-from deepnb.views.code import UNREAD
-from deepnb.views.notice import notice_view
+from deepnb.views.approval import UNREAD
 from deepnb.views.tool import pretty
-from deepnb.views.view import View
-from deepnb.widgets.actions import button, close
-from deepnb.widgets.page import shown
+from deepnb.views.view import View, notice_view
+from deepnb.widgets.actions import button, close, shown
 
 EDIT, DISCARD = "Edit ...", "Discard edits"
 

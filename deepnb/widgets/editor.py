@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepnb.core.errors import DeepnbError
-from deepnb.views.notice import notice_view
-from deepnb.views.view import View
-from deepnb.widgets.actions import button, close
-from deepnb.widgets.page import shown
+from deepnb.views.view import View, notice_view
+from deepnb.widgets.actions import button, close, shown
 from deepnb.widgets.screen import Screen
 
 Save = Callable[[str], "Saved"]

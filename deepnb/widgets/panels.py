@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deepnb.views.notice import notice_view
-from deepnb.views.view import HasParts, View
+from deepnb.views.view import HasParts, View, notice_view
 from deepnb.widgets.actions import Refreshable, button, close
 from deepnb.widgets.screen import Output, Screen
 

@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable
 from contextvars import copy_context
 
-from deepnb.views.notice import notice_view
-from deepnb.views.view import View
+from deepnb.views.view import View, notice_view
 from deepnb.widgets.screen import Output, Screen
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from deepnb.magics import memory_commands
 from deepnb.search import Hit
-from deepnb.views.hits import hits_view
+from deepnb.views.search_marks import hits_view
 from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Screen
 from tests.support.tables import every_row

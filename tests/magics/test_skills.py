@@ -6,8 +6,7 @@ from pathlib import Path
 
 from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.magics.skills_commands import skills_rows
-from deepnb.views.findings import findings_view
-from deepnb.views.skills import GRANTS, SkillCard, skill_view, skills_view
+from deepnb.views.skills import GRANTS, SkillCard, findings_view, skill_view, skills_view
 from deepnb.widgets.actions import ActionPanel, Row
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

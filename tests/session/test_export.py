@@ -22,8 +22,7 @@ from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.core.redaction import without_credentials
 from deepnb.core.values import CodeOutput, ToolEnded, ToolStarted, Turn
-from deepnb.views.notebook import conversation_notebook
-from deepnb.views.page import conversation_page
+from deepnb.views.export import conversation_notebook, conversation_page
 from deepnb.views.turn import OutcomeView, TurnView
 from tests.support.hostile_views import Maker
 from tests.support.scripted import Scripted, call, unasked

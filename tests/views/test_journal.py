@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepnb.core.journal import Entry
-from deepnb.views.journal import EntryView, journal_view
+from deepnb.views.memory import EntryView, journal_view
 
 
 def entry(n: int, line: str = "+- a fact") -> Entry:

@@ -8,16 +8,13 @@ from typing import Any
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.offload import Offload
 from deepnb.core.values import Call, Compacted, ModelEnded, Skill, Snapshot, ThreadInfo, Turn, Usage
-from deepnb.views.footer import footer_view
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import cost, counted, percent, seconds
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view
-from deepnb.views.table import table_text, table_view
-from deepnb.views.text import clean, middle_cut, short, width
+from deepnb.views.text import clean, cost, counted, middle_cut, percent, seconds, short, width
 from deepnb.views.threads import ThreadCard, flags, lane, threads_view, tree, turns_view
-from deepnb.views.view import View
+from deepnb.views.turn import footer_view
+from deepnb.views.view import View, notice_view, table_text, table_view
 from tests.support.tables import every_row
 
 BUDGET = Budget({"user": 5_204}, rule_for(8_000), 14)

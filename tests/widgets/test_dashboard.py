@@ -12,12 +12,11 @@ from ipywidgets import Widget
 from deepnb.core.errors import DeepnbError
 from deepnb.core.stack import Layer, Stack
 from deepnb.core.values import ThreadInfo
-from deepnb.views.notice import notice_view
-from deepnb.views.stack import stack_view
+from deepnb.views.agent import stack_view
 from deepnb.views.threads import ThreadCard, turn_words
+from deepnb.views.view import notice_view
 from deepnb.widgets.actions import Row
-from deepnb.widgets.prompt import LISTED, PromptPanel
-from deepnb.widgets.threads import ThreadsPanel, Turns
+from deepnb.widgets.threads import LISTED, PromptPanel, ThreadsPanel, Turns
 from tests.support.shells import Shell
 
 

@@ -2,6 +2,12 @@
 
 Running it sends the prompts to the model that is in use then. A prompt is sent as it was, so that braces in it are
 not filled in again.
+
+
+A conversation as one HTML file: the turns as the notebook shows them, for a browser without a notebook.
+
+The page has no script and asks no other host for anything, which its own policy also forbids. Its colours are the
+browser's, light or dark.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,8 +16,9 @@ from types import MappingProxyType
 from typing import Any
 
 from deepnb.core.values import Asked, CodeOutput, Decided, ToolEnded, ToolStarted, Turn
+from deepnb.views import html as h
 from deepnb.views.code_output import harmless
-from deepnb.views.turn import OutcomeView
+from deepnb.views.turn import OutcomeView, TurnView
 
 _STOPS = {"tags": ["raises-exception"]}
 """Of a cell that may end with an error: Run All goes on after it."""
@@ -92,3 +99,27 @@ def _code_run(turn: Turn, code: Mapping[str, str]) -> Iterator[tuple[str, list[C
             text = started.args.get(code[event.name])
             if isinstance(text, str):
                 yield text, outputs
+
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{background:Canvas;color:CanvasText;font-family:system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em}"
+    "main>section{margin:0 0 2em 0}"
+)
+
+
+def conversation_page(title: str, turns: Sequence[Turn]) -> str:
+    """The HTML of the whole file."""
+    head = h.el(
+        "head",
+        h.Html('<meta charset="utf-8">'),
+        h.Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        h.Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        h.Html('<meta name="color-scheme" content="light dark">'),
+        h.el("title", title),
+        h.el("style", h.Html(_STYLE)),
+    )
+    shown = [h.el("section", h.Html(TurnView(turn).html())) for turn in turns]
+    body = h.el("body", h.el("main", h.el("h1", title, style="font-size:1.4em"), *shown))
+    return f"<!DOCTYPE html>\n{h.el('html', head, body, lang='en')}\n"
