@@ -1,6 +1,4 @@
-"""Approvals by command: decide on pending calls.
-
-A prompt from a cell to its answer: fill in, run, show as it happens, keep the answer."""
+"""A prompt from a cell to its answer: fill in, run, show as it happens, decide on its calls, keep the answer."""
 
 import json
 import re
@@ -31,7 +29,7 @@ from deepnb.magics.scene import Args, Scene
 from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
 from deepnb.views.diff import diff_view
-from deepnb.views.turn import FooterView, footer_view
+from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Answer
 from deepnb.views.view import View, notice_view, text_view
 from deepnb.widgets.approval import arguments
@@ -60,9 +58,8 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
     if name == "approve":
         offer = scene.session.approvals.offer(scene.session.thread) if args["skill"] else {}
         if args["skill"] and not offer:
-            raise NotFoundError(
-                "no skill in use asks for the tools of these calls", "%agent approve, or approve --thread"
-            )
+            what = "no skill in use asks for the tools of these calls"
+            raise NotFoundError(what, "%agent approve, or approve --thread")
         chosen = _chosen(asked, args["which"], "approve")
         return [call.approve(remember=bool(args["thread"]), also=offer) for call in chosen]
     which, rest = _split(str(args["what"] or ""), asked)
@@ -76,15 +73,12 @@ def answers(scene: Scene, text: str) -> list[Decision]:
     """The answer to a question of the graph, after its number where there are several."""
     asked = scene.session.asked
     if not asked:
-        raise NotFoundError(
-            "no question waits for an answer in this thread", "%agent resume continues an interrupted turn"
-        )
+        what = "no question waits for an answer in this thread"
+        raise NotFoundError(what, "%agent resume continues an interrupted turn")
     found = re.fullmatch(r"(\d{1,3})\s+(\S.*)", text, re.DOTALL)
     number, given = (found[1], found[2]) if found else (None, text)
-    return [
-        call.answer(arguments(given, 'write a JSON value, such as true or "text"'))
-        for call in _chosen(asked, number, "resume")
-    ]
+    do = 'write a JSON value, such as true or "text"'
+    return [call.answer(arguments(given, do)) for call in _chosen(asked, number, "resume")]
 
 
 def _split(text: str, asked: Sequence[PendingCall]) -> tuple[str | None, str]:
@@ -100,10 +94,10 @@ def _chosen(asked: Sequence[PendingCall], which: Any, name: str) -> Sequence[Pen
         return asked
     if which is None:
         if len(asked) > 1:
-            raise InvalidError(
-                f"{len(asked)} questions need an answer" if name == "resume" else f"{len(asked)} calls need approval",
-                f"%agent {name} N (1 to {len(asked)}){' JSON' if name == 'resume' else f', or %agent {name} all'}",
-            )
+            need, also = "calls need approval", f", or %agent {name} all"
+            if name == "resume":
+                need, also = "questions need an answer", " JSON"
+            raise InvalidError(f"{len(asked)} {need}", f"%agent {name} N (1 to {len(asked)}){also}")
         return asked
     if not 1 <= int(which) <= len(asked):
         raise NotFoundError(f"there is no call {which}", f"%agent {name} takes a number from 1 to {len(asked)}, or all")
@@ -239,7 +233,10 @@ def watch(
     try:
         with uninterrupted():
             views, problem = _end(scene, turn, problem, deliver)
-            footer = _footer(scene, turn, filled or FilledPrompt("", (), ()), notes)
+            filled = filled or FilledPrompt("")
+            if not (scene.in_cell() or turn.asked) and turn_code(turn):
+                notes = [*notes, AFTER_A_BUTTON]
+            footer = footer_view(turn, filled=filled.filled, notes=[*filled.notes, *notes])
             if problem is not None:  # it ends the cell as its error: not twice
                 footer = replace(footer, problem=None)
             asks = bool(turn.asked) and problem is None
@@ -260,12 +257,6 @@ def watch(
     return turn
 
 
-def _footer(scene: Scene, turn: Turn, filled: FilledPrompt, notes: Sequence[str]) -> FooterView:
-    """The footer of a turn; after a click, how its code comes into a cell."""
-    below_button = [AFTER_A_BUTTON] if not (scene.in_cell() or turn.asked) and turn_code(turn) else []
-    return footer_view(turn, filled=filled.filled, notes=[*filled.notes, *notes, *below_button])
-
-
 def _first_note(session: Session) -> list[str]:
     """What the footer of a session's first turn says."""
     kept = session.workspace.persistence is not None or session.options.checkpointer is not None
@@ -283,9 +274,7 @@ def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:
     filled = fill(prompt, names)
     notes = [note for note in filled.notes if cell or note.startswith(placeholder)]
     if ERR in filled.filled:
-        notes.append(
-            f"{placeholder} is your variable err" if ERR in scene.namespace else f"{placeholder} is the last error"
-        )
+        notes.append(f"{placeholder} is {'your variable err' if ERR in scene.namespace else 'the last error'}")
     return replace(filled, notes=tuple(notes))
 
 

@@ -16,7 +16,7 @@ from deepnb.running.thread import asks_only, todo
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.diff import diff_view
 from deepnb.views.text import elapsed, short, tokens
-from deepnb.views.turn import FooterView, OutcomeView, footer_view
+from deepnb.views.turn import FooterView, TurnView, footer_view
 from deepnb.views.view import View, notice_view, table_view
 from deepnb.widgets.actions import close
 from deepnb.widgets.screen import Counted, Held, Output, Screen
@@ -69,9 +69,8 @@ class JobCell:
                 return
             head = f"job {job.number} in thread {job.thread}, a fork of {job.source} · started {_clock(job.started)}"
             outlives = self._scene.session.workspace.persistence is not None
-            goes_on = (
-                "after it %agent persist says how to go on" if outlives else "what is shown below is as far as it got"
-            )
+            goes_on = "after it %agent persist says how to go on"
+            goes_on = goes_on if outlives else "what is shown below is as far as it got"
             kept = f"it runs in this kernel only: a restart ends it, and {goes_on}"
             self._place.show(notice(f"{head} · {kept}"))
             self._button = stop_button(f"stop job {job.number}", job.interrupt)
@@ -125,10 +124,8 @@ class JobCell:
             self._state.update(notice_view(_ended(job, job.turn, None), "ok"))
 
     def _display(self) -> Any:
-        now = self._scene.session.clock
-        return turn_display(
-            self._place, hz=self._scene.config.stream_hz, hint="", now=lambda: _clock(now().isoformat())
-        )
+        clock, hz = self._scene.session.clock, self._scene.config.stream_hz
+        return turn_display(self._place, hz=hz, hint="", now=lambda: _clock(clock().isoformat()))
 
     def _delivered(self, turn: Turn | None, problem: DeepnbError | None) -> Sequence[View]:
         """What is to be shown of the answer above its footer."""
@@ -170,7 +167,7 @@ def _join(scene: Scene, job: Job) -> Result:
     if turn is None:
         return None
     if not (scene.screen.notebook and scene.config.updates):
-        scene.show(OutcomeView(turn))
+        scene.show(TurnView(turn, asked=False))
         if turn.asked:
             changes = map(scene.session.approvals.change, turn.asked)
             cards = [CallCard(n, c, d) for n, (c, d) in enumerate(zip(turn.asked, changes, strict=True), 1)]

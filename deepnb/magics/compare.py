@@ -99,22 +99,15 @@ def _value(scene: Scene, option: str, word: str) -> Any:
     if option == "system_prompt":
         return Choice(_prompt(scene, word), word)
     if words := COMPARED[option]:
-        chosen = _one_of(option, word, words)
-        return chosen == "on" if words == _SWITCH else chosen
+        if word not in words:
+            raise InvalidError(f"{option} can't be {word!r}", f"type one of {', '.join(words)}")
+        return word == "on" if words == _SWITCH else word
     if option in _PATHS:
         return tuple(word.split("+"))
     if word == "none":
         return None
-    return _size(option, word) if option in _SIZES else _count(option, word)
-
-
-def _one_of(option: str, word: str, words: tuple[str, ...]) -> str:
-    if word not in words:
-        raise InvalidError(f"{option} can't be {word!r}", f"type one of {', '.join(words)}")
-    return word
-
-
-def _count(option: str, word: str) -> int:
+    if option in _SIZES:
+        return _size(option, word)
     if not word.isdecimal():
         raise InvalidError(f"{option} can't be {word!r}", "type whole numbers, or none")
     return int(word)
@@ -130,9 +123,8 @@ def _size(option: str, word: str) -> tuple[str, float]:
     try:
         return ("fraction", float(word))
     except ValueError:
-        raise InvalidError(
-            f"{option} can't be {word!r}", "type a part of the window such as 0.5, tokens such as 8000, or 20messages"
-        ) from None
+        do = "type a part of the window such as 0.5, tokens such as 8000, or 20messages"
+        raise InvalidError(f"{option} can't be {word!r}", do) from None
 
 
 def _prompt(scene: Scene, word: str) -> str:

@@ -51,17 +51,13 @@ class Names:
         """The names that a word of this kind may be."""
         if kind in LOOKED_UP:
             return _asked(lambda: self.more(kind), ())
-        by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "place": self.memory}
-        by_kind["file"] = self.memory
-        by_kind["job"] = self.jobs
-        by_kind["provider"] = self.providers
-        by_kind["comparison"] = tuple(f"{option}={','.join(words)}" for option, words in COMPARED.items())
-        by_kind["recording"] = ("stop",)
-        by_kind["subagents"] = ("add", "remove", *self.subagents)
         turns = tuple(str(n) for n in range(self.turns, 0, -1))
-        by_kind |= {"turn": turns, "call": (*turns, *self.calls)}
-        by_kind |= {"skill": self.skills, "tools": TOOL_WORDS, "source": ("user", "project", *self.sources)}
-        return by_kind.get(kind, ())
+        compared = tuple(f"{option}={','.join(words)}" for option, words in COMPARED.items())
+        by_kind = {"model": self.models, "thread": self.threads, "job": self.jobs, "provider": self.providers}
+        by_kind |= dict.fromkeys(("path", "place", "file"), self.memory)
+        by_kind |= {"comparison": compared, "recording": ("stop",), "subagents": ("add", "remove", *self.subagents)}
+        by_kind |= {"turn": turns, "call": (*turns, *self.calls), "skill": self.skills, "tools": TOOL_WORDS}
+        return by_kind.get(kind, ("user", "project", *self.sources) if kind == "source" else ())
 
 
 _ANY_NAME = "?"
@@ -101,6 +97,8 @@ def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
     """A matcher for `ip.Completer.custom_matchers`; `get_names` is asked at each Tab on a line of ours."""
 
     def deepnb_matcher(context: Any) -> dict[str, Any]:
+        from IPython.core.completer import SimpleCompletion
+
         place = line_of(context.full_text, context.cursor_line, context.text_until_cursor)
         if place is None:
             return {"completions": []}
@@ -110,7 +108,7 @@ def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
         if not words and candidates(magic, line, "", _ANY, cell) == [_ANY_NAME]:
             words = [fragment]  # IPython heeds `suppress` only where there is something, and variables are wrong here
         return {
-            "completions": _completions(words),
+            "completions": [SimpleCompletion(word, type="magic") for word in words],
             "matched_fragment": fragment,
             "suppress": bool(words),
             "ordered": True,
@@ -193,11 +191,8 @@ def _tool_names(words: list[str], names: Names) -> list[str]:
     """What may stand after `tools` and these words; nothing in the command of a server."""
     first, *rest = words
     if first == "add":
-        return (
-            []
-            if any(w.startswith("mcp:") for w in rest)
-            else [*names.functions, "mcp:", "--name", "--env", "--timeout"]
-        )
+        is_server = any(w.startswith("mcp:") for w in rest)
+        return [] if is_server else [*names.functions, "mcp:", "--name", "--env", "--timeout"]
     if first == "remove":
         return list(names.own_tools)
     return list(names.tools) if first == "off" or (first in ("ask", "allow", "deny") and not rest) else []
@@ -236,9 +231,3 @@ def _asked(what: Callable[[], T], otherwise: T) -> T:
         return what()
     except Exception:
         return otherwise
-
-
-def _completions(words: list[str]) -> list[Any]:
-    from IPython.core.completer import SimpleCompletion
-
-    return [SimpleCompletion(word, type="magic") for word in words]

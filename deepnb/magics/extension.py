@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from contextvars import Context
 from functools import cached_property, partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 from deepnb.core.errors import DeepnbError
@@ -22,9 +25,6 @@ if TYPE_CHECKING:
     from deepnb.magics.scene import Scene, Sessions
     from deepnb.session.session import Session
     from deepnb.widgets.screen import Screen
-import importlib
-import threading
-from contextlib import suppress
 
 
 class Extension:
@@ -85,26 +85,22 @@ class Extension:
         """What the commands have to hand in the session in use."""
         session = self.session
         if session not in self._scenes:
-            self._scenes[session] = self._scene(session)
+            from deepnb.magics.scene import Scene
+            from deepnb.widgets.panels import Live
+
+            self._scenes[session] = Scene(
+                session=session,
+                screen=self.screen,
+                config=self.config,
+                namespace=self.ip.user_ns,
+                next_cell=self.ip.set_next_input,
+                cell=lambda: self._cell,
+                live=Live(session.workspace.current.watch),
+                last_error=self._last_error,
+                sessions=self.sessions,
+                in_cell=lambda: self._in_cell,
+            )
         return self._scenes[session]
-
-    def _scene(self, session: Session) -> Scene:
-        from deepnb.magics.scene import Scene
-        from deepnb.widgets.panels import Live
-
-        ip, live = self.ip, Live(session.workspace.current.watch)
-        return Scene(
-            session,
-            self.screen,
-            self.config,
-            ip.user_ns,
-            ip.set_next_input,
-            lambda: self._cell,
-            live,
-            self._last_error,
-            self.sessions,
-            lambda: self._in_cell,
-        )
 
     def load(self) -> None:
         """Register everything; prints nothing."""
@@ -142,35 +138,30 @@ class Extension:
         if self._preload:
             self._preload.stop()
         if "sessions" in self.__dict__:
-            self._stop_jobs()
+            if stopped := sum(session.jobs.stop() for session in self.sessions):
+                from deepnb.views.text import counted
+
+                self._say(f"{counted(stopped, 'background job')} stopped")
             self.sessions.own.tools.close()
             for line in filter(None, map(reloading.forgotten, self.sessions)):
-                from deepnb.views.view import notice_view
+                self._say(line)
 
-                self.screen.show(notice_view(line))
+    def _say(self, line: str, kind: Literal["note", "ok", "error", "hint"] = "note") -> None:
+        from deepnb.views.view import notice_view
+
+        self.screen.show(notice_view(line, kind))
 
     def _say_effect(self, name: str, value: Any) -> None:
         """Say what a setting does from now on."""
         from deepnb.core.budget import rule_for
         from deepnb.views.status import setting_words
-        from deepnb.views.view import notice_view
 
         options = self.config.options()
-        made = "sessions" in self.__dict__
-        rule = (
-            self.sessions.own.rule
-            if made
-            else rule_for(self.config.window, options["trigger"], options["keep"], as_asked=True)
-        )
-        self.screen.show(notice_view(setting_words(name, value, rule), "ok"))
-
-    def _stop_jobs(self) -> None:
-        """Stop what runs in the background, and say so."""
-        if stopped := sum(session.jobs.stop() for session in self.sessions):
-            from deepnb.views.text import counted
-            from deepnb.views.view import notice_view
-
-            self.screen.show(notice_view(f"{counted(stopped, 'background job')} stopped"))
+        if "sessions" in self.__dict__:
+            rule = self.sessions.own.rule
+        else:
+            rule = rule_for(self.config.window, options["trigger"], options["keep"], as_asked=True)
+        self._say(setting_words(name, value, rule), "ok")
 
     def run(self, magic: str, line: str, body: str | None) -> Any:
         """Parse, call, show; a user's mistake is one line."""
@@ -179,7 +170,10 @@ class Extension:
         try:
             return self._run(magic, line, body)
         except DeepnbError as error:
-            self._show_in_app(error.typed)
+            from deepnb.widgets.screen import in_voila
+
+            if in_voila():  # which strips what a cell that fails has printed
+                self._say(error.typed, "error")
             raise UsageError(error.typed) from None
         except KeyboardInterrupt:
             raise UsageError("interrupted: run the cell again") from None
@@ -218,10 +212,10 @@ class Extension:
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
         if (opened := self.sessions.reading) is not None:
-            from deepnb.magics.open_commands import opened_command
+            from deepnb.magics.open_commands import SAME, show_opened
 
-            if (show := opened_command(opened, magic, command.name)) is not None:
-                return show(self.scene, command.args)
+            if (magic, command.name) not in SAME:
+                return show_opened(opened, self.scene, magic, command.name, command.args)
         if magic == "agent" and command.name == "resume":
             return ask.resume(self.scene, command.args["choice"])  # type: ignore[arg-type]
         if magic == "agent" and command.name in ("explain", "fix"):
@@ -234,14 +228,6 @@ class Extension:
             self.session.workspace.need(need)
         table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]
         return table[command.name](self.scene, command.args)
-
-    def _show_in_app(self, problem: str) -> None:
-        """Show it in Voila, too, which strips what a cell that fails has printed."""
-        from deepnb.views.view import notice_view
-        from deepnb.widgets.screen import in_voila
-
-        if in_voila():
-            self.screen.show(notice_view(problem, "error"))
 
     def _magic(self, magic: str) -> Callable[..., Any]:
         from IPython.core.magic import no_var_expand
@@ -290,9 +276,8 @@ class Extension:
         self.config.settle(self.ip.config)
         if self._last_error.note(result) and self.config.offer_explain:
             from deepnb.magics.code_cells import OFFER
-            from deepnb.views.view import notice_view
 
-            self.screen.show(notice_view(OFFER, "hint"))
+            self._say(OFFER, "hint")
         if self._preload:
             self._preload.begin()
 
@@ -327,16 +312,20 @@ def complete_names(session: Session, variables: Mapping[str, Any], threads: Iter
     from deepnb.running.sources import paths
     from deepnb.session.opened import OpenedSession
 
+    # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
+    types = {name: type(value) for name, value in variables.items()}
+    usable = (n for n, kind in types.items() if hasattr(kind, "_llm_type") or hasattr(kind, "get_state_history"))
+    callable_ = (n for n, kind in types.items() if issubclass(kind, FunctionType) or hasattr(kind, "args_schema"))
     snapshot = Snapshot("") if isinstance(session, OpenedSession) else session.snapshot
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
-        models=(*EXAMPLES, *(n for n, value in variables.items() if _may_be_used(value))),
+        models=(*EXAMPLES, *usable),
         providers=tuple(name for name, one in PROVIDERS.items() if one.typed),
         threads=(*session.workspace.threads.names, *threads),
         memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
         tools=session.approvals.known,
         own_tools=(*session.tools.names, *(server.name for server in session.tools.servers)),
-        functions=tuple(name for name, value in variables.items() if _may_be_tool(value)),
+        functions=tuple(callable_),
         skills=tuple(dict.fromkeys((*(s.name for s in snapshot.skills if s.name), *written))),
         sources=paths(session.memory.joined),
         subagents=session.subagents.names(),
@@ -357,16 +346,6 @@ def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
         case "messages":
             return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
     return tuple(skill.name for skill in session.skills.bundled())
-
-
-def _may_be_used(value: Any) -> bool:
-    """Whether a variable holds a chat model or a compiled graph; by its type."""
-    return hasattr(type(value), "_llm_type") or hasattr(type(value), "get_state_history")
-
-
-def _may_be_tool(value: Any) -> bool:
-    """Whether a variable holds a function or a LangChain tool; by its type, so that none of its code runs."""
-    return isinstance(value, FunctionType) or hasattr(type(value), "args_schema")
 
 
 class _Variables(Mapping[str, Any]):

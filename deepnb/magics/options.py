@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepnb.core.errors import DeepnbError, InvalidError
+from deepnb.core.errors import InvalidError
 from deepnb.magics.slips import nearest, slip
 from deepnb.magics.usage import KINDS, OPTIONS, QUOTED, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
 
@@ -67,12 +67,12 @@ def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
 
 
 def parse_memory(line: str, body: str | None = None) -> Command:
-    """The subcommand meant by `%memory LINE`, or the `write` of a `%%memory PATH` cell."""
+    """Return the subcommand meant by `%memory LINE`, or the `write` of a `%%memory PATH` cell."""
     return _parse_plain("memory", "path", "PATH", line, body)
 
 
 def parse_skills(line: str, body: str | None = None) -> Command:
-    """The subcommand meant by `%skills LINE`, or the `write` of a `%%skills NAME` cell."""
+    """Return the subcommand meant by `%skills LINE`, or the `write` of a `%%skills NAME` cell."""
     return _parse_plain("skills", "name", "NAME", line, body)
 
 
@@ -94,7 +94,9 @@ def read_options(line: str) -> tuple[dict[str, Any], str, bool]:
         name, eq, text = word.partition("=")
         option = next((o for o in OPTIONS if o.name == name), None)
         if option is None:
-            raise _no_option(name)
+            names = tuple(o.name for o in OPTIONS)
+            near = nearest(name, names) or f"one of {', '.join(names)}"
+            raise InvalidError(f"no option {name!r}", f"type {near}, or -- before a prompt")
         if option.label and not eq:
             text, after = _word(after)
         value = _option_value(option, bool(eq), text)
@@ -156,9 +158,8 @@ def _cell_options(line: str) -> dict[str, Any]:
     """The options of a %%agent line, which holds nothing else."""
     values, rest, _ = read_options(line)
     if rest:
-        raise InvalidError(
-            f"the %%agent line takes only options, not {_cut(rest)!r}", "put the prompt into the cell body"
-        )
+        what = f"the %%agent line takes only options, not {_cut(rest)!r}"
+        raise InvalidError(what, "put the prompt into the cell body")
     return values
 
 
@@ -176,9 +177,8 @@ def _command(magic: str, line: str) -> Command | None:
     _refuse_strange_flag(sub, rest)
     if not rest and magic == "agent":
         label = next(arg.label for arg in sub.args if arg.needed)
-        raise InvalidError(
-            f"{name} needs {label}", f"usage: %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
-        )
+        usage = f"usage: %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
+        raise InvalidError(f"{name} needs {label}", usage)
     return None
 
 
@@ -199,9 +199,8 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
     if sub is not None:
         raise InvalidError(f"invalid arguments in {_cut(line)!r}", f"usage: %{magic} {sub.usage}")
     if magic == "memory" and ("/" in name or name.endswith(".md")):
-        raise InvalidError(
-            f"no subcommand {name!r}", f"type %memory show {name}, or %%memory {name} as the first line of a cell"
-        )
+        do = f"type %memory show {name}, or %%memory {name} as the first line of a cell"
+        raise InvalidError(f"no subcommand {name!r}", do)
     names = tuple(sub.name for sub in subcommands(magic))
     close = nearest(name, names)
     raise InvalidError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
@@ -271,10 +270,8 @@ def _option_value(option: Flag, has_value: bool, text: str) -> Value:
             raise InvalidError(f"{name} {text!r} is not a valid variable name", f"type {option}, e.g. {name} answer")
     elif option.kind == "comparison":
         if not re.fullmatch(r"\w+=[^\s,]+(?:,[^\s,]+)+", text):
-            raise InvalidError(
-                f"{name} {text!r} is not an option with two values or more",
-                f"type {option} without blanks, e.g. {name} memory_refresh=call,delta",
-            )
+            do = f"type {option} without blanks, e.g. {name} memory_refresh=call,delta"
+            raise InvalidError(f"{name} {text!r} is not an option with two values or more", do)
     elif option.kind == "number":
         number = _typed("number", text)
         if not number:
@@ -307,12 +304,6 @@ def _refuse_slip(line: str) -> None:
         known = subcommand("agent", name) is not None
         problem = f"invalid arguments in {_cut(line)!r}" if known else f"no subcommand {name!r}"
         raise InvalidError(problem, f"{meant}, or %agent -- {line} to send it as a prompt")
-
-
-def _no_option(name: str) -> DeepnbError:
-    names = tuple(option.name for option in OPTIONS)
-    close = nearest(name, names)
-    return InvalidError(f"no option {name!r}", f"type {close or 'one of ' + ', '.join(names)}, or -- before a prompt")
 
 
 def _asks_for_help(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from deepnb.core.approvals import Decision, PendingCall, PendingCalls
 from deepnb.core.budget import Budget
@@ -34,11 +35,11 @@ from deepnb.views.history import HistoryView, history_view
 from deepnb.views.memory import MemoryView, State, memory_view
 from deepnb.views.opened import context_series, opened_view, sessions_view
 from deepnb.views.skills import SkillsView, skills_view
-from deepnb.views.status import StatusInfo, StatusView, status_view
+from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
 from deepnb.views.values import brief
-from deepnb.views.view import TableView, View, table_view
+from deepnb.views.view import Picture, View, table_view
 
 _ROWS = 12
 """Rows that a table in short has."""
@@ -47,18 +48,30 @@ _ROWS = 12
 def picture(value: object) -> View:
     """What a value shows of itself as the last line of a cell: under 2 kB of text."""
     match value:
-        case OpenedSession() | SessionRows():
-            return _opened_value(value)
+        case OpenedSession():
+            return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
+        case SessionRows():
+            return brief(sessions_view(value, ""), [lambda: sessions_view(value[:8], "")], "all of them: list(rows)")
         case Session():
             return brief(status_picture(value), rest="all of it: %agent")
         case SessionMemory():
-            return _memory_value(value)
+            memory = memory_picture(value)
+            part = 1_000 // max(1, len(memory.files))
+            room = part * 2 // 3, part // 3
+            return brief(memory, [lambda: replace(memory, room=room)], "all of it: %memory")
         case SessionSkills():
-            return _skills_value(value)
+            skills = skills_picture(value)
+            used = [(row.name, row.cost, short(row.skill.description, 60)) for row in skills.rows]
+            names = partial(_table, ("skill", "cost", "description"), used, skills.title, value.stamp)
+            return brief(skills, [names], "all of it: %skills")
         case SessionSubagents():
-            return _subagents_value(value)
+            agents = subagents_picture(value)
+            used = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in agents.rows]
+            names = partial(_table, ("subagent", "used", "description"), used, agents.title, value.stamp)
+            return brief(agents, [names], "all of it: %agent subagents")
         case Files():
-            return _files_value(value)
+            paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
+            return brief(paths, rest="all paths: list(session.files)")
         case Budget():
             return brief(budget_view(value), rest="all of it: %agent budget")
         case Offload():
@@ -66,7 +79,8 @@ def picture(value: object) -> View:
         case Turn():
             return values.turn_value(value)
         case ModelInfo() | ModelInfos():
-            return _models_value(value)
+            models = models_view([value] if isinstance(value, ModelInfo) else value)
+            return brief(models, rest="all of it: %agent models")
         case Turns():
             return values.turns_value(value)
         case ThreadInfo() | ThreadInfos():
@@ -88,18 +102,21 @@ def picture(value: object) -> View:
         case PendingCalls():
             return values.calls_value(value)
         case Comparison():
-            return _comparison_value(value)
+            shorter = [lambda: replace(value.view, brief=True)]
+            return brief(value.view, shorter, "whole answers: .df(), or .columns")
         case Decision():
             return values.decision_value(value)
-        case CheckView() | StoryView():
-            return value if isinstance(value, CheckView) else _story_value(value)
+        case CheckView():
+            return value
+        case StoryView():
+            return brief(value, [lambda: replace(value, steps=value.steps[-3:])])
     raise TypeError(f"no picture of a {type(value).__name__}")
 
 
 # -- as the magics show them
 
 
-def status_picture(session: Session) -> StatusView:
+def status_picture(session: Session) -> Picture:
     """The state of the session."""
     snapshot = session.snapshot
     memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.layers if p in snapshot.files)
@@ -190,59 +207,7 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
 # -- in short
 
 
-def _models_value(value: ModelInfo | ModelInfos) -> View:
-    found = [value] if isinstance(value, ModelInfo) else value
-    return brief(models_view(found), rest="all of it: %agent models")
-
-
-def _story_value(story: StoryView) -> View:
-    return brief(story, [lambda: replace(story, steps=story.steps[-3:])])
-
-
-def _comparison_value(found: Comparison) -> View:
-    shorter = [lambda: replace(found.view, brief=True)]
-    return brief(found.view, shorter, "whole answers: .df(), or .columns")
-
-
-def _opened_value(value: OpenedSession | SessionRows) -> View:
-    if isinstance(value, OpenedSession):
-        return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
-    return brief(sessions_view(value, ""), [lambda: sessions_view(value[:8], "")], "all of them: list(rows)")
-
-
-def _memory_value(memory: SessionMemory) -> View:
-    whole = memory_picture(memory)
-    part = 1_000 // max(1, len(whole.files))
-    return brief(whole, [lambda: replace(whole, room=(part * 2 // 3, part // 3))], "all of it: %memory")
-
-
-def _skills_value(skills: SessionSkills) -> View:
-    whole = skills_picture(skills)
-
-    def names() -> TableView:
-        rows = [(row.name, row.cost, short(row.skill.description, 60)) for row in whole.rows]
-        return _table(("skill", "cost", "description"), rows, whole.title, skills.stamp)
-
-    return brief(whole, [names], "all of it: %skills")
-
-
-def _subagents_value(subagents: SessionSubagents) -> View:
-    whole = subagents_picture(subagents)
-
-    def names() -> TableView:
-        rows = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in whole.rows]
-        return _table(("subagent", "used", "description"), rows, whole.title, subagents.stamp)
-
-    return brief(whole, [names], "all of it: %agent subagents")
-
-
-def _files_value(files: Files) -> View:
-    rows = [(short(path, 90),) for path in files]
-    title = counted(len(rows), "file")
-    return brief(_table(("path",), rows, title), rest="all paths: list(session.files)")
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> TableView:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> Picture:
     """A table of the first rows; the others are counted."""
     more = [(f"and {len(rows) - _ROWS:,} more", *[""] * (len(head) - 1))] if len(rows) > _ROWS + 1 else []
     return table_view(head, [*rows[:_ROWS], *more] if more else rows, title, stamp=stamp)

@@ -1,6 +1,4 @@
-"""All entries of the reference: those of the magics and the settings, then those that are read from source.
-
-`%agent help WORD`: what the reference says of it."""
+"""All entries of the reference, and `%agent help WORD`: what they say of a word."""
 
 from __future__ import annotations
 
@@ -14,8 +12,6 @@ from deepnb.magics.usage import ABOUT, MAGICS, OPTIONS, subcommand, subcommands,
 from deepnb.reference.entry import Entry
 
 if TYPE_CHECKING:
-    from traitlets import TraitType
-
     from deepnb.views.view import View
 
 
@@ -57,12 +53,8 @@ def setting_entries() -> list[Entry]:
     traits = DeepNB.class_traits(config=True)
     own = list(DeepNB.class_own_traits(config=True))
     return [
-        Entry(name, f"%config DeepNB.{name} = {_default(traits[name])!r}", traits[name].help, "setting") for name in own
+        Entry(name, f"%config DeepNB.{name} = {traits[name].default()!r}", traits[name].help, "setting") for name in own
     ]
-
-
-def _default(trait: TraitType) -> object:
-    return trait.default()
 
 
 _WHOLE = 3

@@ -46,11 +46,8 @@ def forgotten(session: Session) -> str:
         return ""
     threads = [t for t in session.threads if t.turns]
     turns = sum(t.turns for t in threads)
-    lost = (
-        [counted(turns, "turn") + (f" in {counted(len(threads), 'thread')}" if len(threads) > 1 else "")]
-        if turns
-        else []
-    )
+    several = f" in {counted(len(threads), 'thread')}" if len(threads) > 1 else ""
+    lost = [f"{counted(turns, 'turn')}{several}"] if turns else []
     files = _files(session)
     lost += [counted(files, "file") + " of memory, notes and skills"] if files else []
     keep = "; type %memory keep DIR before you reload to keep memory" if files else ""
@@ -60,9 +57,8 @@ def forgotten(session: Session) -> str:
 
 def _files(session: Session) -> int:
     """How many files of memory, notes and skills the kernel's state alone holds."""
-    paths = [
-        p for p in session.snapshot.files if session.workspace.home.paths.is_shared(p) and not p.startswith("/.deepnb/")
-    ]
-    if not paths or session.workspace.home.storage.kept:
+    home = session.workspace.home
+    shared = [p for p in session.snapshot.files if home.paths.is_shared(p) and not p.startswith("/.deepnb/")]
+    if not shared or home.storage.kept:
         return 0
-    return sum(not p.startswith(tuple(session.workspace.home.storage.mounts)) for p in paths)
+    return sum(not path.startswith(tuple(home.storage.mounts)) for path in shared)

@@ -1,6 +1,4 @@
-"""The sessions of a shell: the one on deepnb's own agent, and those on graphs that were attached; one is in use.
-
-What a magic has to hand: the session, the screen, the user's variables, the next cell."""
+"""What a magic has to hand: the session in use, the screen, the cards of calls that wait, the user's variables."""
 
 from __future__ import annotations
 
@@ -163,9 +161,8 @@ class Card:
 
     def view(self, decided: Mapping[str, Decision], waiting: Collection[PendingCall]) -> ApprovalView:
         """Each call in its state, by the decisions there are and the calls that wait."""
-        self.again |= {
-            one.key for call in self.calls for one in waiting if one.key == call.key and not waits(call, waiting)
-        }
+        keys = {one.key for one in waiting}
+        self.again |= {call.key for call in self.calls if call.key in keys and not waits(call, waiting)}
         cards = []
         for n, (call, change) in enumerate(zip(self.calls, self.changes, strict=True), 1):
             made = decided.get(call.key)
@@ -200,9 +197,8 @@ class Cards:
         offer = self._approvals.offer(turn.thread)
         cards = [CallCard(n, call, c) for n, (call, c) in enumerate(zip(calls, changes, strict=True), 1)]
         kept = self._approvals.kept
-        card = Card(
-            calls, changes, stamp, screen.show(approval_view(cards, stamp, offer, kept=kept)), footer, kept=kept
-        )
+        output = screen.show(approval_view(cards, stamp, offer, kept=kept))
+        card = Card(calls, changes, stamp, output, footer, kept=kept)
         self._open.append(card)
         if not self._buttons() or (isinstance(screen, Reserved) and screen.free < 2):
             card.beneath = screen.show(footer)

@@ -1,6 +1,4 @@
-"""How near one word is to another, and words that are near a subcommand and nevertheless meant as they stand.
-
-Whether a short line after %agent is a subcommand mistyped, and what to type instead: a slip costs no model call.
+"""Whether a short line after %agent is a subcommand mistyped, and what to type instead: a slip costs no model call.
 
 A line of at most three words is one where its first word is a subcommand, or one letter away from one, and the rest
 nearly fits its usage: each word looks like something that subcommands take. Everything else is a prompt.
@@ -99,8 +97,9 @@ def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
     """The subcommands that the beginning of a line may be meant as, each with the words behind it."""
     first, rest = words[0].casefold().lstrip("/%!-"), words[1:]
     first = first if rest else first.rstrip(".,;:")
+    may_be = re.fullmatch(r"[a-z][a-z-]+", first) is not None and first not in (ENGLISH if rest else REPLIES)
     for sub in subcommands("agent"):
-        if first == sub.name or (_may_be_a_slip(first, rest) and one_edit_apart(first, sub.name)):
+        if first == sub.name or (may_be and one_edit_apart(first, sub.name)):
             yield sub, rest
     for sub in subcommands("agent"):
         if len(words) > 1 and "".join(words[:2]).casefold() == sub.name:  # dash board
@@ -108,10 +107,6 @@ def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
         glued = first.removeprefix(sub.name)
         if glued != first and (_NUMBER.fullmatch(glued) or glued in _choices(sub)):  # rewind3
             yield sub, [glued, *rest]
-
-
-def _may_be_a_slip(first: str, rest: list[str]) -> bool:
-    return re.fullmatch(r"[a-z][a-z-]+", first) is not None and first not in (ENGLISH if rest else REPLIES)
 
 
 def _nearly_fits(sub: Sub, rest: list[str]) -> bool:

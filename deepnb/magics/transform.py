@@ -19,6 +19,8 @@ _NAMES = "|".join(MAGICS)
 _CALL = re.compile(rf"%({_NAMES})(?=\s|$)(.*)", re.DOTALL)
 _HELP_AFTER = re.compile(rf"%{{1,2}}({_NAMES})(?:[ \t]+(\w+))?\?\??\s*")
 _HELP_BEFORE = re.compile(rf"\?\??[ \t]*%{{1,2}}({_NAMES})(?:[ \t]+(\w+))?\s*")
+_OURS = re.compile(rf"\?{{0,2}}%{{1,2}}({_NAMES})")
+"""At most two `?`, one or two `%` and the name of one of our magics."""
 
 
 class AgentLine:
@@ -41,7 +43,8 @@ class AgentLine:
         for tokens in tokens_by_line:
             first = next((i for i, t in enumerate(tokens) if t.type not in (tokenize.INDENT, tokenize.DEDENT)), 0)
             for start in (first, _assigned(tokens)):
-                if _is_ours([token.string for token in tokens[start : start + 9]]):
+                words = "".join(token.string.strip() for token in tokens[start : start + 9])
+                if _OURS.match(words):
                     return cls(tokens[first].start, tokens[start].start)
         return None
 
@@ -81,12 +84,6 @@ def uninstall(ip: Any) -> None:
     """Take the transformer out again, also one that an earlier import of this module put there."""
     transformers = ip.input_transformer_manager.token_transformers
     transformers[:] = [t for t in transformers if (t.__module__, t.__name__) != (__name__, AgentLine.__name__)]
-
-
-def _is_ours(words: list[str]) -> bool:
-    """Whether these tokens are at most two `?`, one or two `%` and the name of one of our magics."""
-    text = "".join(word for word in words if word.strip())
-    return re.match(rf"\?{{0,2}}%{{1,2}}({_NAMES})", text) is not None
 
 
 def _assigned(tokens: Sequence[Any]) -> int:

@@ -1,6 +1,4 @@
-"""Calls that need the user's approval: what they would do, what to type, and afterwards the decision.
-
-Code that somebody reads before it runs: every line of it, numbered, with what can't be seen made visible."""
+"""Calls that need the user's approval: what they would do, what to type, and afterwards the decision."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +13,7 @@ from deepnb.views import html as h
 from deepnb.views.diff import diff_html
 from deepnb.views.text import clean, counted, page, short, title_line
 from deepnb.views.tool import call_line, pretty
-from deepnb.views.view import View
+from deepnb.views.view import Picture, View
 
 _LINES = 60
 """Lines of an argument or a diff that a terminal shows at once."""
@@ -28,7 +26,7 @@ _COLOURS = {
     **dict.fromkeys(("approve", "edit", "answer"), h.GREEN.format(0.18)),
     "reject": h.RED.format(0.22),
 }
-_WAITS = "rgba(210,153,34,0.25)"
+_WAITS = h.ORANGE.format(0.25)
 
 MASKED = "a part of it is masked as a credential and can't be read here: it can only be rejected"
 
@@ -70,11 +68,6 @@ class CallCard:
     def code(self) -> CodeReview | None:
         """The code that the call runs."""
         return code_of(self.call.name, self.call.args)
-
-    @property
-    def why(self) -> str:
-        """Why the user is asked."""
-        return why(self.call)
 
     @property
     def state(self) -> str:
@@ -140,48 +133,38 @@ class ApprovalView:
             return ()
         one = len(self.cards) == 1
         if self._asks:
-            return (
-                f"%agent resume{'' if one else ' N'} JSON answers it, such as %agent resume{'' if one else ' 1'} true",
-            )
+            n, first = ("", "") if one else (" N", " 1")
+            return (f"%agent resume{n} JSON answers it, such as %agent resume{first} true",)
         question = any(card.call.is_question for card in self.cards)
         n, it = ("", "it") if one else (" N", "call N")
         kinds = {kind for card in self.cards for kind in card.call.allowed}
-        later = f"later {self.cards[0].call.name} calls" if one else "later calls of the same tool"
-        unread = f" ({UNREAD})" if any(card.code is not None for card in self.cards) else ""
-        return (
-            *(
-                [
-                    f"%agent approve{n} runs {it}{f'; --thread also allows {later} in this thread{unread}' if 'remember' in kinds else ''}"
-                ]
-                if "approve" in kinds
-                else []
-            ),
-            *(() if one or question or kinds == {"reject"} else ("%agent approve all runs all of them",)),
-            *(("%agent resume N JSON answers question N",) if question else ()),
-            *([f"%agent reject{n} WHY rejects {it} and tells the agent why"] if "reject" in kinds else []),
-            *(
-                [f"%agent edit{n} {{...}} runs {it} with the arguments you give, a JSON object"]
-                if "edit" in kinds
-                else []
-            ),
-            *(
-                [f"{offer_words(self.offer)}: %agent approve{n} --skill allows these tools in this thread"]
-                if self.offer
-                else ()
-            ),
-        )
+        lines = []
+        if "approve" in kinds:
+            later = f"later {self.cards[0].call.name} calls" if one else "later calls of the same tool"
+            unread = f" ({UNREAD})" if any(card.code is not None for card in self.cards) else ""
+            also = f"; --thread also allows {later} in this thread{unread}" if "remember" in kinds else ""
+            lines.append(f"%agent approve{n} runs {it}{also}")
+        if not (one or question or kinds == {"reject"}):
+            lines.append("%agent approve all runs all of them")
+        if question:
+            lines.append("%agent resume N JSON answers question N")
+        if "reject" in kinds:
+            lines.append(f"%agent reject{n} WHY rejects {it} and tells the agent why")
+        if "edit" in kinds:
+            lines.append(f"%agent edit{n} {{...}} runs {it} with the arguments you give, a JSON object")
+        if self.offer:
+            skills = list(dict.fromkeys(name for names in self.offer.values() for name in names))
+            who = f"the skill {skills[0]} asks" if len(skills) == 1 else f"the skills {', '.join(skills)} ask"
+            asked = ", ".join(self.offer)
+            lines.append(f"{who} for {asked}: %agent approve{n} --skill allows these tools in this thread")
+        return tuple(lines)
 
     def text(self) -> str:
-        """Each call with its arguments and its diff, then what to type; afterwards a line each."""
         if not self.todo:
             return page(f"{call_line(card.call.name, card.ran)}  {card.state}" for card in self.cards)
         lines = [title_line(self.title, self.stamp)]
         for card in self.cards:
-            lines += ["", f"{card.title} · {card.state} ({card.why})", *self._argument_lines(card)]
-            if card.code is not None:
-                lines += code_text(card.code)
-            if card.change is not None:
-                lines += self._diff_lines(card.change)
+            lines += ["", f"{card.title} · {card.state} ({why(card.call)})", *self._argument_lines(card)]
         return page([*lines, "", *self.todo])
 
     def _argument_lines(self, card: CallCard) -> list[str]:
@@ -192,13 +175,17 @@ class ApprovalView:
                 lines.append(f"  {name}: {text}")
             else:
                 lines += [f"  {name}:", *self._cut([f"  │ {line}" for line in text.split("\n")])]
+        if card.code is not None:
+            lines += code_text(card.code)
+        if isinstance(card.change, NotebookDiff):
+            marked = NotebookDiff(card.change.path, tuple(map(_marked, card.change.cells)))
+            changed = [_head(card.change), *(marked.unified().split("\n") if card.change.cells else ())]
+            lines += [f"  {clean(line)}" for line in changed]
+        elif card.change is not None:
+            same = card.change.before == card.change.after
+            unified = "(no change)" if same else card.change.unified().rstrip("\n")
+            lines += self._cut([f"  {line}" for line in unified.split("\n")])
         return lines
-
-    def _diff_lines(self, change: FileDiff | NotebookDiff) -> list[str]:
-        if isinstance(change, NotebookDiff):
-            return [f"  {clean(line)}" for line in notebook_lines(change)]
-        unified = change.unified().rstrip("\n") if change.before != change.after else "(no change)"
-        return self._cut([f"  {line}" for line in unified.split("\n")])
 
     def _cut(self, lines: list[str]) -> list[str]:
         """The lines, or the first of many and what shows the others."""
@@ -207,7 +194,6 @@ class ApprovalView:
         return [*lines[:_LINES], f"  … {len(lines) - _LINES:,} more lines: %agent panel approvals shows all of them"]
 
     def html(self) -> str:
-        """A frame for each call, with the decision on its first line."""
         frames = [h.frame(*_card_html(card)) for card in self.cards]
         later = KEPT if self.kept else RESTARTED
         hints = [h.el("div", h.muted(line)) for line in (*self.todo, *((later,) if self.todo else ()))]
@@ -215,7 +201,7 @@ class ApprovalView:
 
 
 def why(call: PendingCall) -> str:
-    """Why the user is asked about a call."""
+    """Return why the user is asked about a call."""
     if call.is_question:
         return "the graph waits for an answer"
     if call.is_unreadable:
@@ -226,7 +212,7 @@ def why(call: PendingCall) -> str:
 
 
 def code_of(name: str, args: Mapping[str, object]) -> CodeReview | None:
-    """The code in the arguments of a tool that runs code."""
+    """Return the code in the arguments of a tool that runs code."""
     code = args.get(CODE_TOOLS[name]) if name in CODE_TOOLS else None
     return review(code) if isinstance(code, str) else None
 
@@ -239,35 +225,18 @@ def approval_view(
     kept: bool = False,
     whole: bool = False,
 ) -> ApprovalView:
-    """Pending calls, or the decisions on them; `offer` gives the tools that skills in use ask for."""
+    """Return pending calls, or the decisions on them; `offer` gives the tools that skills in use ask for."""
     return ApprovalView(tuple(cards), stamp, offer or {}, kept, whole)
 
 
-@dataclass(frozen=True)
-class ApprovalsView:
-    """The pending calls of all threads: a list of them, then each of them whole."""
-
-    listed: View
-    waiting: tuple[View, ...]
-
-    def text(self) -> str:
-        """The list, then the cards."""
-        return "\n\n".join(view.text() for view in (self.listed, *self.waiting))
-
-    def html(self) -> str:
-        """The list, then the cards, as HTML."""
-        return h.box(*(h.Html(view.html()) for view in (self.listed, *self.waiting)))
-
-
-def offer_words(offer: Mapping[str, Sequence[str]]) -> str:
-    """`the skill tidy asks for write_file, edit_file`."""
-    skills = list(dict.fromkeys(name for names in offer.values() for name in names))
-    one = len(skills) == 1
-    return f"the skill{'' if one else 's'} {', '.join(skills)} ask{'s' if one else ''} for {', '.join(offer)}"
+def approvals_list(listed: View, waiting: Sequence[View]) -> Picture:
+    """Return the pending calls of all threads: a list of them, then each of them whole."""
+    views = (listed, *waiting)
+    return Picture((), ["\n\n".join(view.text() for view in views)], [h.Html(view.html()) for view in views])
 
 
 def _arguments_html(args: Mapping[str, object]) -> list[h.Html]:
-    """All of the arguments: texts of several lines each for itself, line by line."""
+    """Return all of the arguments: texts of several lines each for itself, line by line."""
     long = {name: value for name, value in args.items() if isinstance(value, str) and "\n" in value.rstrip("\n")}
     rest = {name: value for name, value in args.items() if name not in long}
     texts = (h.join(h.label(name), h.pre(text, low=True)) for name, text in long.items())
@@ -279,17 +248,15 @@ def _card_html(card: CallCard) -> list[h.Child]:
     head = h.el("div", h.el("b", card.title), " · ", h.swatch(short(card.state, 200), colour))
     body: list[h.Child] = []
     if card.shown:
-        body += [
-            h.label("question" if card.call.is_question else "arguments"),
-            *_arguments_html(card.shown),
-        ]
+        label = h.label("question" if card.call.is_question else "arguments")
+        body += [label, *_arguments_html(card.shown)]
     if card.code is not None:
         body.append(code_html(card.code))
     if card.change is not None:
-        body += [change_html(card.change)]
+        body.append(change_html(card.change))
     if card.open:
-        why = f"Asked because {card.why}" if card.code is None else POWER.capitalize()
-        return [head, h.el("div", h.muted(why)), *body]
+        reason = f"Asked because {why(card.call)}" if card.code is None else POWER.capitalize()
+        return [head, h.el("div", h.muted(reason)), *body]
     if card.decision is not None and card.decision.args is not None:
         code = code_of(card.call.name, card.ran)
         ran = _arguments_html(card.ran) if code is None else [code_html(code)]
@@ -302,18 +269,12 @@ def _card_html(card: CallCard) -> list[h.Child]:
 
 
 def change_html(change: FileDiff | NotebookDiff) -> h.Html:
-    """What a call does to a file or notebook, below the name of it."""
+    """Return what a call does to a file or notebook, below the name of it."""
     label = h.label(_head(change))
     if isinstance(change, FileDiff):
         return h.join(label, diff_html(change))
     cells = (h.join(h.el("div", h.muted(cell.title)), diff_html(_marked(cell).lines)) for cell in change.cells)
     return h.join(label, *cells)
-
-
-def notebook_lines(change: NotebookDiff) -> list[str]:
-    """The changed cells for a terminal."""
-    marked = NotebookDiff(change.path, tuple(map(_marked, change.cells)))
-    return [_head(change), *(marked.unified().split("\n") if change.cells else ())]
 
 
 def _head(change: FileDiff | NotebookDiff) -> str:
@@ -322,7 +283,7 @@ def _head(change: FileDiff | NotebookDiff) -> str:
 
 
 def _marked(cell: CellDiff) -> CellDiff:
-    """A cell whose hidden and lookalike characters are written out, as on the card of code."""
+    """Return a cell whose hidden and lookalike characters are written out, as on the card of code."""
     before, after = (
         None if source is None else "\n".join(map(shown, review(source).lines)) for source in (cell.before, cell.after)
     )
@@ -338,22 +299,19 @@ _MARK = "background:rgba(248,81,73,0.35);border-radius:3px;padding:0 2px"
 
 
 def code_html(review: CodeReview) -> h.Html:
-    """A block that neither folds nor scrolls; long lines wrap."""
+    """Return a block that neither folds nor scrolls; long lines wrap."""
     digits = len(str(len(review.lines)))
     rows: list[h.Child] = []
     for number, pieces in enumerate(review.lines, 1):
         rows.append(h.muted(f"{number:>{digits}}  "))
         rows += [h.el("span", text, style=_MARK) if odd else text for text, odd in pieces]
         rows.append("\n")
-    return h.join(h.label(counted(len(review.lines), "line")), h.pre(*rows[:-1]), *_warnings_html(review))
+    warnings = (h.el("div", h.swatch(what, h.ORANGE.format(0.25))) for what in review.warnings)
+    return h.join(h.label(counted(len(review.lines), "line")), h.pre(*rows[:-1]), *warnings)
 
 
 def code_text(review: CodeReview) -> list[str]:
-    """The code for a terminal, with what it reaches for below it."""
+    """Return the code for a terminal, with what it reaches for below it."""
     digits = len(str(len(review.lines)))
     lines = [f"  {n:>{digits}} │ {''.join(text for text, _ in pieces)}" for n, pieces in enumerate(review.lines, 1)]
     return [*lines, *(f"  note: {warning}" for warning in review.warnings)]
-
-
-def _warnings_html(review: CodeReview) -> list[h.Html]:
-    return [h.el("div", h.swatch(what, "rgba(210,153,34,0.25)")) for what in review.warnings]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from deepnb.core.image import PICTURES
 from deepnb.core.terminal_text import terminal_text
@@ -14,15 +14,6 @@ _GROWING = 2_000
 """Characters of the end of a text that are shown while it grows: then it is sent whole."""
 _WORDS = 3_000
 """Characters that stand for a rich output in a terminal."""
-
-
-@runtime_checkable
-class HasBundle(Protocol):
-    """A view that a notebook shows as an output of its own."""
-
-    @property
-    def bundle(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """(MIME type -> data, metadata)."""
 
 
 @dataclass
@@ -42,11 +33,9 @@ class Printed:
         return text if self.ended or len(text) <= _GROWING else f"…{text[-_GROWING:]}"
 
     def text(self) -> str:
-        """As it was written."""
         return clean(self.words.rstrip("\n"))
 
     def html(self) -> str:
-        """A block of text; what came on stderr says so."""
         head = h.label(self.kind) if self.kind != "stdout" else None
         return h.box(head, h.pre(self.words.rstrip("\n")))
 
@@ -58,11 +47,9 @@ class Variables:
     line: str
 
     def text(self) -> str:
-        """`variables: new: totals; changed: df`."""
         return clean(f"variables: {self.line}")
 
     def html(self) -> str:
-        """What the code printed and gave, small."""
         return h.box(h.muted(f"variables: {self.line}"))
 
 
@@ -95,12 +82,8 @@ def harmless(output: CodeOutput) -> dict[str, str]:
     """MIME type -> data of a rich output as it may leave the kernel: pictures, sanitised HTML, and its words."""
     kept = {kind: data for kind in PICTURES if isinstance(data := output.data.get(kind), str)}
     if isinstance(markup := output.data.get("text/html"), str):
-        kept["text/html"] = _sanitised(markup)
+        import nh3
+
+        gone = {"script", "style", "svg", "math", "iframe"}
+        kept["text/html"] = nh3.clean(markup, url_schemes=set(), clean_content_tags=gone)
     return {**kept, "text/plain": output.text}
-
-
-def _sanitised(markup: str) -> str:
-    """Markup with nothing that runs, loads or styles beyond its own place."""
-    import nh3
-
-    return nh3.clean(markup, url_schemes=set(), clean_content_tags={"script", "style", "svg", "math", "iframe"})

@@ -1,6 +1,4 @@
-"""An exercise and what is there of it: part by part, what is done and what is missing.
-
-A thread in one picture: how full its context was at each call, and what became of it in each turn."""
+"""The pictures of the course: an exercise with what is there of it, and a thread with what became of its context."""
 
 import json
 from collections.abc import Sequence
@@ -12,8 +10,6 @@ from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sparkline
 from deepnb.views.text import counted, indent, page, percent, short, title_line
 from deepnb.views.view import table_html
-
-_DONE, _MISSING = "done", "missing"
 
 
 @dataclass(frozen=True)
@@ -28,6 +24,11 @@ class CheckPart:
     def done(self) -> bool:
         """Whether it is there."""
         return not self.missing
+
+    @property
+    def word(self) -> str:
+        """`done` or `missing`."""
+        return "missing" if self.missing else "done"
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,35 +59,28 @@ class CheckView:
         return json.dumps({"exercise": self.number, "title": self.title, "done": self.done, "parts": parts})
 
     def text(self) -> str:
-        """A line for each part, below it what is missing."""
         lines = [title_line(f"exercise {self.number} · {self.title} · {self.score}", self.stamp)]
         for part in self.parts:
-            lines.append(f"  {_word(part):<7}  {part.what}")
+            lines.append(f"  {part.word:<7}  {part.what}")
             lines += [indent(part.missing, " " * 11)] if part.missing else []
         return page(lines)
 
     def html(self) -> str:
-        """A table."""
-        rows = [(h.swatch(_word(part), _colour(part)), h.join(part.what, _missing(part))) for part in self.parts]
+        rows = []
+        for part in self.parts:
+            missing = h.el("div", h.muted(part.missing)) if part.missing else None
+            colour = h.GREEN.format(0.25) if part.done else h.ORANGE.format(0.3)
+            rows.append((h.swatch(part.word, colour), h.join(part.what, missing)))
         head = h.heading(f"exercise {self.number}", self.title, self.score, stamp=self.stamp)
         return h.box(head, table_html(("", ""), rows))
 
 
 def check_view(number: str, title: str, parts: tuple[CheckPart, ...], stamp: str = "") -> CheckView:
-    """What there is of an exercise."""
+    """Return what there is of an exercise."""
     return CheckView(number, title, parts, stamp)
 
 
-def _word(part: CheckPart) -> str:
-    return _DONE if part.done else _MISSING
-
-
-def _colour(part: CheckPart) -> str:
-    return h.GREEN.format(0.25) if part.done else "rgba(210,153,34,0.3)"
-
-
-def _missing(part: CheckPart) -> h.Html | None:
-    return h.el("div", h.muted(part.missing)) if part.missing else None
+# -- a thread in one picture
 
 
 _COLOURS = {
@@ -97,7 +91,6 @@ _COLOURS = {
 _MOST = 190
 """Characters of a prompt, an answer, a detail."""
 _LINE = 84
-_PLAIN = "rgba(128,128,128,0.2)"
 
 
 @dataclass(frozen=True)
@@ -137,13 +130,10 @@ class StoryView:
         return (counted(len(self.steps), "turn"), *window, *trigger)
 
     def text(self) -> str:
-        """A sparkline, then each turn."""
         lines = [title_line(" · ".join([f"thread {self.thread} in one picture", *self.facts])), ""]
         if self.figures:
-            lines += [
-                f"tokens per request  {sparkline(self.figures, self.compactions)}   ({MARK} compacted instead of sent)",
-                "",
-            ]
+            line = sparkline(self.figures, self.compactions)
+            lines += [f"tokens per request  {line}   ({MARK} compacted instead of sent)", ""]
         for step in self.steps:
             said = [step.prompt, f"→ {step.answer}", *(f"{word}: {what}" for word, what in step.marks)]
             first, *rest = (line for one in said for line in wrap(short(one, _MOST), _LINE) or [""])
@@ -152,19 +142,20 @@ class StoryView:
         return page(lines)
 
     def html(self) -> str:
-        """A plot with the trigger as a line, then each turn as a row of a table."""
-        title, *facts = (f"thread {self.thread} in one picture", *self.facts)
-        plot = plot_html(self.figures, self.compactions, self.trigger) if self.figures else None
-        label = (
-            h.label("tokens per request (red line: trigger; dashed: compacted instead of sent)")
-            if self.figures
-            else None
-        )
-        rows = [
-            (str(step.turn), self._full(step), h.join(h.el("b", short(step.prompt, _MOST)), *_below(step)))
-            for step in self.steps
-        ]
-        return h.box(h.heading(title, *facts), label, plot, table_html(("turn", "window", ""), rows, right=(0, 1)))
+        plot: list[h.Child] = []
+        if self.figures:
+            words = "tokens per request (red line: trigger; dashed: compacted instead of sent)"
+            plot = [h.label(words), plot_html(self.figures, self.compactions, self.trigger)]
+        rows = []
+        for step in self.steps:
+            marks = (
+                h.el("div", h.swatch(word, _COLOURS.get(word, h.GREY.format(0.2))), " ", short(what, _MOST))
+                for word, what in step.marks
+            )
+            said = (h.el("b", short(step.prompt, _MOST)), h.el("div", short(step.answer, _MOST)))
+            rows.append((str(step.turn), self._full(step), h.join(*said, *marks)))
+        head = h.heading(f"thread {self.thread} in one picture", *self.facts)
+        return h.box(head, *plot, table_html(("turn", "window", ""), rows, right=(0, 1)))
 
     def _full(self, step: StoryStep) -> str:
         """How full the window was."""
@@ -179,14 +170,5 @@ def story_view(
     window: int | None = None,
     trigger: int | None = None,
 ) -> StoryView:
-    """The picture of a thread."""
+    """Return the picture of a thread."""
     return StoryView(thread, tuple(steps), tuple(figures), tuple(compactions), window, trigger)
-
-
-def _below(step: StoryStep) -> list[h.Html]:
-    """The answer, and each thing that happened with its word on a colour."""
-    answer = h.el("div", short(step.answer, _MOST))
-    marks = [
-        h.el("div", h.swatch(word, _COLOURS.get(word, _PLAIN)), " ", short(what, _MOST)) for word, what in step.marks
-    ]
-    return [answer, *marks]

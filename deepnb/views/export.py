@@ -18,7 +18,7 @@ from typing import Any
 from deepnb.core.values import Asked, CodeOutput, Decided, ToolEnded, ToolStarted, Turn
 from deepnb.views import html as h
 from deepnb.views.code_output import harmless
-from deepnb.views.turn import OutcomeView, TurnView
+from deepnb.views.turn import TurnView
 
 _STOPS = {"tags": ["raises-exception"]}
 """Of a cell that may end with an error: Run All goes on after it."""
@@ -58,7 +58,7 @@ def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, 
 def _prompt_cell(turn: Turn, stopped: bool) -> Any:
     from nbformat import v4
 
-    view = OutcomeView(turn)
+    view = TurnView(turn, asked=False)
     output = v4.new_output("display_data", data={"text/html": view.html(), "text/plain": view.text()})
     magic = "%%agent --raw" if "{" in turn.prompt else "%%agent"
     metadata = _STOPS if stopped else {}

@@ -41,18 +41,13 @@ class Piece:
     """The link definitions of the whole answer, as far as they are known."""
 
     def text(self) -> str:
-        """The Markdown, without the data of images."""
         return clean(without_data(self.markdown)).strip("\n")
 
     def html(self) -> str:
-        """The Markdown rendered and sanitised."""
         from deepnb.views.markdown import markdown_html
 
-        return h.box(
-            markdown_html(self.markdown, self.above, self.below, self.links),
-            above=self.above is None,
-            below=self.below is None,
-        )
+        markup = markdown_html(self.markdown, self.above, self.below, self.links)
+        return h.box(markup, above=self.above is None, below=self.below is None)
 
     def joined(self, after: Piece) -> Piece:
         """This piece and the one after it as one."""
@@ -103,12 +98,8 @@ class _Level:
     quoted: bool = False
 
     def into(self, kind: str, number: int = 0, markers: str = "") -> _Level:
-        return _Level(
-            (*self.open, kind),
-            (*self.numbers, number),
-            self.markers + markers,
-            self.quoted or kind == "blockquote_open",
-        )
+        quoted = self.quoted or kind == "blockquote_open"
+        return _Level((*self.open, kind), (*self.numbers, number), self.markers + markers, quoted)
 
     def border(self, source: str, widths: tuple[int, ...] = ()) -> Border:
         from deepnb.views.markdown import Border

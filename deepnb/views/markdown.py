@@ -24,9 +24,6 @@ from deepnb.views.text import clean
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 
@@ -73,7 +70,8 @@ _LANGUAGE = re.compile(r"[\w+#.-]+")
 
 def code_html(code: str, info: str = "") -> h.Html:
     """`code` in the colours of the language that `info`, the words after the fence, begins with."""
-    lexer = _lexer(info)
+    found = _LANGUAGE.search(info.lower())
+    lexer = _lexer_of(found[0]) if found and found[0] in LANGUAGES else None
     if lexer is None:
         return h.literal(code)
     out: list[tuple[str, str]] = []
@@ -83,16 +81,8 @@ def code_html(code: str, info: str = "") -> h.Html:
             out[-1] = (out[-1][0], out[-1][1] + text)
         else:
             out.append((colour, text))
-    return h.join(*(_coloured(colour, text) for colour, text in out))
-
-
-def _coloured(colour: str, text: str) -> h.Html:
-    return h.el("span", h.literal(text), style=f"color:{colour}") if colour else h.literal(text)
-
-
-def _lexer(info: str) -> Lexer | None:
-    found = _LANGUAGE.search(info.lower())
-    return _lexer_of(found[0]) if found and found[0] in LANGUAGES else None
+    literal = ((colour, h.literal(text)) for colour, text in out)
+    return h.join(*(h.el("span", text, style=f"color:{colour}") if colour else text for colour, text in literal))
 
 
 @lru_cache(maxsize=8)
@@ -216,7 +206,7 @@ def markdown_html(
     """
     source = clean((above.source if above else "") + text)
     words = without_data(text)
-    if len(words) > _MOST or _signs(words) > _MOST_SIGNS:
+    if len(words) > _MOST or max(len(_SIGNS.findall(one)) for one in words.split("\n\n")) > _MOST_SIGNS:
         return h.pre(clean(words))
     parser = _parser()
     env: dict[str, Any] = {} if links is None else {"references": links}
@@ -250,11 +240,6 @@ def last_child(tokens: Sequence[Token], level: int, begin: int = 0) -> tuple[int
     """(how many blocks there are on a level from `begin` on, where the last of them begins)."""
     found = [i for i in range(begin, len(tokens)) if tokens[i].level == level and tokens[i].nesting >= 0]
     return len(found), found[-1] if found else -1
-
-
-def _signs(text: str) -> int:
-    """The most brackets, stars, ticks and the like in one paragraph."""
-    return max(len(_SIGNS.findall(paragraph)) for paragraph in text.split("\n\n"))
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
@@ -317,15 +302,10 @@ def _parser() -> MarkdownIt:
     # What may be no link stays in the text as it was written.
     parser.validateLink = lambda address: bool(_SAFE_LINK.match(address))  # type: ignore[assignment, method-assign]
     for name in (
-        "fence",
-        "code_block",
-        "code_inline",
-        "image",
-        "link_open",
-        "text",
+        *("code_block", "code_inline", "data_image", "fence", "image"),
+        *("link_open", "math_block"),
         "math_inline",
-        "math_block",
-        "data_image",
+        "text",
     ):
         parser.add_render_rule(name, globals()[f"_{name}"])
     parser.core.ruler.push("deepnb_styles", _style)

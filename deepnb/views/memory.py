@@ -1,8 +1,4 @@
-"""What the agent remembers: each file of memory, and whether the prompt has its current text.
-
-The journal of memory: who changed what, newest first, each change folded under its line.
-
-Changes that wait for the user: what they would change, and what to type."""
+"""What the agent remembers, and whether the prompt has it; the journal of its changes, and those that wait."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +10,8 @@ from deepnb.core.secrets import redact
 from deepnb.core.values import Snapshot
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html, diff_view
-from deepnb.views.text import clean, counted, indent, middle_cut, page, quoted, short, title_line
+from deepnb.views.text import counted, indent, middle_cut, page, quoted, short, title_line
+from deepnb.views.view import Picture
 
 State = Literal["same", "masked", "newer", "new", "gone", "empty", "binary", "edited"]
 
@@ -33,14 +30,12 @@ WHOLE = "%memory show {} shows all of it"
 _CUT, BRIEF = (6_000, 3_000), (500, 500)
 """Characters of the head and tail of a long file: in a record and a panel, and in a picture that is sent each turn."""
 
-_COLOURS = {
+_COLOURS: dict[State, str] = {
     "same": h.GREEN.format(0.18),
-    "edited": "rgba(128,128,128,0.15)",
-    "gone": h.RED.format(0.2),
-    "binary": h.RED.format(0.2),
+    **dict.fromkeys(("gone", "binary"), h.RED.format(0.2)),
+    **dict.fromkeys(("edited", "empty"), h.GREY.format(0.15)),
 }
-_WAITING = "rgba(210,153,34,0.22)"
-_NEUTRAL = "rgba(128,128,128,0.15)"
+_WAITING = h.ORANGE.format(0.22)
 
 
 @dataclass(frozen=True)
@@ -127,12 +122,14 @@ class MemoryView:
         return not self.others and all(file.state == "empty" for file in self.files)
 
     def text(self) -> str:
-        """Each file with its state, its text, and what the prompt lacks of it."""
         if self.is_empty:
             return page([title_line("memory", self.stamp), EMPTY, *self.hints])
         lines = [title_line(self.title, self.stamp)]
         for file in self.files:
-            lines += ["", f"{file.path}  ({file.size})  {file.standing}", *_body(file, self.room)]
+            lines += ["", f"{file.path}  ({file.size})  {file.standing}"]
+            lines += quoted(file.cut(self.room)) if file.content.strip() else []
+            if file.diff:
+                lines += ["  not in the prompt yet:", indent(_unseen(file.diff, self.room), "    ")]
         lines += ["", *(f"no file yet: {path}" for path in self.missing)] if self.missing else []
         if self.others:
             lines += ["", "other files below /memory", *(f"  {other.path}  ({other.size})" for other in self.others)]
@@ -146,7 +143,6 @@ class MemoryView:
         return tuple(f"{file} exists but is not a source: %memory sources add {name}" for name, file in self.at_hand)
 
     def html(self) -> str:
-        """Each file as an open fold."""
         return h.box(*self._elements())
 
     @property
@@ -237,21 +233,13 @@ def _size(snapshot: Snapshot, path: str, count: Callable[[str], int]) -> str:
     return counted(snapshot.binary[path], "byte")
 
 
-def _body(file: MemoryFile, room: tuple[int, int]) -> list[str]:
-    """The text of the file, indented; then what changed in it since the prompt was made."""
-    lines = quoted(file.cut(room)) if file.content.strip() else []
-    if file.diff:
-        lines += ["  not in the prompt yet:", indent(_unseen(file.diff, room), "    ")]
-    return lines
-
-
 def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
     """The diff; of a long one its head and its tail."""
     return middle_cut(diff.unified().rstrip("\n"), *room)
 
 
 def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
-    colour = _COLOURS.get(file.state, _NEUTRAL if file.state == "empty" else _WAITING)
+    colour = _COLOURS.get(file.state, _WAITING)
     head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(file.standing, colour))
     body: list[h.Child] = [h.pre(file.cut(room))] if file.content.strip() else [h.muted("empty")]
     if file.diff:
@@ -261,123 +249,60 @@ def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
     return h.fold(head, *body, opened=True)
 
 
-NO_CHANGES = "no changes yet: type %memory add TEXT"
+# -- the journal: who changed what
+
+
 _DIFF_CUT = (4_000, 2_000)
 """Characters of the head and tail of a long diff; `%memory log` has all of it."""
 
 
-@dataclass(frozen=True)
-class EntryView:
-    """One entry as a line that opens to its diff."""
-
-    entry: Entry
-
-    @property
-    def line(self) -> str:
-        """`3 · user · turn 2 · /AGENTS.md · +- the first changed line`."""
-        e = self.entry
-        turn = f"turn {e.turn}" if e.turn else ""
-        return " · ".join(filter(None, (e.id, e.origin, turn, e.path, self._change(), e.note)))
-
-    def _change(self) -> str:
-        lines = self.entry.diff.split("\n")
-        start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
-        changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
-        more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
-        return f"{short(changed[0], 44)}{more}" if changed else ""
-
-    def text(self) -> str:
-        """The line."""
-        return page([self.line])
-
-    def html(self) -> str:
-        """The line, which opens to the diff and the time."""
-        diff = middle_cut(self.entry.diff, *_DIFF_CUT) or "(no text)"
-        return h.box(h.fold(self.line, h.muted(self.entry.at), h.pre(diff, low=True)))
+def entry_view(entry: Entry) -> Picture:
+    """Return an entry as a line that opens to its diff: `3 · user · turn 2 · /AGENTS.md · +- the first changed line`."""
+    lines = entry.diff.split("\n")
+    start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
+    more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
+    change = f"{short(changed[0], 44)}{more}" if changed else ""
+    turn = f"turn {entry.turn}" if entry.turn else ""
+    line = " · ".join(filter(None, (entry.id, entry.origin, turn, entry.path, change, entry.note)))
+    diff = middle_cut(entry.diff, *_DIFF_CUT) or "(no text)"
+    return Picture((), [line], [h.fold(line, h.muted(entry.at), h.pre(diff, low=True))])
 
 
-@dataclass(frozen=True)
-class JournalView:
-    """The entries, newest first."""
-
-    entries: tuple[Entry, ...]
-    stamp: str = ""
-    most: int = 20
-
-    def text(self) -> str:
-        """A line each; those left out are counted."""
-        if not self.entries:
-            return NO_CHANGES
-        head = clean(title_line(f"journal · {counted(len(self.entries), 'change')}", self.stamp))
-        return "\n".join([head, *(indent(EntryView(e).text()) for e in self._shown), *self._rest])
-
-    def html(self) -> str:
-        """The journal, each line opening to its diff."""
-        if not self.entries:
-            return h.box(h.muted(NO_CHANGES))
-        lines = [h.Html(EntryView(e).html()) for e in self._shown]
-        rest = [h.muted(line) for line in self._rest]
-        return h.box(h.heading("journal", counted(len(self.entries), "change"), stamp=self.stamp), *lines, *rest)
-
-    @property
-    def _shown(self) -> tuple[Entry, ...]:
-        return tuple(reversed(self.entries[-self.most :]))
-
-    @property
-    def _rest(self) -> list[str]:
-        older = len(self.entries) - self.most
-        return [f"{counted(older, 'older change')}: %memory log lists all"] if older > 0 else []
+def journal_view(entries: Sequence[Entry], stamp: str = "", most: int = 20) -> Picture:
+    """Return the newest entries of the journal, newest first, and how many there are before them."""
+    if not entries:
+        nothing = "no changes yet: type %memory add TEXT"
+        return Picture((), [nothing], [h.muted(nothing)])
+    shown = [entry_view(entry) for entry in reversed(entries[-most:])]
+    older = len(entries) - most
+    rest = [f"{counted(older, 'older change')}: %memory log lists all"] if older > 0 else []
+    lines = [*(indent(one.text()) for one in shown), *rest]
+    body = [*(h.Html(one.html()) for one in shown), *map(h.muted, rest)]
+    return Picture(("journal", counted(len(entries), "change")), lines, body, stamp)
 
 
-def journal_view(entries: Sequence[Entry], stamp: str = "", most: int = 20) -> JournalView:
-    """The journal, oldest entry first as it is kept, of which the newest are shown."""
-    return JournalView(tuple(entries), stamp, most)
-
-
-NONE_PENDING = "nothing needs your approval"
+# -- changes that need the user's approval
 
 
 @dataclass(frozen=True)
 class PendingChange:
-    """One change that waits, and why."""
+    """A change that waits, and why."""
 
     id: str
     why: str
     change: FileDiff
 
-    @property
-    def title(self) -> str:
-        """`p1 · /AGENTS.md · why it waits`."""
-        return f"{self.id} · {self.change.path} · {self.why}"
 
-    @property
-    def todo(self) -> str:
-        """What to type."""
-        return f"%memory accept {self.id} applies it, %memory drop {self.id} discards it"
-
-
-@dataclass(frozen=True)
-class PendingView:
-    """All that waits."""
-
-    items: tuple[PendingChange, ...]
-    stamp: str = ""
-
-    def text(self) -> str:
-        """Each change as a unified diff, and what to type."""
-        head = clean(title_line(f"needs your approval · {counted(len(self.items), 'change')}", self.stamp))
-        if not self.items:
-            return clean(NONE_PENDING)
-        return "\n\n".join([head, *(f"{diff_view([i.change], i.title).text()}\n{clean(i.todo)}" for i in self.items)])
-
-    def html(self) -> str:
-        """One card for each pending change."""
-        if not self.items:
-            return h.box(h.muted(NONE_PENDING))
-        cards = [h.frame(h.el("div", h.el("b", i.title)), diff_html(i.change), h.muted(i.todo)) for i in self.items]
-        return h.box(h.heading("needs your approval", counted(len(self.items), "change"), stamp=self.stamp), *cards)
-
-
-def pending_view(items: Sequence[PendingChange], stamp: str = "") -> PendingView:
-    """What needs the user's approval."""
-    return PendingView(tuple(items), stamp)
+def pending_view(items: Sequence[PendingChange], stamp: str = "") -> Picture:
+    """Return a card for each change: what it would do, why it waits, and what to type."""
+    if not items:
+        nothing = "nothing needs your approval"
+        return Picture((), [nothing], [h.muted(nothing)])
+    lines, body = list[str](), list[h.Html]()
+    for one in items:
+        title = f"{one.id} · {one.change.path} · {one.why}"
+        todo = f"%memory accept {one.id} applies it, %memory drop {one.id} discards it"
+        lines += ["", diff_view([one.change], title).text(), todo]
+        body.append(h.frame(h.el("div", h.el("b", title)), diff_html(one.change), h.muted(todo)))
+    return Picture(("needs your approval", counted(len(items), "change")), lines, body, stamp)

@@ -1,8 +1,4 @@
-"""The state of the session on one small panel.
-
-A turn that is still running, in one line: how long it has taken, what it waits for, how full the context is.
-
-What a setting of `%config DeepNB` does once it is changed, in a line."""
+"""The state of the session on one small panel, a turn that is still running, and what a changed setting does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,11 +6,11 @@ from dataclasses import dataclass, field
 from deepnb.core.budget import Budget, Rule
 from deepnb.views import html as h
 from deepnb.views.bar import position
-from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words, rule_words
+from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words, rule_words, scale_of
 from deepnb.views.memory import part_words
 from deepnb.views.text import counted, elapsed, page, percent, short, title_line
 from deepnb.views.turn import model_words
-from deepnb.views.view import table_html
+from deepnb.views.view import Picture, table_html
 
 KINDS = {
     "empty": "empty: has its own memory, notes and skills",
@@ -51,70 +47,48 @@ class StatusInfo:
     """path -> (tokens in the prompt, tokens of the file), of the memory files that are not in it whole."""
 
 
-@dataclass(frozen=True)
-class StatusView:
-    """The panel."""
-
-    info: StatusInfo
-
-    @property
-    def rows(self) -> tuple[tuple[str, str], ...]:
-        """(what, its state), in order."""
-        info = self.info
-        window = "window unknown" if info.window is None else f"window {info.window:,} tokens"
-        kinds = [KINDS[kind] for kind in info.kind]
-        sizes = {path: part_words(*info.shares[path]) for path in info.shares}
-        files = ", ".join(f"{path} ({sizes.get(path) or counted(tokens, 'token')})" for path, tokens in info.memory)
-        rows = [
-            ("model", f"{model_words(info.model)} · {window}"),
-            (
-                "thread",
-                " · ".join([info.thread, counted(info.turns, "turn"), counted(info.messages, "message"), *kinds]),
-            ),
-            ("memory", f"{files or 'nothing remembered yet'} · refresh {info.refresh}"),
-            ("skills", f"{info.skills:,}" if info.skills else "none yet: %skills new NAME"),
-            ("files", f"{info.files:,}"),
-        ]
-        rows = [row for row in rows if row[0] not in info.lacks]
-        if info.lacks:
-            rows.append(("lacks", f"{', '.join(info.lacks)}: %agent use lists what would give them"))
-        return (*rows, ("pending", info.pending)) if info.pending else tuple(rows)
-
-    def text(self) -> str:
-        """A line for each thing, the context as a small gauge."""
-        lines = [title_line("deepnb", self.info.stamp), *(f"  {name:<8} {value}" for name, value in self.rows)]
-        lines[3:3] = [
-            f"  {'context':<8} {line}" if not i else f"           {line}" for i, line in enumerate(self._context())
-        ]
-        return page([*lines, *self.info.hints])
-
-    def html(self) -> str:
-        """A framed table, the gauge above it."""
-        gauge = bar_html(budget_view(self.info.budget)) if self.info.budget else None
-        rows = [(h.muted(name), _swatched(name, value)) for name, value in self.rows]
-        rows.insert(2, (h.muted("context"), h.join(self._left(share=True), gauge)))
-        hints = [h.el("div", h.muted(hint)) for hint in self.info.hints]
-        return h.box(h.frame(h.heading("deepnb", stamp=self.info.stamp), table_html(("", ""), rows), *hints))
-
-    def _left(self, share: bool = False) -> str:
-        budget = self.info.budget
-        if budget is None:
-            return "no model calls yet: %agent PROMPT"
-        window = f" of {budget.rule.window:,}" if budget.rule.window else ""
-        part = percent(budget.total, budget.rule.window) if share and budget.rule.window else ""
-        return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left_words(budget))))
-
-    def _context(self) -> list[str]:
-        return [*([gauge_line(self.info.budget)] if self.info.budget else []), self._left()]
+def status_view(info: StatusInfo) -> Picture:
+    """Return the panel of a session: a line for each thing, the context as a small gauge."""
+    window = "window unknown" if info.window is None else f"window {info.window:,} tokens"
+    counts = (info.thread, counted(info.turns, "turn"), counted(info.messages, "message"))
+    sizes = {path: part_words(*share) for path, share in info.shares.items()}
+    files = ", ".join(f"{path} ({sizes.get(path) or counted(tokens, 'token')})" for path, tokens in info.memory)
+    rows = [
+        ("model", f"{model_words(info.model)} · {window}"),
+        ("thread", " · ".join([*counts, *(KINDS[kind] for kind in info.kind)])),
+        ("memory", f"{files or 'nothing remembered yet'} · refresh {info.refresh}"),
+        ("skills", f"{info.skills:,}" if info.skills else "none yet: %skills new NAME"),
+        ("files", f"{info.files:,}"),
+    ]
+    rows = [row for row in rows if row[0] not in info.lacks]
+    if info.lacks:
+        rows.append(("lacks", f"{', '.join(info.lacks)}: %agent use lists what would give them"))
+    if info.pending:
+        rows.append(("pending", info.pending))
+    gauge = [] if info.budget is None else [gauge_line(info.budget)]
+    context = [*gauge, _left(info.budget)]
+    lines = [f"  {name:<8} {value}" for name, value in rows]
+    lines[2:2] = [f"  {'' if at else 'context':<8} {line}" for at, line in enumerate(context)]
+    cells = [
+        (h.muted(name), h.swatch(value, h.ORANGE.format(0.25)) if name == "pending" else value) for name, value in rows
+    ]
+    bar = bar_html(budget_view(info.budget)) if info.budget else None
+    cells.insert(2, (h.muted("context"), h.join(_left(info.budget, share=True), bar)))
+    hints = (h.el("div", h.muted(hint)) for hint in info.hints)
+    body = h.frame(h.heading("deepnb", stamp=info.stamp), table_html(("", ""), cells), *hints)
+    return Picture((), [title_line("deepnb", info.stamp), *lines, *info.hints], [body])
 
 
-def status_view(info: StatusInfo) -> StatusView:
-    """The panel of a session."""
-    return StatusView(info)
+def _left(budget: Budget | None, share: bool = False) -> str:
+    """Return how much of the window is taken, with its `share`, and what is left of it."""
+    if budget is None:
+        return "no model calls yet: %agent PROMPT"
+    window = f" of {budget.rule.window:,}" if budget.rule.window else ""
+    part = percent(budget.total, budget.rule.window) if share and budget.rule.window else ""
+    return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left_words(budget))))
 
 
-def _swatched(name: str, value: str) -> str:
-    return h.swatch(value, "rgba(210,153,34,0.25)") if name == "pending" else value
+# -- a turn that is still running
 
 
 _CELLS = 120
@@ -134,16 +108,13 @@ class RunningView:
     at: str = ""
 
     def text(self) -> str:
-        """`1 min 05 s · waiting for the model · context 4,120 of 8,000 tokens (52 %)`."""
         return page([" · ".join(filter(None, (self._when, self.doing, self._context, self.hint)))])
 
     def html(self) -> str:
-        """The line, small, with a gauge whose mark is the trigger."""
         gauge = h.join(" · ", self._context, " ", self._gauge()) if self.budget else None
         hint = f" · {self.hint}" if self.hint else None
         look = "font-size:12px;font-variant-numeric:tabular-nums"
-        words = h.el("div", h.el("b", self._when), " · ", self.doing, h.muted(gauge, hint), style=look)
-        return h.box(words)
+        return h.box(h.el("div", h.el("b", self._when), " · ", self.doing, h.muted(gauge, hint), style=look))
 
     @property
     def _when(self) -> str:
@@ -158,10 +129,9 @@ class RunningView:
         return f"context {figure(self.budget, total)}{share}"
 
     def _gauge(self) -> h.Html:
-        """A frame filled as far as the window is, the trigger an upright line in it."""
+        """Return a frame filled as far as the window is, the trigger an upright line in it."""
         assert self.budget is not None
-        rule = self.budget.rule
-        scale = max(rule.window or rule.drawn or 0, self.budget.total, 1)
+        rule, scale = self.budget.rule, scale_of(self.budget)
         full = position(self.budget.total, scale, _CELLS)
         mark = None if rule.drawn is None else position(rule.drawn, scale, _CELLS)
         parts = [h.el("span", style=_PART.format(full, "background:rgba(66,133,210,0.75)"))]
@@ -183,7 +153,7 @@ _VALUE = 60
 
 
 def setting_words(name: str, value: object, rule: Rule) -> str:
-    """`window is 6,500: compacts at 85 % of the window ...`, `max_steps is 5 from the next turn on`."""
+    """Return what it does: `window is 6,500: compacts at 85 % of the window ...`, `max_steps is 5 from the next turn on`."""
     if name in _SIZES:
         return f"{name} is {_value(value)}: {rule_words(rule)}"
     when = "" if name in _AT_ONCE else " from the next turn on"

@@ -18,8 +18,6 @@ from deepnb.views.data_images import without_data
 from deepnb.views.text import clean, indent, page, short
 from deepnb.views.tool import Tool, doing, is_task, task_html, task_text, tool_html, tool_text
 
-__all__ = ["Answer", "Compaction", "Note", "Segment", "Segments", "Thinking", "ToolSegment", "turn_segments"]
-
 _TAIL = 400
 """Characters of a thought, or of what a subagent says, that are shown while it grows: then it is sent whole."""
 _LATEST = 12
@@ -41,11 +39,9 @@ class Answer:
         return "".join(self.parts)
 
     def text(self) -> str:
-        """The Markdown, without the data of images."""
         return clean(without_data(self.markdown))
 
     def html(self) -> str:
-        """The Markdown rendered and sanitised."""
         from deepnb.views.markdown import markdown_html
 
         return h.box(markdown_html(self.markdown))
@@ -65,11 +61,9 @@ class Thinking:
         return "".join(self.parts) if self.ended else _tail(self.parts)
 
     def text(self) -> str:
-        """`thinking: ...`, its first words."""
         return page([f"thinking: {short(self.words, 90)}"] if self.ended else ["thinking ..."])
 
     def html(self) -> str:
-        """A fold with the words as they are."""
         title = f"thinking · {len(self.words):,} characters" if self.ended else "thinking ..."
         return h.box(h.fold(h.muted(title), h.pre(self.words), framed=False))
 
@@ -81,11 +75,9 @@ class Note:
     line: str
 
     def text(self) -> str:
-        """`note: ...`."""
         return page([f"note: {' '.join(self.line.split())}"])
 
     def html(self) -> str:
-        """The line, small, beside a thin edge."""
         look = f"border-left:3px solid {h.LINE};padding:1px 10px;{h.MUTED}"
         return h.box(h.el("div", h.el("b", "note: "), self.line, style=look))
 
@@ -96,21 +88,14 @@ class Compaction:
 
     offload: Offload
 
-    @property
-    def line(self) -> str:
-        """What happened, in one line."""
-        return compaction.line(self.offload)
-
     def text(self) -> str:
-        """The line, and the first words of the summary."""
         summary = short(self.offload.summary, 90)
-        return page([f"⇣ {self.line}", *([f"  {summary}"] if summary else [])])
+        return page([f"⇣ {compaction.line(self.offload)}", *([f"  {summary}"] if summary else [])])
 
     def html(self) -> str:
-        """The line, which opens to what was kept and where the words are."""
         where = self.offload.path
         words = h.el("div", h.muted("saved verbatim in ", h.code(where))) if where else None
-        return h.box(h.fold(h.join("⇣ ", self.line), words, compaction.facts_html(self.offload)))
+        return h.box(h.fold(h.join("⇣ ", compaction.line(self.offload)), words, compaction.facts_html(self.offload)))
 
 
 @dataclass
@@ -129,7 +114,6 @@ class ToolSegment(Tool):
         return self.nested.segments if self.nested else []
 
     def text(self) -> str:
-        """`→ name(args)  ok 0.01 s`, what happened inside, and the first line of the result."""
         if is_task(self):
             return task_text(self, self.calls, self.usage, self._inside, self.said_last)
         inside = [indent(child.text(), "  │ ") for child in self._inside]
@@ -137,7 +121,6 @@ class ToolSegment(Tool):
         return page([call, *inside, *result])
 
     def html(self) -> str:
-        """A card that opens to the arguments, the nested segments and the result."""
         if is_task(self):
             return h.box(task_html(self, self.calls, self.usage, self._inside, self.said_last, self._now))
         return h.box(tool_html(self, [h.Html(child.html()) for child in self._inside]))
@@ -312,7 +295,6 @@ class Segments:
                     segment.nested.close()
 
     def text(self) -> str:
-        """All segments, a blank line between an answer and what is not one."""
         out: list[str] = []
         for i, segment in enumerate(self.segments):
             apart = i and (isinstance(segment, Answer) or isinstance(self.segments[i - 1], Answer))
@@ -320,12 +302,11 @@ class Segments:
         return "\n".join(out)
 
     def html(self) -> str:
-        """All segments in one <div>."""
         return h.el("div", *(h.Html(segment.html()) for segment in self.segments))
 
 
 def turn_segments(turn: values.Turn) -> Segments:
-    """The segments of a turn that is over; a tool call without an end is shown as cut."""
+    """Return the segments of a turn that is over; a tool call without an end is shown as cut."""
     segments = Segments()
     for event in turn.events:
         segments.add(event)
@@ -334,7 +315,7 @@ def turn_segments(turn: values.Turn) -> Segments:
 
 
 def _tail(parts: Sequence[str]) -> str:
-    """The end of what the pieces say together, without joining them all."""
+    """Return the end of what the pieces say together, without joining them all."""
     out: list[str] = []
     room = _TAIL
     for part in reversed(parts):

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.views.code_output import HasBundle
 from deepnb.views.growing_markdown import Piece
-from deepnb.views.view import View
+from deepnb.views.view import HasBundle, View
 from deepnb.widgets.screen import NOTHING, Output, Screen
 
 _LIGHT = 3.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deepnb.views.view import HasParts, View, notice_view
+from deepnb.views import html as h
+from deepnb.views.view import HasParts, Stack, View, notice_view
 from deepnb.widgets.actions import Refreshable, button, close
 from deepnb.widgets.screen import Output, Screen
 
@@ -150,22 +151,7 @@ class Folded:
         return self._view.text()
 
     def html(self) -> str:
-        from deepnb.views.html import Html, box, fold
-
-        return box(fold(self._title, Html(self._view.html()), framed=False))
-
-
-class Stack:
-    """Views one below the other, as one."""
-
-    def __init__(self, *views: View) -> None:
-        self._views = views
-
-    def text(self) -> str:
-        return "\n\n".join(v.text() for v in self._views)
-
-    def html(self) -> str:
-        return "".join(v.html() for v in self._views)
+        return h.box(h.fold(self._title, h.Html(self._view.html()), framed=False))
 
 
 def _drawn(source: Source) -> View:

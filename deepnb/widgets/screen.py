@@ -1,6 +1,4 @@
-"""Where things are shown: static outputs with a display id in a notebook, lines in a terminal.
-
-Where things are shown in an app of Voila: there an output stays as it was made, so each is a widget that changes."""
+"""Where things are shown: outputs with a display id in a notebook, widgets in an app of Voila, lines in a terminal."""
 
 from __future__ import annotations
 
@@ -10,8 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from deepnb.views.code_output import HasBundle
-from deepnb.views.view import View
+from deepnb.views.view import HasBundle, Stack, View
 
 
 class Output(Protocol):
@@ -139,16 +136,13 @@ class _HeldOutput:
         """There is no widget in an output that stays as it was made."""
 
 
-class Nowhere:
+class Nowhere(Terminal):
     """No place to show things: for what happens where no output can be made."""
 
     notebook = True
 
-    def show(self, view: View) -> Output:
-        return _Printed()
-
-    def widget(self, widget: Any, text: str) -> Output:
-        return _Printed()
+    def __init__(self) -> None:
+        super().__init__(write=lambda text: None)
 
 
 class Counted:
@@ -200,8 +194,10 @@ class _Displayed:
         self._last: dict[str, Any] | None = None
 
     def update(self, view: View) -> None:
-        data, metadata = view.bundle if isinstance(view, HasBundle) else (_plain(view), {})
-        self._publish(dict(data), dict(metadata))
+        if isinstance(view, HasBundle):
+            self._publish(*map(dict, view.bundle))
+        else:
+            self._publish({"text/html": view.html(), "text/plain": view.text()}, {})
 
     def become(self, widget: Any, text: str) -> None:
         self._publish({**widget_data(widget), "text/plain": text}, {})
@@ -212,23 +208,6 @@ class _Displayed:
         if data != self._last:
             publish_display_data(data, metadata, transient={"display_id": self._id}, update=self._last is not None)
             self._last = data
-
-
-def _plain(view: View) -> dict[str, Any]:
-    return {"text/html": view.html(), "text/plain": view.text()}
-
-
-class _Views:
-    """Views below each other in one output."""
-
-    def __init__(self, views: Sequence[View]) -> None:
-        self.views = list(views)
-
-    def text(self) -> str:
-        return "\n".join(view.text() for view in self.views)
-
-    def html(self) -> str:
-        return "".join(view.html() for view in self.views)
 
 
 class Nothing:
@@ -268,7 +247,7 @@ class _Filled:
     def send(self) -> None:
         """Show them as they are now."""
         views = [part.view for part in self._parts]
-        self.output.update(views[0] if len(views) == 1 else _Views(views))
+        self.output.update(views[0] if len(views) == 1 else Stack(*views, gap="\n"))
 
 
 class _Part:

@@ -11,11 +11,10 @@ from typing import Any
 
 from deepnb.core.activity import Activity
 from deepnb.core.values import Asked, Event, TextDelta, ThinkingDelta
-from deepnb.views.code_output import HasBundle
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.status import RunningView
 from deepnb.views.turn_segments import Answer, Segments, Thinking
-from deepnb.views.view import View, notice_view
+from deepnb.views.view import HasBundle, View, notice_view
 from deepnb.widgets.actions import button, close, hear_apart, is_heard_apart
 from deepnb.widgets.flow import Flow
 from deepnb.widgets.progress import Pulse, pause

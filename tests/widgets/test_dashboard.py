@@ -13,7 +13,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.stack import Layer, Stack
 from deepnb.core.values import ThreadInfo
 from deepnb.views.agent import stack_view
-from deepnb.views.threads import ThreadCard, turn_words
+from deepnb.views.threads import thread_card, turn_words
 from deepnb.views.view import notice_view
 from deepnb.widgets.actions import Row
 from deepnb.widgets.threads import LISTED, PromptPanel, ThreadsPanel, Turns
@@ -105,7 +105,7 @@ class Story:
 
     def panel(self) -> ThreadsPanel:
         def rows() -> list[Row]:
-            cards = [ThreadCard(0, t) for t in self.threads]
+            cards = [thread_card(0, t) for t in self.threads]
             return [
                 Row(c.thread.name, c, [("switch", partial(self.did.append, c.thread.name))], c.text()) for c in cards
             ]
