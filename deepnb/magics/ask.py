@@ -44,7 +44,7 @@ MODES = {
 
 
 def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
-    """The decisions that `approve`, `reject` and `edit` with their arguments mean."""
+    """Return the decisions that `approve`, `reject` and `edit` with their arguments mean."""
     asked = scene.session.asked
     if not asked and (elsewhere := scene.session.approvals.asked()):
         do = f"thread {elsewhere[0].thread} has one: %agent switch {elsewhere[0].thread}, then %agent {name}"
@@ -70,7 +70,7 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
 
 
 def answers(scene: Scene, text: str) -> list[Decision]:
-    """The answer to a question of the graph, after its number where there are several."""
+    """Return the answer to a question of the graph, after its number where there are several."""
     asked = scene.session.asked
     if not asked:
         what = "no question waits for an answer in this thread"
@@ -82,7 +82,7 @@ def answers(scene: Scene, text: str) -> list[Decision]:
 
 
 def _split(text: str, asked: Sequence[PendingCall]) -> tuple[str | None, str]:
-    """`2 too risky` as (`2`, `too risky`): the number is that of a call only where several wait."""
+    """Return `2 too risky` as (`2`, `too risky`): the number is that of a call only where several wait."""
     found = re.fullmatch(r"(all|\d{1,3})(?:\s+(.*))?", text, re.DOTALL)
     if found and (found[1] == "all" or len(asked) > 1 or (found[1] == "1" and (found[2] or "").startswith("{"))):
         return found[1], found[2] or ""
@@ -140,7 +140,7 @@ def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
 
 
 def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
-    """The prompt with the kernel's values in it, and what its options ask for."""
+    """Return the prompt with the kernel's values in it, and what its options ask for."""
     filled = FilledPrompt(run.prompt) if run.raw else _filled(scene, run.prompt, cell)
     asks = _ASKS.get(run.format)
     notes = [*_first_note(scene.session), *([f"added to the prompt: {asks}"] if asks else [])]
@@ -258,13 +258,13 @@ def watch(
 
 
 def _first_note(session: Session) -> list[str]:
-    """What the footer of a session's first turn says."""
+    """Return what the footer of a session's first turn says."""
     kept = session.workspace.persistence is not None or session.options.checkpointer is not None
     return [FORGETS] if session.last is None and not kept else []
 
 
 def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:
-    """A prompt with the kernel's values; on a line, which is taken as typed, `{err}` alone is filled in."""
+    """Return a prompt with the kernel's values; on a line, which is taken as typed, `{err}` alone is filled in."""
     placeholder = f"{{{ERR}}}"
     if not cell and placeholder not in prompt:
         return FilledPrompt(prompt)
@@ -297,7 +297,7 @@ def show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, b
 def _end(
     scene: Scene, turn: Turn, problem: DeepnbError | None, deliver: Callable[[Turn], Sequence[View]]
 ) -> tuple[Sequence[View], DeepnbError | None]:
-    """What to show of a turn that has ended above its footer, and what is wrong with it."""
+    """Return what to show of a turn that has ended above its footer, and what is wrong with it."""
     if turn.interrupted is not None:
         return (), DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
     if turn.asked:
@@ -313,7 +313,7 @@ def _end(
 
 
 def _delivery(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
-    """What was to be done with the answer of a thread's turn before it waited."""
+    """Return what was to be done with the answer of a thread's turn before it waited."""
     return scene.deliveries.pop(thread, lambda turn: ())
 
 
@@ -327,7 +327,7 @@ def _close(events: TurnStream) -> None:
 
 
 def _goes_on(session: Session, turn: Turn) -> str:
-    """What to type after an interrupt."""
+    """Return what to type after an interrupt."""
     if turn.thread != session.thread:
         return f"%agent switch {turn.thread}, then %agent resume"
     pending = session.pending
@@ -355,7 +355,7 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
 
 
 def parsed_json(text: str) -> Any:
-    """The JSON value of an answer: the whole of it, or its first fenced block that is one."""
+    """Return the JSON value of an answer: the whole of it, or its first fenced block that is one."""
     for candidate in (text, *code_blocks(text)):
         try:
             return json.loads(candidate)

@@ -128,7 +128,7 @@ class JobCell:
         return turn_display(self._place, hz=hz, hint="", now=lambda: _clock(clock().isoformat()))
 
     def _delivered(self, turn: Turn | None, problem: DeepnbError | None) -> Sequence[View]:
-        """What is to be shown of the answer above its footer."""
+        """Return what is to be shown of the answer above its footer."""
         if turn is None or turn.asked or turn.interrupted is not None or problem is not None:
             return ()
         try:
@@ -192,7 +192,7 @@ def _list(jobs: Sequence[Job], stamp: str) -> View:
 
 
 def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: str = "") -> str:
-    """How a job ended, and what to type next."""
+    """Return how a job ended, and what to type next."""
     took = f" after {elapsed(turn.seconds)}" if turn is not None else ""
     join = f"%agent jobs join {job.number}"
     if turn is None:
@@ -209,10 +209,10 @@ def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: st
 
 
 def _decision(turn: Turn) -> tuple[str, str]:
-    """What a turn that waits needs of the user, and the magic that gives it."""
+    """Return what a turn that waits needs of the user, and the magic that gives it."""
     return ("answer", "%agent resume JSON") if asks_only(turn.asked) else ("approval", "%agent panel approvals")
 
 
 def _clock(stamp: str) -> str:
-    """`10:02:33` of an ISO timestamp."""
+    """Return `10:02:33` of an ISO timestamp."""
     return stamp[11:19]

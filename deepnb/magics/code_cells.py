@@ -1,6 +1,4 @@
-"""The code of a turn, and how it becomes a cell: the blocks of its answer first, then the code of its calls.
-
-`%agent explain` and `%agent fix`: the last error as a prompt, and the corrected cell below it."""
+"""The code of a turn as a cell; and `%agent explain` and `%agent fix`: the last error as a prompt, the corrected cell."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +23,7 @@ _PYTHON = ("", "py", "python", "python3", "ipython")
 
 
 def agent_code(scene: Scene, args: Args) -> Result:
-    """`%agent code [N]`: the last block of the last answer, else the code of its last call, or number N of all."""
+    """Put the last block of the last answer, else the code of its last call, or number N of all, into the next cell."""
     if not scene.session.turns:
         raise NotFoundError("this thread has no answer yet", "%agent PROMPT starts one")
     turn = scene.session.turns[-1]
@@ -43,22 +41,22 @@ def agent_code(scene: Scene, args: Args) -> Result:
 
 
 def turn_code(turn: Turn) -> list[str]:
-    """All code of a turn, in the order of its numbers."""
+    """Return all code of a turn, in the order of its numbers."""
     return [*code_blocks(turn.text), *called_code(turn)]
 
 
 def code_blocks(text: str) -> list[str]:
-    """The fenced blocks of an answer."""
+    """Return the fenced blocks of an answer."""
     return [match[3].rstrip("\n") for match in _FENCE.finditer(text)]
 
 
 def python_blocks(text: str) -> list[str]:
-    """The fenced blocks of an answer that are Python, or do not say."""
+    """Return the fenced blocks of an answer that are Python, or do not say."""
     return [match[3].rstrip("\n") for match in _FENCE.finditer(text) if match[2].lower() in _PYTHON]
 
 
 def first_code(text: str) -> str:
-    """The first fenced block of an answer; an error if it has no block."""
+    """Return the first fenced block of an answer; an error if it has no block."""
     blocks = code_blocks(text)
     if not blocks:
         raise InvalidError("the answer has no code block", "ask for code, or leave out --format code")
@@ -66,12 +64,12 @@ def first_code(text: str) -> str:
 
 
 def called_code(turn: Turn) -> list[str]:
-    """The code of the main agent's calls, those that wait for approval included."""
+    """Return the code of the main agent's calls, those that wait for approval included."""
     return [text for text in _called(turn) if text.strip()]
 
 
 def proposed_code(turn: Turn) -> str | None:
-    """The cell that the agent proposed last."""
+    """Return the cell that the agent proposed last."""
     calls = [e.args for e in turn.events if isinstance(e, ToolStarted) and e.name in PROPOSAL_TOOLS and not e.path]
     code = calls[-1].get("code") if calls else None
     return code.rstrip("\n") if isinstance(code, str) else None
@@ -98,12 +96,12 @@ _LONGEST = 12_000
 
 
 def explain_prompt(text: str | None) -> str:
-    """The prompt of `%agent explain`, from the text of the last error."""
+    """Return the prompt of `%agent explain`, from the text of the last error."""
     return Filled(f"{EXPLAIN}\n\n{_known(text)}", "")
 
 
 def fix_prompt(text: str | None, cells: Sequence[CellCode]) -> str:
-    """The prompt of `%agent fix`: the error, and whole the cells it went through."""
+    """Return the prompt of `%agent fix`: the error, and whole the cells it went through."""
     known = _known(text)
     if not cells:
         raise NotFoundError("the last error came from no cell", "%agent explain says where it is from")

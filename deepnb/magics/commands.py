@@ -87,7 +87,7 @@ def agent_persist(scene: Scene, args: Args) -> Result:
 
 
 def proposed_file(namespace: Mapping[str, Any]) -> str:
-    """A file beside the notebook, as it is typed in the current directory; `session.deepnb.db` where there is no notebook."""
+    """Return a file beside the notebook, as it is typed in the current directory; without one, `session.deepnb.db`."""
     notebook = notebook_path(namespace)
     if notebook is None:
         return "session.deepnb.db"
@@ -302,7 +302,7 @@ NEEDS: Mapping[tuple[str, str], str] = {
 
 
 def _picked(text: str) -> tuple[int, list[int] | None]:
-    """`1:2,5-7` as section 1 and its messages 2, 5, 6 and 7; `1` alone as all of them."""
+    """Return `1:2,5-7` as section 1 and its messages 2, 5, 6 and 7; `1` alone as all of them."""
     section, _, messages = text.partition(":")
     runs = [run.partition("-") for run in messages.split(",") if run]
     numbers = [n for first, _, last in runs for n in range(int(first), min(int(last or first), int(first) + _RUN) + 1)]
@@ -313,7 +313,7 @@ def _picked(text: str) -> tuple[int, list[int] | None]:
 
 
 def held_graph(scene: Scene, name: str | None) -> Any:
-    """The graph that a variable of this name holds; None where it holds none."""
+    """Return the graph that a variable of this name holds; None where it holds none."""
     value = scene.namespace.get(name) if name else None
     return value if is_graph(value) else None
 

@@ -49,7 +49,7 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
 
 
 def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *, live: bool) -> Comparison:
-    """The comparison, shown as it grows where the page can follow, else when it has ended."""
+    """Show the comparison as it grows, if the page can follow, else when it has ended; return it."""
     output: Output | None = None
     found: Comparison | None = None
 
@@ -77,7 +77,7 @@ def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *,
 
 
 def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
-    """Option -> its values, as they were typed."""
+    """Return option -> its values, as they were typed."""
     found: dict[str, list[Any]] = {}
     for text in given:
         name, _, values = text.partition("=")
@@ -93,7 +93,7 @@ def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
 
 
 def _value(scene: Scene, option: str, word: str) -> Any:
-    """One value of an option, as it was typed."""
+    """Return one value of an option, as it was typed."""
     if option == "model":
         return Path(word) if word.endswith(".jsonl") else word
     if option == "system_prompt":
@@ -114,7 +114,7 @@ def _value(scene: Scene, option: str, word: str) -> Any:
 
 
 def _size(option: str, word: str) -> tuple[str, float]:
-    """`0.5` is that part of the window, `8000` so many tokens, `20messages` so many messages."""
+    """Return `0.5` is that part of the window, `8000` so many tokens, `20messages` so many messages."""
     number = word.removesuffix("messages")
     if number != word and number.isdecimal():
         return ("messages", int(number))
@@ -128,7 +128,7 @@ def _size(option: str, word: str) -> tuple[str, float]:
 
 
 def _prompt(scene: Scene, word: str) -> str:
-    """The text of a variable; `default` is deepnb's own prompt, `none` no prompt."""
+    """Return the text of a variable; `default` is deepnb's own prompt, `none` no prompt."""
     if word in ("default", "none"):
         return Options.system_prompt if word == "default" else ""
     text = scene.namespace.get(word)

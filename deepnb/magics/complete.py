@@ -48,7 +48,7 @@ class Names:
     """The words of a kind that is looked up only when it is asked for: one of LOOKED_UP."""
 
     def of(self, kind: str) -> tuple[str, ...]:
-        """The names that a word of this kind may be."""
+        """Return the names that a word of this kind may be."""
         if kind in LOOKED_UP:
             return _asked(lambda: self.more(kind), ())
         turns = tuple(str(n) for n in range(self.turns, 0, -1))
@@ -75,7 +75,7 @@ _ANY = _AnyNames()
 
 
 def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool = False) -> list[str]:
-    """The words that can stand where `cursor_text`, the end of `line`, stands; `line` begins after the magic's name.
+    """Return the words that can stand where `cursor_text` stands, the end of `line`, which begins after the magic's name.
 
     `cell` tells the first line of a cell magic from a line magic.
     """
@@ -94,7 +94,7 @@ def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool
 
 
 def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
-    """A matcher for `ip.Completer.custom_matchers`; `get_names` is asked at each Tab on a line of ours."""
+    """Return a matcher for `ip.Completer.custom_matchers`; `get_names` is asked at each Tab on a line of ours."""
 
     def deepnb_matcher(context: Any) -> dict[str, Any]:
         from IPython.core.completer import SimpleCompletion
@@ -121,7 +121,7 @@ def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
 
 
 def line_of(cell: str, row: int, until_cursor: str) -> tuple[str, str, bool] | None:
-    """The magic, its line up to the cursor and whether it heads a cell; None where the cursor is on no line of ours."""
+    """Return the magic, its line up to the cursor and whether it heads a cell; None on a line that is not ours."""
     lines = cell.split("\n")
     head = next((i for i, line in enumerate(lines) if line.strip()), 0)
     in_cell_magic = lines[head].startswith("%%")
@@ -144,7 +144,7 @@ def uninstall(ip: Any) -> None:
 
 
 def _after_options(words: list[str], cursor_text: str, names: Names) -> list[str] | None:
-    """What may stand among the options of a prompt, or None where a word before is no option."""
+    """Return what may stand among the options of a prompt, or None where a word before is no option."""
     waiting: Flag | None = None
     typed = set()
     for word in words:
@@ -160,7 +160,7 @@ def _after_options(words: list[str], cursor_text: str, names: Names) -> list[str
 
 
 def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Names) -> list[str]:
-    """What may stand after a subcommand and the words that follow it; nothing once the text is free."""
+    """Return what may stand after a subcommand and the words that follow it; nothing once the text is free."""
     sub = subcommand(magic, words[0])
     if sub is None:
         return []
@@ -188,7 +188,7 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
 
 
 def _tool_names(words: list[str], names: Names) -> list[str]:
-    """What may stand after `tools` and these words; nothing in the command of a server."""
+    """Return what may stand after `tools` and these words; nothing in the command of a server."""
     first, *rest = words
     if first == "add":
         is_server = any(w.startswith("mcp:") for w in rest)
@@ -201,7 +201,7 @@ def _tool_names(words: list[str], names: Names) -> list[str]:
 def _flag_words(
     flags: Iterable[Flag], typed: set[Flag], waiting: Flag | None, cursor_text: str, names: Names
 ) -> list[str]:
-    """The value the last flag waits for, or of the flag that is being typed with its `=`, or the flags not yet typed."""
+    """Return the values of the last flag, or of one that is being typed with its `=`, else the flags not yet typed."""
     if waiting is not None:
         return list(waiting.choices or names.of(waiting.kind))
     name, eq, _ = cursor_text.partition("=")
@@ -226,7 +226,7 @@ def _names_of(magic: str) -> list[str]:
 
 
 def _asked(what: Callable[[], T], otherwise: T) -> T:
-    """What is there to name, or nothing: a Tab never shows a traceback."""
+    """Return what there is to name, or nothing: a Tab never shows a traceback."""
     try:
         return what()
     except Exception:

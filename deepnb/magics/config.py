@@ -46,14 +46,14 @@ class ContextSize(TraitType[Any, Any]):
 
 
 def _size(value: Any) -> Any:
-    """A setting as it is among the agent's options."""
+    """Return a setting as it is among the agent's options."""
     if value is None or isinstance(value, tuple):
         return value
     return ("fraction", float(value)) if value <= 1 else ("tokens", value)
 
 
 def _setting(size: Any, default: Any) -> Any:
-    """What stands among the agent's options, as a setting."""
+    """Return what stands among the agent's options, as a setting."""
     if size is None:
         return default
     return size if size[0] == "messages" else size[1]
@@ -139,7 +139,7 @@ class DeepNB(Configurable):
         return str(proposal["value"])
 
     def options(self) -> dict[str, Any]:
-        """The settings as changes of the agent's options."""
+        """Return the settings as changes of the agent's options."""
         found = {option: getattr(self, name) for name, option in OPTIONS.items()}
         return {**found, "model": self.model, "trigger": self._trigger(), "keep": _size(self.keep)}
 
@@ -171,7 +171,7 @@ class DeepNB(Configurable):
                 given[name] = getattr(self, name)
 
     def time(self) -> datetime | None:
-        """The fixed time, if one is set; without a zone it is UTC."""
+        """Return the fixed time, if one is set; without a zone it is UTC."""
         from datetime import UTC
 
         if not self.clock:

@@ -204,7 +204,7 @@ class Extension:
         return None
 
     def _call(self, magic: str, command: Command) -> Any:
-        """What a subcommand gives: a view to show, or a value."""
+        """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
             from deepnb.magics.reference import show_help
 
@@ -283,7 +283,7 @@ class Extension:
 
 
 def _settings(changed: Callable[[dict[str, Any]], None], ip: Any) -> DeepNB:
-    """The settings as the shell's profile has them; a bad one there is one line."""
+    """Return the settings as the shell's profile has them; a bad one there is one line."""
     from IPython.core.error import UsageError
     from traitlets import TraitError
 
@@ -306,7 +306,7 @@ def _check(options: Mapping[str, Any]) -> None:
 
 
 def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:
-    """What can be completed in a session just now; asks nothing that would start the engine."""
+    """Return what can be completed in a session just now; asks nothing that would start the engine."""
     from deepnb.core.values import Snapshot
     from deepnb.models.names import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
@@ -337,7 +337,7 @@ def complete_names(session: Session, variables: Mapping[str, Any], threads: Iter
 
 
 def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
-    """The words of one of `complete.LOOKED_UP`, the newest first."""
+    """Return the words of one of `complete.LOOKED_UP`, the newest first."""
     match kind:
         case "change":
             return tuple(entry.id for entry in reversed(session.memory.log_entries()))

@@ -97,7 +97,7 @@ def memory_panel(scene: Scene, args: Args) -> Result:
 
 
 def memory_tabs(scene: Scene) -> Tabs:
-    """Live panels: memory by turn, its journal and pending changes."""
+    """Return live panels of memory by turn, its journal and pending changes."""
     session, memory = scene.session, scene.session.memory
 
     def journal_rows() -> list[Row]:
@@ -114,7 +114,7 @@ def memory_tabs(scene: Scene) -> Tabs:
 
 
 def memory_twin(scene: Scene) -> View:
-    """The memory panel as a static picture."""
+    """Return the memory panel as a static picture."""
     memory = scene.session.memory
     picture = replace(memory_picture(scene.session.memory), room=BRIEF)
     if isinstance(scene.session, OpenedSession):
@@ -125,7 +125,7 @@ def memory_twin(scene: Scene) -> View:
 
 
 def _changed_turns(session: Session) -> Callable[[], Sequence[int]]:
-    """What gives the turns that changed memory; a turn that was looked at is not compared again."""
+    """Return what gives the turns that changed memory; a turn that was looked at is not compared again."""
     known: list[tuple[Turn, bool]] = []
 
     def changed() -> Sequence[int]:
@@ -344,12 +344,12 @@ def _changed(scene: Scene, before: Any, title: str, warnings: Sequence[View] = (
 
 
 def _warnings(path: str, conflicts: Sequence[Conflict]) -> list[View]:
-    """A line for each conflict of a change that was just made."""
+    """Return a line for each conflict of a change that was just made."""
     return [notice_view(f"conflict in {path}, {one}: %memory lists conflicts", "warning") for one in conflicts]
 
 
 def _made_now(scene: Scene, path: str) -> list[View]:
-    """A line for each conflict of the newest change of a file."""
+    """Return a line for each conflict of the newest change of a file."""
     log = [e for e in scene.session.memory.log_entries() if e.path == path]
     return _warnings(path, log[-1].conflicts) if log else []
 

@@ -19,7 +19,7 @@ _DIFFS = 20
 
 
 def agent_open(scene: Scene, args: Args) -> Result:
-    """A directory is listed; a session of a file or database is shown, and in use."""
+    """List the sessions of a directory; or show a session of a file or database, which is in use from then on."""
     path = args["path"].strip("\"'")
     if args["list"] or (args["thread"] is None and Path(path).expanduser().is_dir()):
         return sessions_view(list_sessions(path), without_password(path) if path.startswith(POSTGRES) else path)

@@ -49,7 +49,7 @@ class Command:
 
 
 def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
-    """The run or the subcommand meant by `%agent LINE` (body None) or `%%agent LINE` with a cell body."""
+    """Return the run or the subcommand meant by `%agent LINE` (body None) or `%%agent LINE` with a cell body."""
     line = line.strip()
     if _asks_for_help(line):
         return Command("help", {"words": None})
@@ -77,12 +77,12 @@ def parse_skills(line: str, body: str | None = None) -> Command:
 
 
 def without_end_of_line(body: str) -> str:
-    """A cell body less its last line end, which the notebook added."""
+    """Return a cell body less its last line end, which the notebook added."""
     return body.removesuffix("\n").removesuffix("\r") if body.endswith("\n") else body
 
 
 def read_options(line: str) -> tuple[dict[str, Any], str, bool]:
-    """The options at the start of a line, the rest as typed, and whether a `--` ended them."""
+    """Return the options at the start of a line, the rest as typed, and whether a `--` ended them."""
     values: dict[str, Any] = {}
     rest = line
     while True:
@@ -105,7 +105,7 @@ def read_options(line: str) -> tuple[dict[str, Any], str, bool]:
 
 
 def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
-    """The arguments in what follows a subcommand, or None where it does not fit the usage.
+    """Return the arguments in what follows a subcommand, or None where it does not fit the usage.
 
     Flags stand anywhere among the words; beside a text that is taken as typed, in front of it or behind it.
     """
@@ -135,7 +135,7 @@ def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
 
 
 def _flag_at_the_end(sub: Sub, rest: str) -> tuple[str, dict[str, Value]]:
-    """A text without the flags that stand behind it, and those flags: `%memory add TEXT --to PATH`."""
+    """Return a text without the flags that stand behind it, and those flags: `%memory add TEXT --to PATH`."""
     last: dict[str, Value] = {}
     for flag in sub.flags * len(sub.flags) if sub.args and sub.args[-1].kind in TAKES_THE_REST else ():
         value = r"(?:=|\s+)(\S+)" if flag.label else "()"
@@ -155,7 +155,7 @@ def _run(values: dict[str, Any], prompt: str) -> AgentRun:
 
 
 def _cell_options(line: str) -> dict[str, Any]:
-    """The options of a %%agent line, which holds nothing else."""
+    """Return the options of a %%agent line, which holds nothing else."""
     values, rest, _ = read_options(line)
     if rest:
         what = f"the %%agent line takes only options, not {_cut(rest)!r}"
@@ -164,7 +164,7 @@ def _cell_options(line: str) -> dict[str, Any]:
 
 
 def _command(magic: str, line: str) -> Command | None:
-    """The subcommand of a line; None if its first word is not a subcommand or the rest does not fit."""
+    """Return the subcommand of a line; None if its first word is not a subcommand or the rest does not fit."""
     name, rest = _word(line)
     sub = subcommand(magic, name)
     if sub is None:
@@ -183,7 +183,7 @@ def _command(magic: str, line: str) -> Command | None:
 
 
 def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) -> Command:
-    """What the two magics without prompts have in common: subcommands only, and a cell that writes."""
+    """Return what the two magics without prompts have in common: subcommands only, and a cell that writes."""
     line = line.strip()
     if _asks_for_help(line):
         return Command("help", {"words": None})
@@ -207,7 +207,7 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
 
 
 def _target(magic: str, label: str, line: str) -> str:
-    """The path or the name that a cell of %%memory or %%skills writes."""
+    """Return the path or the name that a cell of %%memory or %%skills writes."""
     word, rest = _word(line)
     if not line:
         raise InvalidError(f"%%{magic} needs {label}", f"type %%{magic} {label} and the text below it")
@@ -217,7 +217,7 @@ def _target(magic: str, label: str, line: str) -> str:
 
 
 def _argument(arg: Arg, rest: str) -> tuple[str, str]:
-    """The text of one argument and what follows it; `--` may stand before a text."""
+    """Return the text of one argument and what follows it; `--` may stand before a text."""
     if arg.kind == "search" and (quoted := re.match(r'(?:"[^"]+"\s*)+', rest)):
         return quoted[0].strip(), rest[quoted.end() :]
     if arg.kind in QUOTED and (quoted := re.match(r"\"[^\"]+\"|'[^']+'", rest)):
@@ -229,7 +229,7 @@ def _argument(arg: Arg, rest: str) -> tuple[str, str]:
 
 
 def _value(sub: Sub, arg: Arg, text: str) -> Value:
-    """The value of an argument, or None where the text does not fit its kind."""
+    """Return the value of an argument, or None where the text does not fit its kind."""
     if arg.kind == "choice":
         return text if text in arg.choices else None
     if arg.kind == "text":
@@ -254,7 +254,7 @@ def _typed(kind: str, text: str) -> Value:
 
 
 def _option_value(option: Flag, has_value: bool, text: str) -> Value:
-    """The checked value of an option of a prompt."""
+    """Return the checked value of an option of a prompt."""
     name = option.name
     if not option.label:
         if has_value:
@@ -321,6 +321,6 @@ def _cut(text: str) -> str:
 
 
 def _word(text: str) -> tuple[str, str]:
-    """The first word and what follows it, without the blanks before either."""
+    """Return the first word and what follows it, without the blanks before either."""
     parts = text.split(None, 1)
     return (parts[0] if parts else "", parts[1] if len(parts) > 1 else "")

@@ -35,7 +35,7 @@ EMPTY = "no call needs approval: %agent tools lists which would, %agent tools as
 
 
 def approvals_panel(scene: Scene) -> ApprovalsPanel:
-    """The calls that wait, each with its buttons; what comes of a click streams below its card, where there is one."""
+    """Return the calls that wait, each with its buttons; what comes of a click streams below its card, if it has one."""
 
     def decide(decision: Decision) -> str:
         room = scene.cards.room(decision.call)
@@ -46,7 +46,7 @@ def approvals_panel(scene: Scene) -> ApprovalsPanel:
 
 
 def approvals_twin(scene: Scene) -> View:
-    """The approvals as a table, and below it each card, whole."""
+    """Return the approvals as a table, and below it each card, whole."""
     approvals = scene.session.approvals
     rows = [(c.thread, f"{approvals.number(c)}", call_line(c.name, c.args), why(c)) for c in approvals.asked()]
     head, policy = ("thread", "", "call", "reason"), policy_words(scene)
@@ -55,7 +55,7 @@ def approvals_twin(scene: Scene) -> View:
 
 
 def policy_words(scene: Scene) -> str:
-    """What is asked about, in one line."""
+    """Return what is asked about, in one line."""
     policy = scene.session.approvals.policy
     rules = [f"{name}: {rule}" for name, rule in policy.rules.items()]
     granted = [f"{name} allowed in thread {scene.session.thread}" for name in sorted(policy.granted)]
@@ -88,7 +88,7 @@ class Kind:
 
 
 def agent_panel(scene: Scene, args: Args) -> Result:
-    """Budget and history, or the one that is named."""
+    """Show the panels of budget and history, or the one that is named."""
     name = args["what"]
     if name is None:
         return _show(scene, ("budget", "history"), "agent panel: budget and history")

@@ -46,7 +46,7 @@ _ROWS = 12
 
 
 def picture(value: object) -> View:
-    """What a value shows of itself as the last line of a cell: under 2 kB of text."""
+    """Return what a value shows of itself as the last line of a cell: under 2 kB of text."""
     match value:
         case OpenedSession():
             return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
@@ -117,7 +117,7 @@ def picture(value: object) -> View:
 
 
 def status_picture(session: Session) -> Picture:
-    """The state of the session."""
+    """Return the state of the session."""
     snapshot = session.snapshot
     memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.layers if p in snapshot.files)
     info = StatusInfo(
@@ -142,7 +142,7 @@ def status_picture(session: Session) -> Picture:
 
 
 def budget_picture(session: Session) -> BudgetView:
-    """The gauge of the last request, with the totals of the calls until then."""
+    """Return the gauge of the last request, with the totals of the calls until then."""
     if isinstance(session, OpenedSession):
         figures, before = context_series(session.figures)
         cost, spent = session.index.usage.cost, session.spent()
@@ -164,12 +164,12 @@ def budget_picture(session: Session) -> BudgetView:
 
 
 def history_picture(session: Session, search: str | None = None) -> HistoryView:
-    """The offloaded history, with something looked for in it."""
+    """Return the offloaded history, with something looked for in it."""
     return history_view(session.history(), session.memory.stamp, search, session.brought_back)
 
 
 def memory_picture(memory: SessionMemory) -> MemoryView:
-    """What is remembered, and whether the prompt has it."""
+    """Return what is remembered, and whether the prompt has it."""
     conflicts = memory.conflicts()  # the journal is read: what others did is in it
     snapshot = memory.snapshot
     memory.mark_shown(snapshot)
@@ -180,12 +180,12 @@ def memory_picture(memory: SessionMemory) -> MemoryView:
 
 
 def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:
-    """Memory files of the disk that are not joined in."""
+    """Yield memory files of the disk that are not joined in."""
     return iter(()) if isinstance(memory, OpenedMemory) else at_hand(memory.places, memory.joined)
 
 
 def skills_picture(skills: SessionSkills) -> SkillsView:
-    """The skills, what each costs, which were read."""
+    """Return the skills, what each costs, which were read."""
     reads = skills.reads()
     return skills_view(
         skills.list_skills(), skills.count, skills.stamp, texts=skills.texts(), reads=reads, pinned=skills.pinned
@@ -193,14 +193,14 @@ def skills_picture(skills: SessionSkills) -> SkillsView:
 
 
 def subagents_picture(subagents: SessionSubagents) -> SubagentsView:
-    """The agents that tasks are handed to, and what they spent."""
+    """Return the agents that tasks are handed to, and what they spent."""
     spent = subagents.spent()
     rows = [subagent_row(subagents, one, spent.get(one.agent.name, Spent())) for one in subagents.list_subagents()]
     return subagents_view(rows, subagents.limit, subagents.stamp)
 
 
 def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> SubagentRow:
-    """The row of one subagent."""
+    """Return the row of one subagent."""
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
 
 
@@ -208,13 +208,13 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> Picture:
-    """A table of the first rows; the others are counted."""
+    """Return a table of the first rows; the others are counted."""
     more = [(f"and {len(rows) - _ROWS:,} more", *[""] * (len(head) - 1))] if len(rows) > _ROWS + 1 else []
     return table_view(head, [*rows[:_ROWS], *more] if more else rows, title, stamp=stamp)
 
 
 def _places(session: Session) -> tuple[str, ...]:
-    """Where files are, other than in the kernel's state; what needs approval."""
+    """Return where files are, other than in the kernel's state; what needs approval."""
     storage, held = session.workspace.home.storage, len(session.memory.pending())
     lines = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
     if (recording := session.recording) is not None and (recording.active or recording.problem):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Every entry, in the order of the reference."""
+    """Return every entry, in the order of the reference."""
     from deepnb.reference.files import file_entries
     from deepnb.reference.python import MODULES, error_entries, module_entries, option_entries, part_entries
     from deepnb.reference.topic import topic_entries
@@ -37,7 +37,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def magic_entries(magic: str) -> list[Entry]:
-    """The forms of a magic, the options of a prompt, and its subcommands."""
+    """Return the forms of a magic, the options of a prompt, and its subcommands."""
     kind = f"%{magic}"
     _, forms, _ = ABOUT[magic]
     options = OPTIONS if magic == "agent" else ()
@@ -49,7 +49,7 @@ def magic_entries(magic: str) -> list[Entry]:
 
 
 def setting_entries() -> list[Entry]:
-    """The settings of `%config DeepNB`, with their defaults."""
+    """Return the settings of `%config DeepNB`, with their defaults."""
     traits = DeepNB.class_traits(config=True)
     own = list(DeepNB.class_own_traits(config=True))
     return [
@@ -62,7 +62,7 @@ _WHOLE = 3
 
 
 def show_help(magic: str, words: str | None) -> View:
-    """The help of a magic, of its subcommand of that name, or the entries of the reference that answer some words."""
+    """Return the help of a magic, or of its subcommand of that name, or what the reference says of some words."""
     asked = (words or "").strip("\"' ")
     if not asked:
         from deepnb.views.view import text_view

@@ -33,7 +33,7 @@ def uninstall(ip: Any) -> None:
 
 
 def forgotten(session: Session) -> str:
-    """What of a session is in this kernel only, or where it is kept, in one line; empty where it has nothing.
+    """Return what of a session is in this kernel only, or where it is kept, in one line; empty where it has nothing.
 
     Starts no engine.
     """
@@ -56,7 +56,7 @@ def forgotten(session: Session) -> str:
 
 
 def _files(session: Session) -> int:
-    """How many files of memory, notes and skills the kernel's state alone holds."""
+    """Return how many files of memory, notes and skills the kernel's state alone holds."""
     home = session.workspace.home
     shared = [p for p in session.snapshot.files if home.paths.is_shared(p) and not p.startswith("/.deepnb/")]
     if not shared or home.storage.kept:

@@ -55,7 +55,7 @@ class Sessions:
     def attach(
         self, name: str, graph: Any, messages_key: str | None, header: str | None = None
     ) -> tuple[Session, bool]:
-        """The session on a graph that a variable holds, or on that at an address, in use from now on, and whether it was made just now.
+        """Put the session on a graph, held by a variable or at an address, in use; return it, and whether it is new.
 
         A `header` that is named is asked for again.
         """
@@ -88,7 +88,7 @@ class Sessions:
         return self.current if isinstance(self.current, OpenedSession) else None
 
     def open(self, path: str, thread: str | None) -> OpenedSession:
-        """A session of a file, in use from now on; one that was opened before is read again."""
+        """Return a session of a file, in use from now on; one that was opened before is read again."""
         self.live.workspace.current.idle()
         made = open_session(path, thread, into=self.own)
         known = self.opened.get(made.thread)
@@ -104,7 +104,7 @@ class Sessions:
         return name in self.live.workspace.threads
 
     def switch(self, name: str) -> Session:
-        """The session of a thread, in use from now on."""
+        """Return the session of a thread, in use from now on."""
         self.live.workspace.current.idle()
         if (known := self.opened.get(name)) is None:
             self.live.switch(name)
@@ -112,13 +112,13 @@ class Sessions:
         return self.current
 
     def forked(self, name: str | None, at: int | None) -> str:
-        """A thread of deepnb's agent that goes on from the opened session in use; returns its name."""
+        """Return a thread of deepnb's agent that goes on from the opened session in use; returns its name."""
         made = self.current.fork(name, at)
         self._live = self.current = self.own
         return made
 
     def threads(self) -> ThreadInfos:
-        """The threads of the live session, and those that were opened."""
+        """Return the threads of the live session, and those that were opened."""
         reading = self.current is not self.live
         own = (replace(info, current=info.current and not reading) for info in self.live.threads)
         opened = (replace(info, current=one is self.current) for one in self.opened.values() for info in one.threads)
@@ -160,7 +160,7 @@ class Card:
     """The keys of its calls that were asked about again, on another card."""
 
     def view(self, decided: Mapping[str, Decision], waiting: Collection[PendingCall]) -> ApprovalView:
-        """Each call in its state, by the decisions there are and the calls that wait."""
+        """Return each call in its state, by the decisions there are and the calls that wait."""
         keys = {one.key for one in waiting}
         self.again |= {call.key for call in self.calls if call.key in keys and not waits(call, waiting)}
         cards = []
@@ -173,7 +173,7 @@ class Card:
 
 
 def waits(call: PendingCall, waiting: Collection[PendingCall]) -> bool:
-    """Whether a call waits as it was shown: one that is asked about again has another card."""
+    """Return whether a call waits as it was shown: one that is asked about again has another card."""
     return any((one.key, one.before) == (call.key, call.before) for one in waiting)
 
 
@@ -212,11 +212,11 @@ class Cards:
         card.room = screen if isinstance(screen, Reserved) else Reserved(screen, max(1, min(FREE_OUTPUTS, left)))
 
     def are_shown(self, calls: Collection[PendingCall]) -> bool:
-        """Whether a card of these calls is open."""
+        """Return whether a card of these calls is open."""
         return any(call.key == one.key for card in self._open for one in card.calls for call in calls)
 
     def room(self, call: PendingCall) -> Reserved | None:
-        """Where the run of a call goes on: below its card, where that has room."""
+        """Return where the run of a call goes on: below its card, where that has room."""
         return next((card.room for card in reversed(self._open) if any(c.key == call.key for c in card.calls)), None)
 
     def follow(self) -> None:
@@ -328,7 +328,7 @@ class Scene:
 
 
 def notice(line: str) -> View:
-    """One line that says what was done."""
+    """Return one line that says what was done."""
     return notice_view(line, "ok")
 
 

@@ -28,7 +28,7 @@ REPLIES = frozenset(_REPLIES.split())
 
 
 def one_edit_apart(a: str, b: str) -> bool:
-    """Whether one insertion, deletion, replacement or swap of neighbours (or nothing) makes one word the other."""
+    """Return whether at most one insertion, deletion, replacement or swap of neighbours makes one word the other."""
     if a == b:
         return True
     short, long = sorted((a, b), key=len)
@@ -40,13 +40,13 @@ def one_edit_apart(a: str, b: str) -> bool:
 
 
 def nearest(word: str, known: tuple[str, ...]) -> str | None:
-    """The known word that was most likely meant, or None where none looks like it."""
+    """Return the known word that was most likely meant, or None where none looks like it."""
     close = next((k for k in known if one_edit_apart(word.casefold(), k)), None)
     return close or next(iter(difflib.get_close_matches(word.casefold(), known, 1, 0.5)), None)
 
 
 def is_near(word: str, known: str) -> bool:
-    """Whether a word is another one mistyped: short ones by one letter, longer ones by about a quarter."""
+    """Return whether a word is another one mistyped: short ones by one letter, longer ones by about a quarter."""
     a, b = word.casefold().replace("-", "").replace("_", ""), known.replace("-", "")
     if len(b) < 3:
         return a == b
@@ -75,7 +75,7 @@ _BETWEEN = frozenset(
 
 
 def slip(line: str, fit: Fit) -> str | None:
-    """What to type instead of a line that was most likely meant as a subcommand; None for a prompt."""
+    """Return what to type instead of a line that was most likely meant as a subcommand; None for a prompt."""
     words = line.split()
     if words[1:] and words[0].casefold() in _VERBS:
         return None
@@ -94,7 +94,7 @@ def slip(line: str, fit: Fit) -> str | None:
 
 
 def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
-    """The subcommands that the beginning of a line may be meant as, each with the words behind it."""
+    """Yield the subcommands that the beginning of a line may be meant as, each with the words behind it."""
     first, rest = words[0].casefold().lstrip("/%!-"), words[1:]
     first = first if rest else first.rstrip(".,;:")
     may_be = re.fullmatch(r"[a-z][a-z-]+", first) is not None and first not in (ENGLISH if rest else REPLIES)
@@ -110,7 +110,7 @@ def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
 
 
 def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
-    """Whether each word looks like an argument, and one of them like one that can't be a word of the user's own."""
+    """Return whether each word looks like an argument, and one like one that can't be a word of the user's own."""
     if not rest:
         return True
     if "".join(rest).casefold() in {choice.replace("-", "") for choice in _choices(sub)}:  # tools read only
@@ -124,7 +124,7 @@ def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
 
 
 def _is_closed(sub: Sub, word: str) -> bool:
-    """Whether a word is, or nearly is, a number, a choice or an option that the subcommand has, or takes the place of one."""
+    """Return whether a word is nearly a number, a choice or an option of the subcommand, or takes the place of one."""
     numbered = (
         not sub.args
         or any(arg.kind in _NUMBERS for arg in sub.args)
@@ -134,7 +134,7 @@ def _is_closed(sub: Sub, word: str) -> bool:
 
 
 def _is_mark(sub: Sub, word: str) -> bool:
-    """Whether a word is nearly one of the subcommand's choices, or one of its options with or without dashes."""
+    """Return whether a word is nearly one of the subcommand's choices, or one of its options with or without dashes."""
     bare = word.lstrip("-\u2010\u2011\u2012\u2013\u2014\u2212")
     flags = [flag.name.lstrip("-") for flag in sub.flags]
     if word.startswith("/"):
@@ -147,7 +147,7 @@ def _is_mark(sub: Sub, word: str) -> bool:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word is the name of a subcommand or a panel, as it is or mistyped."""
+    """Return whether a word is the name of a subcommand or a panel, as it is or mistyped."""
     names = {*PANELS, *(sub.name for magic in MAGICS for sub in subcommands(magic))}
     lower = word.casefold()
     return lower in names or (
@@ -156,7 +156,7 @@ def _is_name(word: str) -> bool:
 
 
 def _choices(sub: Sub) -> tuple[str, ...]:
-    """The words that the subcommand's arguments are chosen from."""
+    """Return the words that the subcommand's arguments are chosen from."""
     found = [choice for arg in sub.args for choice in arg.choices]
     kinds = {arg.kind for arg in sub.args}
     found += [other.name for other in subcommands(sub.magic)] if "help" in kinds else []
@@ -172,7 +172,7 @@ def _fits(sub: Sub, rest: list[str], fit: Fit) -> bool:
 
 
 def _other_magic(words: list[str], fit: Fit) -> str | None:
-    """`%agent memory log` is meant as `%memory log`."""
+    """Return what is meant by a magic named after %agent: `%agent memory log` is `%memory log`."""
     magic, *rest = words
     if not rest:
         return f"type %{magic}" if magic != "agent" else None

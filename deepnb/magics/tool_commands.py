@@ -20,7 +20,7 @@ _AS_PROMPT = "%agent -- tools ... sends this as a prompt"
 
 
 def agent_tools(scene: Scene, args: Args) -> Result:
-    """The tools with what happens to their calls; or a change of either."""
+    """List the tools with what happens to their calls, or change either."""
     word, *names = str(args["what"] or "").split()[:2] or [""]
     rest = str(args["what"] or "")[len(word) :].strip()
     if word == "add":
@@ -125,7 +125,7 @@ def _switch(scene: Scene, word: str, names: Sequence[str]) -> Result:
 
 
 def _variable(namespace: Mapping[str, Any], name: str) -> Any:
-    """What a name like `f` or `module.f` stands for."""
+    """Return what a name like `f` or `module.f` stands for."""
     first, *rest = name.split(".")
     if first not in namespace:
         raise NotFoundError(f"there is no variable {first!r}", f"define the function first; {_AS_PROMPT}")
@@ -138,7 +138,7 @@ def _variable(namespace: Mapping[str, Any], name: str) -> Any:
 
 
 def _options(text: str) -> dict[str, str]:
-    """`--name calc --env A,B` as a mapping."""
+    """Return `--name calc --env A,B` as a mapping."""
     found: dict[str, str] = {}
     words = [part for word in text.split() for part in word.split("=", 1)]
     while words:
@@ -171,7 +171,7 @@ def agent_subagents(scene: Scene, args: Args) -> Result:
 
 
 def written(scene: Scene, path: str) -> Result:
-    """What is said when a cell has written a subagent's file."""
+    """Return what is said when a cell has written a subagent's file."""
     listed = next((one for one in scene.session.subagents.list_subagents() if one.path == path), None)
     if listed is None:
         return notice_view(f"wrote {path}, but it is not a subagent: a subagent is a file /agents/NAME.md", "warning")

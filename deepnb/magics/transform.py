@@ -34,12 +34,12 @@ class AgentLine:
         self.row, self.col = start[0] - 1, start[1]
 
     def sortby(self) -> tuple[int, int, int]:
-        """The start of the logical line, where IPython's help sees an assignment, too; then the priority."""
+        """Return the start of the logical line, where IPython's help sees an assignment, too; then the priority."""
         return self.start_line, self.start_col, self.priority
 
     @classmethod
     def find(cls, tokens_by_line: Sequence[Sequence[Any]]) -> AgentLine | None:
-        """The first of our lines in a cell, or None."""
+        """Return the first of our lines in a cell, or None."""
         for tokens in tokens_by_line:
             first = next((i for i, t in enumerate(tokens) if t.type not in (tokenize.INDENT, tokenize.DEDENT)), 0)
             for start in (first, _assigned(tokens)):
@@ -49,7 +49,7 @@ class AgentLine:
         return None
 
     def transform(self, lines: list[str]) -> list[str]:
-        """The cell with this line as a Python call; SyntaxError (IPython goes on without us) where it is none."""
+        """Return the cell with this line as a Python call. Raise SyntaxError, so that IPython goes on, if it is none."""
         end = self.row
         while end + 1 < len(lines) and not lines[end].endswith("\n"):
             end += 1  # str.splitlines parts at form feeds and the like, too: they belong to the prompt
@@ -62,7 +62,7 @@ class AgentLine:
 
 
 def call_of(text: str) -> tuple[str, str]:
-    """The magic and its argument meant by a line from its `%` or `?` on; SyntaxError where it is none of ours."""
+    """Return the magic and its argument meant by a line from its `%` or `?` on. Raise SyntaxError for other lines."""
     help_line = _HELP_AFTER.fullmatch(text) or _HELP_BEFORE.fullmatch(text)
     if help_line:
         magic, name = help_line.groups()
@@ -87,7 +87,7 @@ def uninstall(ip: Any) -> None:
 
 
 def _assigned(tokens: Sequence[Any]) -> int:
-    """The index of the token after the first `=` outside brackets (0 where there is none)."""
+    """Return the index of the token after the first `=` outside brackets (0 where there is none)."""
     depth = 0
     for i, token in enumerate(tokens):
         if token.string == "=" and depth == 0:

@@ -383,12 +383,12 @@ ABOUT: dict[str, tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]] = {
 
 
 def subcommands(magic: str) -> tuple[Sub, ...]:
-    """The rows of one magic, in the order in which its help shows them."""
+    """Return the rows of one magic, in the order in which its help shows them."""
     return tuple(sub for sub in SUBCOMMANDS if sub.magic == magic)
 
 
 def subcommand(magic: str, name: str) -> Sub | None:
-    """The row of one subcommand, or None."""
+    """Return the row of one subcommand, or None."""
     return next((sub for sub in SUBCOMMANDS if (sub.magic, sub.name) == (magic, name)), None)
 
 
@@ -396,7 +396,7 @@ PANELS = next(sub for sub in SUBCOMMANDS if sub.name == "panel").args[0].choices
 
 
 def usage_text(magic: str, name: str | None = None) -> str:
-    """The help of a magic, or of one of its subcommands; of the whole magic where there is no such subcommand."""
+    """Return the help of a magic, or of one of its subcommands; of the magic if it has no such subcommand."""
     sub = subcommand(magic, name) if name else None
     if sub is not None:
         return f"%{magic} {sub.usage}\n    {sub.help}"

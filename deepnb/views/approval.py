@@ -188,7 +188,7 @@ class ApprovalView:
         return lines
 
     def _cut(self, lines: list[str]) -> list[str]:
-        """The lines, or the first of many and what shows the others."""
+        """Return the lines, or the first of many and what shows the others."""
         if self.whole or len(lines) <= _LINES:
             return lines
         return [*lines[:_LINES], f"  … {len(lines) - _LINES:,} more lines: %agent panel approvals shows all of them"]

@@ -65,11 +65,11 @@ class Rich:
         return self.output.data, self.output.metadata
 
     def text(self) -> str:
-        """Its words."""
+        """Return its words."""
         return clean(middle_cut(self.output.text, _WORDS, 500))
 
     def html(self) -> str:
-        """Where it can't be an output of its own: the picture, else the sanitised HTML, else its words."""
+        """Return the picture, else the sanitised HTML, else its words: for where it can't be an output of its own."""
         data = harmless(self.output)
         for kind in PICTURES:
             if kind in data:
@@ -79,7 +79,7 @@ class Rich:
 
 
 def harmless(output: CodeOutput) -> dict[str, str]:
-    """MIME type -> data of a rich output as it may leave the kernel: pictures, sanitised HTML, and its words."""
+    """Return MIME type -> data of a rich output as it may leave the kernel: pictures, sanitised HTML, and its words."""
     kept = {kind: data for kind in PICTURES if isinstance(data := output.data.get(kind), str)}
     if isinstance(markup := output.data.get("text/html"), str):
         import nh3

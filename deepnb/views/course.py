@@ -54,7 +54,7 @@ class CheckView:
         return f"{sum(part.done for part in self.parts)} of {len(self.parts)} parts done"
 
     def json(self) -> str:
-        """The result for a grader, on one line."""
+        """Return the result for a grader, on one line."""
         parts = [{**asdict(part), "done": part.done} for part in self.parts]
         return json.dumps({"exercise": self.number, "title": self.title, "done": self.done, "parts": parts})
 
@@ -158,7 +158,7 @@ class StoryView:
         return h.box(head, *plot, table_html(("turn", "window", ""), rows, right=(0, 1)))
 
     def _full(self, step: StoryStep) -> str:
-        """How full the window was."""
+        """Return how full the window was."""
         return percent(step.tokens, self.window) if self.window else ""
 
 

@@ -162,7 +162,7 @@ class DiffView:
 
 
 def diff_view(diffs: Sequence[FileDiff], title: str, stamp: str = "") -> DiffView:
-    """What changed in the files of `diffs`."""
+    """Return what changed in the files of `diffs`."""
     return DiffView(title, tuple(diffs), stamp)
 
 

@@ -1,13 +1,7 @@
-"""A conversation as a notebook: each prompt a `%%agent` cell with what it showed, below it the code that ran, with its outputs.
+"""A conversation as a file: a page for a browser, or a notebook with a `%%agent` cell for each prompt and the code that ran.
 
-Running it sends the prompts to the model that is in use then. A prompt is sent as it was, so that braces in it are
-not filled in again.
-
-
-A conversation as one HTML file: the turns as the notebook shows them, for a browser without a notebook.
-
-The page has no script and asks no other host for anything, which its own policy also forbids. Its colours are the
-browser's, light or dark.
+The page has no script and asks no other host for anything, which its own policy also forbids. Running the notebook sends
+the prompts to the model that is in use then, each as it was, so that braces in it are not filled in again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +19,7 @@ _STOPS = {"tags": ["raises-exception"]}
 
 
 def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The JSON of a notebook of version 4.5, valid by nbformat.
+    """Return the JSON of a notebook of version 4.5, valid by nbformat.
 
     `code` names the tools that run code in the user's namespace, each with the argument that holds it: what such a
     call ran becomes a cell below its prompt.
@@ -66,13 +60,13 @@ def _prompt_cell(turn: Turn, stopped: bool) -> Any:
 
 
 def _may_stop(turn: Turn) -> bool:
-    """Whether running the prompt again may leave the thread waiting for the user."""
+    """Return whether running the prompt again may leave the thread waiting for the user."""
     waited = any(isinstance(event, Asked | Decided) for event in turn.events)
     return bool(turn.asked or turn.error or turn.interrupted or waited)
 
 
 def _outputs(events: Sequence[CodeOutput]) -> Iterator[Any]:
-    """What the code of a call put out, as a notebook keeps it; nothing in it runs."""
+    """Yield what the code of a call put out, as a notebook keeps it; nothing in it runs."""
     from nbformat import v4
 
     pieces: dict[str, list[str]] = {}
@@ -87,7 +81,7 @@ def _outputs(events: Sequence[CodeOutput]) -> Iterator[Any]:
 
 
 def _code_run(turn: Turn, code: Mapping[str, str]) -> Iterator[tuple[str, list[CodeOutput]]]:
-    """(code, what it put out) of the main agent's calls that ended well, in order."""
+    """Yield (code, what it put out) of the main agent's calls that ended well, in order."""
     open_: dict[str, tuple[ToolStarted, list[CodeOutput]]] = {}
     for event in turn.events:
         if isinstance(event, ToolStarted) and not event.path:
@@ -110,7 +104,7 @@ _STYLE = (
 
 
 def conversation_page(title: str, turns: Sequence[Turn]) -> str:
-    """The HTML of the whole file."""
+    """Return the HTML of the whole file."""
     head = h.el(
         "head",
         h.Html('<meta charset="utf-8">'),

@@ -65,7 +65,7 @@ class MemoryFile:
         return self.text if self.text is not None else self.prompt or ""
 
     def cut(self, room: tuple[int, int] = _CUT) -> str:
-        """The text as it is shown: of a long one its head and its tail."""
+        """Return the text as it is shown: of a long one its head and its tail."""
         cut = middle_cut(self.content, *room)
         return cut if cut == self.content else f"{cut}\n({WHOLE.format(self.path)})"
 
@@ -176,7 +176,7 @@ def memory_view(
     known: State | None = None,
     shares: Mapping[str, tuple[int, int]] | None = None,
 ) -> MemoryView:
-    """What is remembered; `count` gives the tokens of a text, `at_hand` names files that could be joined in.
+    """Return what is remembered; `count` gives the tokens of a text, `at_hand` names files that could be joined in.
 
     `known` is the state of all files, where the prompt is not known; `shares` has (tokens in the prompt, tokens of the
     file) of those that are not in it whole.
@@ -198,17 +198,17 @@ def memory_view(
 
 
 def part_words(sent: int, tokens: int) -> str:
-    """`3,936 of 15,582 tokens in the prompt`."""
+    """Return `3,936 of 15,582 tokens in the prompt`."""
     return f"{sent:,} of {counted(tokens, 'token')} in the prompt"
 
 
 def conflict_line(one: OpenConflict) -> str:
-    """Both texts, and what settles it."""
+    """Return both texts, and what settles it."""
     return f"conflict in {one.path}, {one.conflict}: change it with %memory edit {one.path}, or type %memory accept {one.id} to keep it as it is"
 
 
 def _state(snapshot: Snapshot, path: str) -> State | None:
-    """How the file stands to the prompt; None where neither has it."""
+    """Return how the file stands to the prompt; None where neither has it."""
     text, prompt = _masked(snapshot, path), snapshot.memory.get(path)
     if text is None:
         if path in snapshot.binary:
@@ -234,7 +234,7 @@ def _size(snapshot: Snapshot, path: str, count: Callable[[str], int]) -> str:
 
 
 def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
-    """The diff; of a long one its head and its tail."""
+    """Return the diff; of a long one its head and its tail."""
     return middle_cut(diff.unified().rstrip("\n"), *room)
 
 

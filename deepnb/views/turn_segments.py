@@ -141,7 +141,7 @@ class ToolSegment(Tool):
         return last.markdown if isinstance(last, Answer) else ""
 
     def _now(self) -> str:
-        """What happens inside just now."""
+        """Return what happens inside just now."""
         last = self.children[-1]
         if isinstance(last, Answer):
             return _tail(last.parts)[-80:]
@@ -179,7 +179,7 @@ class Segments:
         """Call -> how many of its outputs there are: one that was shown while the code ran comes again."""
 
     def add(self, event: values.Event, path: values.Path | None = None) -> int | None:
-        """The index of the segment that `event` made or changed; None where there is nothing to show.
+        """Return the index of the segment that `event` made or changed; None where there is nothing to show.
 
         `path` is what is left of the event's own, inside the calls it happened in.
         """
@@ -268,7 +268,7 @@ class Segments:
             last.ended = True
 
     def _tool(self, id: str, name: str, *, begins: bool = False) -> int:  # noqa: A002
-        """The segment of a call; a new one where a call `begins` under the id of one that has ended."""
+        """Return the segment of a call; a new one where a call `begins` under the id of one that has ended."""
         if id not in self._tools or (begins and self._at(self._tools[id]).status in ("ok", "error")):
             self._tools[id] = self._append(ToolSegment(id, name))
             self._outputs.pop(id, None)

@@ -1,6 +1,4 @@
-"""What a page tells the kernel: a click, and what it shows in the field beside the button.
-
-Pictures with buttons beside them, and panels put together as tabs."""
+"""What can be clicked: buttons, pictures with buttons beside them, tabs, and what a page tells of a field with a click."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -39,7 +37,7 @@ def hear_apart(widget: Any) -> None:
 
 
 def is_heard_apart() -> bool:
-    """Whether a page has asked this kernel for such a thread: JupyterLab does as it shows its first widget."""
+    """Return whether a page has asked this kernel for such a thread: JupyterLab does as it shows its first widget."""
     from IPython.core.getipython import get_ipython
 
     kernel = getattr(get_ipython(), "kernel", None)  # type: ignore[no-untyped-call, unused-ignore]
@@ -181,7 +179,7 @@ def attempt(act: Callable[[], object], said: Any) -> None:
 
 
 def button(word: str, tooltip: str = "", style: str = "", width: str | None = "auto") -> Any:
-    """A button; `style` is one of ipywidgets' (`primary`, `success`, `danger`), a width of None is its usual one.
+    """Return a button; `style` is one of ipywidgets' (`primary`, `success`, `danger`), a width of None its usual one.
 
     It is seen as one in forced colours, too: there its ground is gone and an unseen border shows.
     """

@@ -75,7 +75,7 @@ class TurnPanel:
             self._turn.value = changed[-1 if by < 0 else 0]
 
     def _beyond(self, by: int) -> list[int]:
-        """The turns with a change on one side of the one that is shown."""
+        """Return the turns with a change on one side of the one that is shown."""
         return [turn for turn in self._changed() if (turn - self._turn.value) * by > 0]
 
     def _show_turn(self) -> None:
@@ -155,7 +155,7 @@ class Folded:
 
 
 def _drawn(source: Source) -> View:
-    """The picture, or a line that says why it can't be shown: an error here must not end the turn."""
+    """Return the picture, or a line that says why it can't be shown: an error here must not end the turn."""
     try:
         return source()
     except Exception as error:

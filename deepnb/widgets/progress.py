@@ -100,5 +100,5 @@ class Pulse:
 
 
 def pause(seconds: float, least: float) -> float:
-    """How long to wait before a line that says how long something has taken is shown anew: later ever longer."""
+    """Return how long to wait before a line that says how long something has taken is shown anew: later ever longer."""
     return min(max(least, seconds / 20), 5.0)

@@ -82,7 +82,7 @@ class Reserved:
         return output
 
     def take(self) -> Output:
-        """The first that is free, to hold what may be given back."""
+        """Return the first that is free, to hold what may be given back."""
         return self._free.pop(0)
 
     def give_back(self, output: Output) -> None:
@@ -233,7 +233,7 @@ class _Filled:
         self._parts: list[_Part] = []
 
     def add(self, view: View) -> Output:
-        """One more view, below the others."""
+        """Return one more view, below the others."""
         self._parts.append(_Part(self, view))
         self.send()
         return self._parts[-1]
@@ -269,13 +269,13 @@ _NUMBER = itertools.count(1)
 
 
 def widget_data(widget: Any) -> dict[str, Any]:
-    """An ipywidget as a front end is sent it."""
+    """Return an ipywidget as a front end is sent it."""
     view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
     return {"application/vnd.jupyter.widget-view+json": view}
 
 
 def in_voila() -> bool:
-    """Whether Voila runs this kernel: it says so as CGI does (RFC 3875, SERVER_SOFTWARE)."""
+    """Return whether Voila runs this kernel: it says so as CGI does (RFC 3875, SERVER_SOFTWARE)."""
     return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
 
 

@@ -150,7 +150,7 @@ class TaskLines:
         self._later: list[ToolSegment] = []
 
     def take(self, segment: Segment, event: Event) -> list[str] | None:
-        """The texts to print now that an event has changed a segment; None where it is no task's."""
+        """Return the texts to print now that an event has changed a segment; None where it is no task's."""
         if not isinstance(segment, ToolSegment) or not is_task(segment):
             return None
         if self._open is None and segment.status == "running" and isinstance(event, ToolStarted) and not event.path:
@@ -170,7 +170,7 @@ class TaskLines:
         return [*end, *late]
 
     def _finished(self, task: ToolSegment) -> list[str]:
-        """What is finished inside and not printed yet: an answer or a thought is where something follows it."""
+        """Return what is finished inside and not printed yet: an answer or a thought is where something follows it."""
         out = []
         for i in range(self._shown, len(task.children)):
             child = task.children[i]

@@ -1,8 +1,4 @@
-"""The live panel of the threads: switch, and the turns of the current one to see, fork from and rewind to.
-
-The requests to touch: choose a call, and see what the model was sent.
-
-The live panel of the offloaded history: search it, choose messages, add them to the next prompt."""
+"""The live panels of a thread: its requests, its turns beside those of other threads, its offloaded history."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,8 +72,7 @@ class ThreadsPanel:
 
     def _act(self, act: Callable[[int], object], at: int | None) -> None:
         if at is not None:
-            number = self._choice.options[at][1]
-            self._do(lambda: act(number))
+            self._do(partial(act, self._choice.options[at][1]))
 
     def _do(self, act: Callable[[], object]) -> None:
         attempt(act, self._said)
@@ -220,12 +215,8 @@ class HistoryPanel:
     def _row(self, one: SectionMatch, item: HistoryMessage) -> Any:
         place = (one.number, item.number)
         name = f"{one.number}:{item.number}"
-        tick = self._w.Checkbox(
-            value=place in self._chosen,
-            description=name,
-            indent=False,
-            tooltip=f"choose message {item.number} of section {one.number}",
-        )
+        about = f"choose message {item.number} of section {one.number}"
+        tick = self._w.Checkbox(value=place in self._chosen, description=name, indent=False, tooltip=about)
         tick.layout = self._w.Layout(width="6em", flex="0 0 6em")
         tick.observe(lambda change: self._choose(place, change["new"]), names="value")
         text = self._w.HTML(message_html(item, one.terms), layout=self._w.Layout(flex="1 1 auto", min_width="0"))
@@ -251,7 +242,7 @@ class HistoryPanel:
 
 
 def rooms(messages: Sequence[int]) -> list[int]:
-    """How many messages of each of the newest sections are listed: theirs, until there is room for no more.
+    """Return how many messages of each of the newest sections are listed: theirs, until there is room for no more.
 
     `messages` are those of all sections, the oldest first.
     """

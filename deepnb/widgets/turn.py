@@ -1,6 +1,4 @@
-"""Stopping a turn by a button while its cell runs, in a page that is heard meanwhile.
-
-A turn while it happens: in a notebook as outputs updated in place."""
+"""A turn while it happens in a notebook: outputs updated in place, and a line with a button that stops it."""
 
 import signal
 import threading
@@ -51,7 +49,7 @@ class StopLine:
         return {**widget_data(self._widget), "text/plain": self.text()}, {}
 
     def text(self) -> str:
-        """What is saved of it, which stays the same while the line changes."""
+        """Return what is saved of it, which stays the same while the line changes."""
         return "a turn is running in this cell: interrupt the kernel to stop it"
 
     def html(self) -> str:
@@ -63,7 +61,7 @@ class StopLine:
 
 
 def stop_button(tooltip: str, stop: Callable[[], None]) -> Any:
-    """A button that is heard while a cell runs, where the page can do that; it takes one click."""
+    """Return a button that is heard while a cell runs, where the page can do that; it takes one click."""
     made = button("Stop", tooltip, "danger")
 
     def clicked(_: Any) -> None:
@@ -224,7 +222,10 @@ class NotebookTurn:
         growing = self._growing.setdefault(at, GrowingMarkdown())
         growing.add(event.text)
         self._place(growing.end) if new else self._changed(growing.end)
-        if len(growing.end.markdown) > _SHORT and self._flow.last[-1] is growing.end and growing.cut(_is_long(growing)):
+        size = len(growing.end.markdown)
+        # A block that still grows is cut late: it is put together again as soon as it ends.
+        is_long = size > (_SHORT if growing.inside else _WHOLE)
+        if size > _SHORT and self._flow.last[-1] is growing.end and growing.cut(is_long):
             if not growing.inside:
                 self._flow.close_block()
             self._flow.begin(growing.end)
@@ -252,7 +253,7 @@ class NotebookTurn:
         self._cost = max(self._cost, self._flow.changed_at(thing))
 
     def _due(self, characters: int) -> bool:
-        """Whether the growing text is to be shown now: soon while that is cheap, and five times a second."""
+        """Return whether the growing text is to be shown now: soon while that is cheap, and five times a second."""
         self._credit += _PER_CHARACTER * characters
         since = self._clock() - self._flushed
         if since < self._pause:
@@ -284,17 +285,12 @@ class NotebookTurn:
         self._flush()
 
     def _stop_line(self) -> StopLine | None:
-        """The line with a button, once a click on it would be heard."""
+        """Return the line with a button, once a click on it would be heard."""
         if self._stop is None:
             return None
         if self._line is None:
             self._line = StopLine(self._stop)
         return self._line if self._line.can_be_heard else None
-
-
-def _is_long(growing: GrowingMarkdown) -> bool:
-    """Whether the block that still grows is to be cut, too: it is put together again as soon as it ends."""
-    return len(growing.end.markdown) > (_SHORT if growing.inside else _WHOLE)
 
 
 class QuietTurn:
@@ -324,7 +320,7 @@ def turn_display(
     now: Callable[[], str] = lambda: "",
     stop: Callable[[], None] | None = None,
 ) -> NotebookTurn | TerminalTurn:
-    """The display of a turn that fits a screen: `add` events, then `finish` with the footer."""
+    """Return the display of a turn that fits a screen: `add` events, then `finish` with the footer."""
     if not screen.notebook:
         return TerminalTurn(screen)
     most = screen.free if isinstance(screen, Reserved) else MAX_OUTPUTS

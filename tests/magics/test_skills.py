@@ -146,7 +146,7 @@ def test_what_is_to_be_mended_is_said_in_full_in_text_and_html():
     """In a DataFrame it was cut after fifty characters, what to write first of all."""
     long = "write " + "name: a-good-one " * 20
     view = findings_view([Finding("/s/a/SKILL.md", 3, "<b>wrong</b>", long), Finding("/s/b", 0, "odd", "mend", False)])
-    assert view.title == "skills to fix · 1 broken · 1 note"
+    assert view.text().split("\n")[0] == "skills to fix · 1 broken · 1 note"
     assert view.text().splitlines()[1:] == [
         "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>",
         f"      {long.strip()}",

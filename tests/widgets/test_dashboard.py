@@ -105,10 +105,8 @@ class Story:
 
     def panel(self) -> ThreadsPanel:
         def rows() -> list[Row]:
-            cards = [thread_card(0, t) for t in self.threads]
-            return [
-                Row(c.thread.name, c, [("switch", partial(self.did.append, c.thread.name))], c.text()) for c in cards
-            ]
+            cards = {t.name: thread_card(0, t) for t in self.threads}
+            return [Row(name, c, [("switch", partial(self.did.append, name))], c.text()) for name, c in cards.items()]
 
         turns = Turns(
             lambda: [(n, turn_words(n, f"prompt {n}")) for n in range(1, self.turns + 1)],
