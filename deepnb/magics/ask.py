@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -121,20 +121,14 @@ class Request:
     filled: FilledPrompt
     notes: Sequence[str]
     deliver: Callable[[Turn], Sequence[View]]
+    options: Mapping[str, Any]
+    """Of the turn: what a session's `stream` and its jobs both take."""
 
 
 def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     """Run a prompt as one turn and show it."""
     made = request(scene, run, cell=cell)
-    events = scene.session.stream(
-        made.text,
-        model=run.model,
-        thread=run.thread,
-        max_steps=run.max_steps,
-        cell=scene.cell() if cell else None,
-        rerun=scene.config.rerun,
-        images=made.filled.images,
-    )
+    events = scene.session.stream(made.text, rerun=scene.config.rerun, **made.options)
     quiet = run.quiet or run.format != "markdown"
     watch(scene, events, quiet=quiet, filled=made.filled, notes=made.notes, deliver=made.deliver)
 
@@ -145,7 +139,9 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
     asks = _ASKS.get(run.format)
     notes = [*_first_note(scene.session), *([f"added to the prompt: {asks}"] if asks else [])]
     text = add_words(filled.text, f"\n\n{asks}") if asks else filled.text
-    return Request(text, filled, notes, partial(_deliver, scene, run))
+    options = {"model": run.model, "thread": run.thread, "max_steps": run.max_steps, "images": filled.images}
+    options["cell"] = scene.cell() if cell else None
+    return Request(text, filled, notes, partial(_deliver, scene, run), options)
 
 
 def explain(scene: Scene) -> None:

@@ -33,16 +33,7 @@ def ask_in_background(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         raise InvalidError("--bg can't put code into the next cell", "%agent jobs join N, then %agent code")
     request = ask.request(scene, run, cell=cell)
     watcher = JobCell(scene, request, quiet=run.quiet or run.format != "markdown" or not scene.screen.notebook)
-    job = scene.session.jobs.start(
-        request.text,
-        model=run.model,
-        thread=run.thread,
-        max_steps=run.max_steps,
-        cell=scene.cell() if cell else None,
-        images=request.filled.images,
-        reader=watcher,
-    )
-    watcher.begin(job)
+    watcher.begin(scene.session.jobs.start(request.text, reader=watcher, **request.options))
 
 
 class JobCell:

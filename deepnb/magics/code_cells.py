@@ -1,7 +1,7 @@
 """The code of a turn as a cell; and `%agent explain` and `%agent fix`: the last error as a prompt, the corrected cell."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.core.diff import FileDiff
@@ -65,7 +65,10 @@ def first_code(text: str) -> str:
 
 def called_code(turn: Turn) -> list[str]:
     """Return the code of the main agent's calls, those that wait for approval included."""
-    return [text for text in _called(turn) if text.strip()]
+    calls = [(e.name, e.args) for e in turn.events if isinstance(e, ToolStarted) and not e.path]
+    calls += [(call.name, call.args) for call in turn.asked if not call.path]
+    code = (args.get(_TOOLS.get(name, "")) for name, args in calls)
+    return [text for text in code if isinstance(text, str) and text.strip()]
 
 
 def proposed_code(turn: Turn) -> str | None:
@@ -73,14 +76,6 @@ def proposed_code(turn: Turn) -> str | None:
     calls = [e.args for e in turn.events if isinstance(e, ToolStarted) and e.name in PROPOSAL_TOOLS and not e.path]
     code = calls[-1].get("code") if calls else None
     return code.rstrip("\n") if isinstance(code, str) else None
-
-
-def _called(turn: Turn) -> Iterator[str]:
-    started = [(e.name, e.args) for e in turn.events if isinstance(e, ToolStarted) and not e.path]
-    for name, args in (*started, *((call.name, call.args) for call in turn.asked if not call.path)):
-        text = args.get(_TOOLS.get(name, ""))
-        if isinstance(text, str):
-            yield text
 
 
 EXPLAIN = "Explain this error: which line fails, which variable is wrong and why, and how to correct it."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics import complete, formatters, last_error, reloading, transform
+from deepnb.magics import complete, last_error, shell, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
 from deepnb.magics.usage import MAGICS, usage_text
@@ -113,8 +113,7 @@ class Extension:
         ip.events.register("post_run_cell", self._after_cell)
         transform.install(ip)
         complete.install(ip, self._names)
-        reloading.install(ip)
-        formatters.install(ip)
+        shell.install(ip)
 
     def unload(self) -> None:
         """Take out all that `load` put in; one line says what of the session is gone with it, if anything is."""
@@ -133,8 +132,7 @@ class Extension:
         ip.events.unregister("post_run_cell", self._after_cell)
         transform.uninstall(ip)
         complete.uninstall(ip)
-        reloading.uninstall(ip)
-        formatters.uninstall(ip)
+        shell.uninstall(ip)
         if self._preload:
             self._preload.stop()
         if "sessions" in self.__dict__:
@@ -143,7 +141,7 @@ class Extension:
 
                 self._say(f"{counted(stopped, 'background job')} stopped")
             self.sessions.own.tools.close()
-            for line in filter(None, map(reloading.forgotten, self.sessions)):
+            for line in filter(None, map(shell.forgotten, self.sessions)):
                 self._say(line)
 
     def _say(self, line: str, kind: Literal["note", "ok", "error", "hint"] = "note") -> None:

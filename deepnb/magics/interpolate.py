@@ -161,7 +161,7 @@ def _code_spans(text: str, start: int, end: int, blank: list[int]) -> Iterator[S
             continue
         length = len(token[0])
         close = _next(runs.get(length, []), token.end())
-        if close is not None and close < _next_or(blank, token.end(), end):
+        if close is not None and close < (_next(blank, token.end()) or end):
             done = close + length
             yield token.start(), done
 
@@ -191,7 +191,7 @@ def _math_spans(text: str, start: int, end: int, blank: list[int], code: list[Sp
 
 def _is_money(text: str, opening: int, closing: int, blank: list[int]) -> bool:
     """Return whether two dollars are amounts or shell variables and no formula."""
-    if closing >= _next_or(blank, opening, len(text)):
+    if closing >= (_next(blank, opening) or len(text)):
         return True
     after = text[closing + 1 : closing + 2]
     return text[opening + 1].isspace() != text[closing - 1].isspace() or after.isdigit() or after == "{"
@@ -200,11 +200,6 @@ def _is_money(text: str, opening: int, closing: int, blank: list[int]) -> bool:
 def _next(places: list[int], at: int) -> int | None:
     i = bisect_left(places, at)
     return places[i] if i < len(places) else None
-
-
-def _next_or(places: list[int], at: int, end: int) -> int:
-    found = _next(places, at)
-    return end if found is None else found
 
 
 class _Refused(Exception):

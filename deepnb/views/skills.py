@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from deepnb.core.offload import ranges
 from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.views import html as h
-from deepnb.views.text import counted, pad, page, quoted, short, title_line, width
-from deepnb.views.view import Picture, table_html
+from deepnb.views.text import counted, page, quoted, title_line
+from deepnb.views.view import Picture, listing, table_html
 
 EMPTY = "no skills yet: type %skills new NAME, or %skills add to list those that come with deepnb"
 
@@ -71,25 +71,19 @@ class SkillsView:
     def text(self) -> str:
         if not self.rows:
             return page([title_line("skills", self.stamp), EMPTY])
-        names = min(32, max(width(row.name) for row in self.rows))
-        lines = [title_line(self.title, self.stamp)]
+        rows = []
         for row in self.rows:
-            skill = row.skill
-            lines.append(f"  {pad(short(row.name, names), names)}  {pad(row.cost, 13, right=True)}  "
-                         f"{short(' '.join(skill.description.split()), 81 - names)}")  # fmt: skip
-            margin = " " * (names + 19)
-            lines += [margin + fact for fact in (skill.path, *row.facts)]
-            lines += [f"{margin}problem: {skill.problem}"] if skill.problem else []
-        return page(lines)
+            problem = [f"problem: {row.skill.problem}"] if row.skill.problem else []
+            rows.append((row.name, row.cost, row.skill.description, (row.skill.path, *row.facts, *problem)))
+        return page([title_line(self.title, self.stamp), *listing(rows)])
 
     def html(self) -> str:
         if not self.rows:
             return h.box(h.heading("skills", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
         head = ("skill", "description", "tokens", "tokens if read")
-        return h.box(
-            h.heading(title, *facts, stamp=self.stamp), table_html(head, list(map(_cells, self.rows)), right=(2, 3))
-        )
+        table = table_html(head, list(map(_cells, self.rows)), right=(2, 3))
+        return h.box(h.heading(title, *facts, stamp=self.stamp), table)
 
 
 def skill_card(row: SkillRow) -> Picture:

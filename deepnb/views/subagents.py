@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from deepnb.core.subagents import Listed, Spent
 from deepnb.views import html as h
-from deepnb.views.text import counted, pad, page, quoted, short, title_line, tokens, width
-from deepnb.views.view import Picture, table_html
+from deepnb.views.text import counted, page, quoted, title_line, tokens
+from deepnb.views.view import Picture, listing, table_html
 
 OFF = "subagents are disabled: enable_subagents=True lets the agent delegate tasks"
 NONE = "no subagents: type %agent subagents add NAME"
@@ -66,13 +66,8 @@ class SubagentsView:
     def text(self) -> str:
         if self.empty:
             return page([title_line("subagents", self.stamp), self.empty])
-        names = min(32, max(width(row.name) for row in self.rows))
-        lines = [title_line(self.title, self.stamp)]
-        for row in self.rows:
-            about = short(" ".join(row.listed.agent.description.split()), 81 - names)
-            lines.append(f"  {pad(short(row.name, names), names)}  {pad(row.used, 13, right=True)}  {about}")
-            lines += [" " * (names + 19) + fact for fact in row.facts]
-        return page(lines)
+        rows = [(row.name, row.used, row.listed.agent.description, row.facts) for row in self.rows]
+        return page([title_line(self.title, self.stamp), *listing(rows)])
 
     def html(self) -> str:
         if self.empty:

@@ -73,6 +73,17 @@ class Stack:
         return "".join(view.html() for view in self._views)
 
 
+def listing(rows: Sequence[tuple[str, str, str, Sequence[str]]]) -> list[str]:
+    """Return (name, figure, what it is for, facts) of each row as a line, and a line for each fact below it."""
+    names = min(32, max(width(name) for name, *_ in rows))
+    lines = []
+    for name, figure, about, facts in rows:
+        words = short(" ".join(about.split()), 81 - names)
+        lines.append(f"  {pad(short(name, names), names)}  {pad(figure, 13, right=True)}  {words}")
+        lines += [" " * (names + 19) + fact for fact in facts]
+    return lines
+
+
 # -- one line
 
 

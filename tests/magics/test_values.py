@@ -30,8 +30,8 @@ from deepnb.core.values import (
     Turns,
     Usage,
 )
-from deepnb.magics.formatters import NAMES
 from deepnb.magics.pictures import picture
+from deepnb.magics.shell import NAMES
 from deepnb.views.values import html_text
 from tests.support.harmless import harmless
 from tests.support.kernels import Kernel
