@@ -24,8 +24,7 @@ from deepnb.views.search_marks import hits_view
 from deepnb.views.text import counted, short
 from deepnb.views.view import Stack, View, notice_view, table_view, text_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
-from deepnb.widgets.editor import Editor, Saved
-from deepnb.widgets.panels import Folded, TurnPanel
+from deepnb.widgets.panels import Editor, Folded, Saved, TurnPanel
 from deepnb.widgets.progress import Progress
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import Any
 
 from deepnb.core.values import Asked, CodeOutput, Decided, ToolEnded, ToolStarted, Turn
 from deepnb.views import html as h
-from deepnb.views.code_output import harmless
 from deepnb.views.turn import TurnView
+from deepnb.views.turn_segments import harmless
 
 _STOPS = {"tags": ["raises-exception"]}
 """Of a cell that may end with an error: Run All goes on after it."""

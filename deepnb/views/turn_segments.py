@@ -1,4 +1,4 @@
-"""A turn as it happens: answers, tool cards, notes and compactions, in order.
+"""A turn as it happens: answers, tool cards, what code put out, notes and compactions, in order.
 
 `Segments.add` takes one event and says which segment to show again. What it costs goes with the
 event, not with what was said before: an answer keeps its pieces and joins them when looked at.
@@ -6,17 +6,96 @@ event, not with what was said before: an answer keeps its pieces and joins them 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from deepnb.core import values
+from deepnb.core.image import PICTURES
 from deepnb.core.offload import Offload
+from deepnb.core.terminal_text import terminal_text
 from deepnb.views import compaction
 from deepnb.views import html as h
-from deepnb.views.code_output import Printed, Rich, Variables
 from deepnb.views.data_images import without_data
-from deepnb.views.text import clean, indent, page, short
+from deepnb.views.text import clean, indent, middle_cut, page, short
 from deepnb.views.tool import Tool, doing, is_task, task_html, task_text, tool_html, tool_text
+
+_GROWING = 2_000
+"""Characters of the end of a text that are shown while it grows: then it is sent whole."""
+_WORDS = 3_000
+"""Characters that stand for a rich output in a terminal."""
+
+
+@dataclass
+class Printed:
+    """Text that code wrote to stdout or stderr."""
+
+    kind: str
+    parts: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    @property
+    def words(self) -> str:
+        """All of it; its end while it grows."""
+        text = terminal_text(_whole(self.parts))
+        return text if self.ended or len(text) <= _GROWING else f"…{text[-_GROWING:]}"
+
+    def text(self) -> str:
+        return clean(self.words.rstrip("\n"))
+
+    def html(self) -> str:
+        head = h.label(self.kind) if self.kind != "stdout" else None
+        return h.box(head, h.pre(self.words.rstrip("\n")))
+
+
+@dataclass
+class Variables:
+    """Which names of the user's variables the code changed."""
+
+    line: str
+
+    def text(self) -> str:
+        return clean(f"variables: {self.line}")
+
+    def html(self) -> str:
+        return h.box(h.muted(f"variables: {self.line}"))
+
+
+@dataclass
+class Rich:
+    """A table, a plot or anything else that Jupyter shows in its own way."""
+
+    output: values.CodeOutput
+
+    @property
+    def bundle(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """As the kernel displays it."""
+        return self.output.data, self.output.metadata
+
+    def text(self) -> str:
+        """Return its words."""
+        return clean(middle_cut(self.output.text, _WORDS, 500))
+
+    def html(self) -> str:
+        """Return the picture, else the sanitised HTML, else its words: for where it can't be an output of its own."""
+        data = harmless(self.output)
+        for kind in PICTURES:
+            if kind in data:
+                source = f"data:{kind};base64,{''.join(data[kind].split())}"
+                return h.box(h.el("img", src=source, alt=self.output.text, style="max-width:100%"))
+        return h.box(h.Html(data["text/html"]) if "text/html" in data else h.pre(self.text()))
+
+
+def harmless(output: values.CodeOutput) -> dict[str, str]:
+    """Return MIME type -> data of a rich output as it may leave the kernel: pictures, sanitised HTML, and its words."""
+    kept = {kind: data for kind in PICTURES if isinstance(data := output.data.get(kind), str)}
+    if isinstance(markup := output.data.get("text/html"), str):
+        import nh3
+
+        gone = {"script", "style", "svg", "math", "iframe"}
+        kept["text/html"] = nh3.clean(markup, url_schemes=set(), clean_content_tags=gone)
+    return {**kept, "text/plain": output.text}
+
 
 _TAIL = 400
 """Characters of a thought, or of what a subagent says, that are shown while it grows: then it is sent whole."""
@@ -34,9 +113,7 @@ class Answer:
     @property
     def markdown(self) -> str:
         """The pieces joined, just as the model sent them."""
-        if len(self.parts) > 1:
-            self.parts[:] = ["".join(self.parts)]
-        return "".join(self.parts)
+        return _whole(self.parts)
 
     def text(self) -> str:
         return clean(without_data(self.markdown))
@@ -312,6 +389,12 @@ def turn_segments(turn: values.Turn) -> Segments:
         segments.add(event)
     segments.close()
     return segments
+
+
+def _whole(parts: list[str]) -> str:
+    """Return the pieces joined, and keep them so."""
+    parts[:] = ["".join(parts)]
+    return parts[0]
 
 
 def _tail(parts: Sequence[str]) -> str:

@@ -9,12 +9,11 @@ from typing import TextIO
 
 from deepnb.core.activity import WAITS, Activity
 from deepnb.core.values import CodeOutput, Event, Retry, TextDelta, ToolStarted
-from deepnb.views.code_output import Printed
 from deepnb.views.data_images import ImageNames
 from deepnb.views.status import RunningView
 from deepnb.views.text import clean, indent, short
 from deepnb.views.tool import is_task, task_end, task_head
-from deepnb.views.turn_segments import Answer, Segment, Segments, Thinking, ToolSegment
+from deepnb.views.turn_segments import Answer, Printed, Segment, Segments, Thinking, ToolSegment
 from deepnb.views.view import View, notice_view
 from deepnb.widgets.progress import Pulse, pause
 from deepnb.widgets.screen import Screen
