@@ -291,7 +291,7 @@ _COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
 AGENT = {command.__name__.removeprefix("agent_"): command for command in _COMMANDS}
 
 
-NEEDS: Mapping[tuple[str, str], str] = {
+NEEDS = {
     ("memory", ""): "memory",
     ("skills", ""): "skills",
     ("agent", "history"): "history",

@@ -107,12 +107,8 @@ def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
         words = candidates(magic, line, fragment, _asked(get_names, Names()), cell)
         if not words and candidates(magic, line, "", _ANY, cell) == [_ANY_NAME]:
             words = [fragment]  # IPython heeds `suppress` only where there is something, and variables are wrong here
-        return {
-            "completions": [SimpleCompletion(word, type="magic") for word in words],
-            "matched_fragment": fragment,
-            "suppress": bool(words),
-            "ordered": True,
-        }
+        found = [SimpleCompletion(word, type="magic") for word in words]
+        return {"completions": found, "matched_fragment": fragment, "suppress": bool(words), "ordered": True}
 
     deepnb_matcher.matcher_api_version = 2  # type: ignore[attr-defined]
     deepnb_matcher.matcher_identifier = IDENTIFIER  # type: ignore[attr-defined]

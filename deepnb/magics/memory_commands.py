@@ -142,9 +142,8 @@ def _changes(scene: Scene, turn: int) -> View:
     if not turn:
         return diff_view((), "before turn 1")
     record = scene.session.turn(turn)
-    return diff_view(
-        scene.session.memory.between(record.before, record.after), f"memory in turn {turn}", short(record.prompt, 60)
-    )
+    changed = scene.session.memory.between(record.before, record.after)
+    return diff_view(changed, f"memory in turn {turn}", short(record.prompt, 60))
 
 
 def _pending_rows(scene: Scene) -> list[Row]:

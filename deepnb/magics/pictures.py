@@ -146,9 +146,8 @@ def budget_picture(session: Session) -> BudgetView:
     if isinstance(session, OpenedSession):
         figures, before = context_series(session.figures)
         cost, spent = session.index.usage.cost, session.spent()
-        return budget_view(
-            session.budget(), session.memory.stamp, figures, before, cost, spent, last_cached(session.turns)
-        )
+        cached = last_cached(session.turns)
+        return budget_view(session.budget(), session.memory.stamp, figures, before, cost, spent, cached)
     totals: list[int] = []
     compactions: list[int] = []
     for event in (e for t in session.turns for e in t.events if not e.path):
@@ -187,9 +186,8 @@ def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:
 def skills_picture(skills: SessionSkills) -> SkillsView:
     """Return the skills, what each costs, which were read."""
     reads = skills.reads()
-    return skills_view(
-        skills.list_skills(), skills.count, skills.stamp, texts=skills.texts(), reads=reads, pinned=skills.pinned
-    )
+    found, texts = skills.list_skills(), skills.texts()
+    return skills_view(found, skills.count, skills.stamp, texts=texts, reads=reads, pinned=skills.pinned)
 
 
 def subagents_picture(subagents: SessionSubagents) -> SubagentsView:

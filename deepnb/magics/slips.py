@@ -125,11 +125,8 @@ def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
 
 def _is_closed(sub: Sub, word: str) -> bool:
     """Return whether a word is nearly a number, a choice or an option of the subcommand, or takes the place of one."""
-    numbered = (
-        not sub.args
-        or any(arg.kind in _NUMBERS for arg in sub.args)
-        or any(f.kind in ("number", "turn") for f in sub.flags)
-    )
+    taken = any(arg.kind in _NUMBERS for arg in sub.args) or any(f.kind in ("number", "turn") for f in sub.flags)
+    numbered = taken or not sub.args
     return (numbered and _NUMBER.fullmatch(word) is not None) or _is_mark(sub, word)
 
 
@@ -141,18 +138,16 @@ def _is_mark(sub: Sub, word: str) -> bool:
         return any(arg.kind == "place" for arg in sub.args)
     if bare != word:
         return bool(flags) or not sub.args
-    return any(is_near(re.split(r"[:=]", word)[0], choice) for choice in _choices(sub)) or any(
-        word == flag or (len(flag) > 3 and is_near(word, flag)) for flag in flags
-    )
+    is_flag = any(word == flag or (len(flag) > 3 and is_near(word, flag)) for flag in flags)
+    return is_flag or any(is_near(re.split(r"[:=]", word)[0], choice) for choice in _choices(sub))
 
 
 def _is_name(word: str) -> bool:
     """Return whether a word is the name of a subcommand or a panel, as it is or mistyped."""
     names = {*PANELS, *(sub.name for magic in MAGICS for sub in subcommands(magic))}
     lower = word.casefold()
-    return lower in names or (
-        lower not in ENGLISH and any(len(name) > 4 and one_edit_apart(lower, name) for name in names)
-    )
+    is_near_one = any(len(name) > 4 and one_edit_apart(lower, name) for name in names)
+    return lower in names or (lower not in ENGLISH and is_near_one)
 
 
 def _choices(sub: Sub) -> tuple[str, ...]:

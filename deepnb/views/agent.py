@@ -55,14 +55,10 @@ def package_view(package: Package, stamp: str = "") -> Picture:
     """Return each file of an application as it is written, and what is left out, by reason."""
     title = f"{'written to' if package.written else 'package for'} {package.typed or package.directory}"
     head = ("file", "bytes", "what")
-    rows = [
-        (
-            one.path,
-            f"{len(one.content):,}",
-            "; ".join(filter(None, (one.note, "replaces the file there" * one.replaces))),
-        )
-        for one in package.files
-    ]
+    rows = []
+    for one in package.files:
+        what = filter(None, (one.note, "replaces the file there" * one.replaces))
+        rows.append((one.path, f"{len(one.content):,}", "; ".join(what)))
     by_reason = dict[str, list[str]]()
     for one in package.left_out:
         by_reason.setdefault(one.why, []).append(one.name)

@@ -22,10 +22,7 @@ RESTARTED = "after a restart of the kernel this card can't be decided any more: 
 KEPT = "after a restart of the kernel, the cell with %agent persist shows this card again, with its buttons"
 
 _WORDS = {"approve": "approved", "edit": "approved with edits", "reject": "rejected", "answer": "answered"}
-_COLOURS = {
-    **dict.fromkeys(("approve", "edit", "answer"), h.GREEN.format(0.18)),
-    "reject": h.RED.format(0.22),
-}
+_COLOURS = {**dict.fromkeys(("approve", "edit", "answer"), h.GREEN.format(0.18)), "reject": h.RED.format(0.22)}
 _WAITS = h.ORANGE.format(0.25)
 
 MASKED = "a part of it is masked as a credential and can't be read here: it can only be rejected"
@@ -79,9 +76,8 @@ class CallCard:
             return f"answered: {json.dumps(self.decision.value, ensure_ascii=False, default=str)}"
         reason = f": {self.decision.reason}" if self.decision.reason else ""
         allowed = self.decision.also or ((self.call.name,) if self.decision.remember else ())
-        return (
-            _WORDS[self.decision.kind] + reason + (f", {', '.join(allowed)} allowed in this thread" if allowed else "")
-        )
+        later = f", {', '.join(allowed)} allowed in this thread" if allowed else ""
+        return f"{_WORDS[self.decision.kind]}{reason}{later}"
 
     @property
     def ran(self) -> Mapping[str, object]:

@@ -27,13 +27,12 @@ def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, 
     import nbformat
     from nbformat import v4
 
-    cells = [
-        v4.new_markdown_cell(f"# {title}", id="title"),
-        v4.new_code_cell("%load_ext deepnb", id="load"),
-    ]
+    cells = [v4.new_markdown_cell(f"# {title}", id="title"), v4.new_code_cell("%load_ext deepnb", id="load")]
     stopped = False
     for turn in turns:
-        stopped = stopped or _may_stop(turn)
+        waited = any(isinstance(event, Asked | Decided) for event in turn.events)
+        # Whether running the prompt again may leave the thread waiting for the user.
+        stopped = stopped or bool(turn.asked or turn.error or turn.interrupted or waited)
         ran = list(_code_run(turn, code))
         apart = {id(event) for _, events in ran for event in events}
         rest = replace(turn, events=tuple(event for event in turn.events if id(event) not in apart))
@@ -57,12 +56,6 @@ def _prompt_cell(turn: Turn, stopped: bool) -> Any:
     magic = "%%agent --raw" if "{" in turn.prompt else "%%agent"
     metadata = _STOPS if stopped else {}
     return v4.new_code_cell(f"{magic}\n{turn.prompt}", id=f"turn-{turn.number}", outputs=[output], metadata=metadata)
-
-
-def _may_stop(turn: Turn) -> bool:
-    """Return whether running the prompt again may leave the thread waiting for the user."""
-    waited = any(isinstance(event, Asked | Decided) for event in turn.events)
-    return bool(turn.asked or turn.error or turn.interrupted or waited)
 
 
 def _outputs(events: Sequence[CodeOutput]) -> Iterator[Any]:

@@ -141,12 +141,10 @@ def table_text(
     """Return aligned columns, the widest shortened with … until a line fits `columns`."""
     cells = [[" ".join(clean(cell).split()) for cell in row] for row in [head, *rows]]
     widths = _fit([max(map(width, column)) for column in zip(*cells, strict=True)], columns)
-    lines = [
-        (" " * _GAP).join(
-            pad(short(cell, w), w, i in right) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in cells
-    ]
+    lines = []
+    for row in cells:
+        made = (pad(short(cell, w), w, i in right) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        lines.append((" " * _GAP).join(made))
     rule = (" " * _GAP).join("─" * w for w in widths)
     return "\n".join(line.rstrip() for line in [lines[0], rule, *lines[1:]])
 

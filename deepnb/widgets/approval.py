@@ -65,13 +65,9 @@ class ApprovalButtons:
     def _question(self, number: int, call: PendingCall) -> list[Any]:
         """Return a text for an answer in JSON, and the button that sends it."""
         w = self._w
-        area = w.Textarea(
-            placeholder='JSON, such as {"answer": "yes"}',
-            rows=3,
-            description="Answer",
-            tooltip=f"answer to question {number}, as JSON",
-            layout=w.Layout(width="99%"),
-        )
+        about, hint = f"answer to question {number}, as JSON", 'JSON, such as {"answer": "yes"}'
+        look = w.Layout(width="99%")
+        area = w.Textarea(placeholder=hint, rows=3, description="Answer", tooltip=about, layout=look)
         send = button("Answer", f"answer question {number}", "success")
         do = 'write a JSON value, such as true or "text"'
         send.on_click(lambda _: shown(area, lambda text: self._click(lambda: call.answer(arguments(text, do)))))
@@ -81,13 +77,9 @@ class ApprovalButtons:
         w, name = self._w, f"call {number}, {call.name}"
         code = CODE_TOOLS.get(call.name)
         text = pretty(dict(call.args)) if code is None else str(call.args.get(code, ""))
-        area = w.Textarea(
-            text,
-            rows=min(max(text.count("\n") + 2, 4), 16),
-            description="Arguments" if code is None else "Code",
-            tooltip=f"arguments of {name}, as JSON" if code is None else f"code of {name}",
-            layout=w.Layout(display="none", width="99%"),
-        )
+        word, about = ("Code", f"code of {name}") if code else ("Arguments", f"arguments of {name}, as JSON")
+        rows, hidden = min(max(text.count("\n") + 2, 4), 16), w.Layout(display="none", width="99%")
+        area = w.Textarea(text, rows=rows, description=word, tooltip=about, layout=hidden)
         approve = button("Approve", f"approve {name}", "success")
         reason = w.Text(placeholder="optional", description="Reason", tooltip=f"reason to reject {name}; Enter rejects")
         reject = button("Reject", f"reject {name}", "danger")
@@ -132,9 +124,8 @@ class ApprovalButtons:
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         more = [allow] if "remember" in call.allowed else []
         if call.name in self._offer and "remember" in call.allowed:
-            these = button(
-                f"Allow {', '.join(self._offer)} in this thread", f"approve {name} and the tools skills ask for"
-            )
+            asked = f"Allow {', '.join(self._offer)} in this thread"
+            these = button(asked, f"approve {name} and the tools skills ask for")
             these.on_click(lambda _: run(also=self._offer))
             more = [allow, these] if self._offer != (call.name,) else [these]
         runs = (approve,) if {"approve", "edit"} & {*call.allowed} else ()

@@ -209,14 +209,8 @@ class Editor:
         self._settled: Callable[[View], None] = lambda record: None
         self._closed = f"cancelled: {name} is unchanged"
         rows = min(max(text.count("\n") + 2, _ROWS[0]), _ROWS[1])
-        self._area = w.Textarea(
-            text,
-            rows=rows,
-            description="text",
-            tooltip=f"the text of {name}",
-            layout=w.Layout(width="99%"),
-            style={"description_width": "initial"},
-        )
+        about, wide, style = f"the text of {name}", w.Layout(width="99%"), {"description_width": "initial"}
+        self._area = w.Textarea(text, rows=rows, description="text", tooltip=about, layout=wide, style=style)
         self._said = w.HTML()
         self._button_save = button("Save", f"save {name}", "primary", None)
         self._button_cancel = button("Cancel", "close without saving", width=None)
