@@ -60,8 +60,8 @@ def package_view(package: Package, stamp: str = "") -> Picture:
         what = filter(None, (one.note, "replaces the file there" * one.replaces))
         rows.append((one.path, f"{len(one.content):,}", "; ".join(what)))
     by_reason = dict[str, list[str]]()
-    for one in package.left_out:
-        by_reason.setdefault(one.why, []).append(one.name)
+    for left in package.left_out:
+        by_reason.setdefault(left.why, []).append(left.name)
     gone = [(", ".join(names), why) for why, names in by_reason.items()]
     lines, body = [table_text(head, rows, (1,))], [table_html(head, rows, (1,))]
     if gone:
