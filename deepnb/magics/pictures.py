@@ -47,31 +47,11 @@ _ROWS = 12
 
 def picture(value: object) -> View:
     """Return what a value shows of itself as the last line of a cell: under 2 kB of text."""
+    if isinstance(value, Session | SessionMemory | SessionSkills | SessionSubagents | Files):
+        return _part_picture(value)
     match value:
-        case OpenedSession():
-            return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
         case SessionRows():
             return brief(sessions_view(value, ""), [lambda: sessions_view(value[:8], "")], "all of them: list(rows)")
-        case Session():
-            return brief(status_picture(value), rest="all of it: %agent")
-        case SessionMemory():
-            memory = memory_picture(value)
-            part = 1_000 // max(1, len(memory.files))
-            room = part * 2 // 3, part // 3
-            return brief(memory, [lambda: replace(memory, room=room)], "all of it: %memory")
-        case SessionSkills():
-            skills = skills_picture(value)
-            used = [(row.name, row.cost, short(row.skill.description, 60)) for row in skills.rows]
-            names = partial(_table, ("skill", "cost", "description"), used, skills.title, value.stamp)
-            return brief(skills, [names], "all of it: %skills")
-        case SessionSubagents():
-            agents = subagents_picture(value)
-            used = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in agents.rows]
-            names = partial(_table, ("subagent", "used", "description"), used, agents.title, value.stamp)
-            return brief(agents, [names], "all of it: %agent subagents")
-        case Files():
-            paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
-            return brief(paths, rest="all paths: list(session.files)")
         case Budget():
             return brief(budget_view(value), rest="all of it: %agent budget")
         case Offload():
@@ -111,6 +91,32 @@ def picture(value: object) -> View:
         case StoryView():
             return brief(value, [lambda: replace(value, steps=value.steps[-3:])])
     raise TypeError(f"no picture of a {type(value).__name__}")
+
+
+def _part_picture(value: Session | SessionMemory | SessionSkills | SessionSubagents | Files) -> View:
+    """Return the picture of a session, or of one of its parts."""
+    match value:
+        case OpenedSession():
+            return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
+        case Session():
+            return brief(status_picture(value), rest="all of it: %agent")
+        case SessionMemory():
+            memory = memory_picture(value)
+            part = 1_000 // max(1, len(memory.files))
+            room = part * 2 // 3, part // 3
+            return brief(memory, [lambda: replace(memory, room=room)], "all of it: %memory")
+        case SessionSkills():
+            skills = skills_picture(value)
+            used = [(row.name, row.cost, short(row.skill.description, 60)) for row in skills.rows]
+            names = partial(_table, ("skill", "cost", "description"), used, skills.title, value.stamp)
+            return brief(skills, [names], "all of it: %skills")
+        case SessionSubagents():
+            agents = subagents_picture(value)
+            used = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in agents.rows]
+            names = partial(_table, ("subagent", "used", "description"), used, agents.title, value.stamp)
+            return brief(agents, [names], "all of it: %agent subagents")
+    paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
+    return brief(paths, rest="all paths: list(session.files)")
 
 
 # -- as the magics show them

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deepnb.views.text import counted
-
 if TYPE_CHECKING:
     from deepnb.session.session import Session
 
@@ -39,20 +37,25 @@ NAMES = (
 """The values that `deepnb.magics.pictures.picture` knows."""
 
 
-def install(ip: Any) -> None:
-    """Have a shell show these values as pictures, and keep quiet where deepnb is loaded already."""
-    uninstall(ip)
-    formatters, manager = ip.display_formatter.formatters, ip.extension_manager
+def show_values(ip: Any) -> None:
+    """Have a shell show these values as pictures."""
+    formatters = ip.display_formatter.formatters
     for module, _, name in (full.rpartition(".") for full in NAMES):
         formatters["text/html"].for_type_by_name(module, name, lambda value: str(_picture(value).html()))
         formatters["text/plain"].for_type_by_name(module, name, _text)
-    load = manager.load_extension
+
+
+def install(ip: Any) -> None:
+    """Have a shell show these values as pictures, and keep quiet where deepnb is loaded already."""
+    uninstall(ip)
+    show_values(ip)
+    load = ip.extension_manager.load_extension
 
     def load_extension(name: str) -> str | None:
         answer: str | None = load(name)
         return None if name == "deepnb" and answer == "already loaded" else answer
 
-    manager.load_extension = load_extension
+    ip.extension_manager.load_extension = load_extension
 
 
 def uninstall(ip: Any) -> None:
@@ -94,6 +97,8 @@ def forgotten(session: Session) -> str:
     attached = session.options.graph
     if attached is not None and session.options.checkpointer is not None:
         return ""
+    from deepnb.views.text import counted
+
     threads = [t for t in session.threads if t.turns]
     turns = sum(t.turns for t in threads)
     several = f" in {counted(len(threads), 'thread')}" if len(threads) > 1 else ""

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from deepnb.core.answers import how_called
 from deepnb.core.subagents import TASK
 from deepnb.core.values import Usage
 from deepnb.views import html as h
 from deepnb.views.text import clean, counted, indent, middle_cut, page, seconds, short, tokens, width
+from deepnb.views.view import View
 
 Status = Literal["running", "ok", "error", "cut"]
 
@@ -119,20 +120,12 @@ _SAID = 160
 """Columns of what a subagent is saying just now."""
 
 
-class Inside(Protocol):
-    """Something a subagent did."""
-
-    def text(self) -> str: ...
-
-    def html(self) -> str: ...
-
-
 def is_task(tool: Tool) -> bool:
     """Return whether a call hands a task to a subagent."""
     return tool.name == TASK and isinstance(tool.args.get("subagent_type"), str)
 
 
-def task_text(tool: Tool, calls: int, usage: Usage, inside: Sequence[Inside], last: str) -> str:
+def task_text(tool: Tool, calls: int, usage: Usage, inside: Sequence[View], last: str) -> str:
     """Return `→ subagent critic: "list files"  ok 0.36 s · 2 calls · 5,764 in / 31 out`, what it did and its report."""
     state, *report = _end(tool, calls, usage, last)
     lines = [indent(one.text(), "  │ ") for one in inside]
@@ -158,7 +151,7 @@ def _end(tool: Tool, calls: int, usage: Usage, last: str) -> list[str]:
 
 
 def task_html(
-    tool: Tool, calls: int, usage: Usage, inside: Sequence[Inside], last: str, now: Callable[[], str]
+    tool: Tool, calls: int, usage: Usage, inside: Sequence[View], last: str, now: Callable[[], str]
 ) -> h.Html:
     """Return the card: its summary line opens to the task, what the subagent did, and its report. `now` is its last doing."""
     took = "" if tool.seconds is None else seconds(tool.seconds)
