@@ -141,18 +141,22 @@ def uninstall(ip: Any) -> None:
 
 def _after_options(words: list[str], cursor_text: str, names: Names) -> list[str] | None:
     """Return what may stand among the options of a prompt, or None where a word before is no option."""
-    waiting: Flag | None = None
-    typed = set()
+    typed, waiting, others = _read_flags(OPTIONS, words)
+    return None if others else _flag_words(OPTIONS, typed, waiting, cursor_text, names)
+
+
+def _read_flags(flags: Iterable[Flag], words: list[str]) -> tuple[set[Flag], Flag | None, list[str]]:
+    """Return the flags among some words, the last one if it waits for its value, and the words that are no flags."""
+    typed, others, waiting = set[Flag](), list[str](), None
     for word in words:
         if waiting is not None:
             waiting = None
-            continue
-        option = next((o for o in OPTIONS if o.name == word.partition("=")[0]), None)
-        if option is None:
-            return None
-        typed.add(option)
-        waiting = option if option.label and "=" not in word else None
-    return _flag_words(OPTIONS, typed, waiting, cursor_text, names)
+        elif flag := next((f for f in flags if f.name == word.partition("=")[0]), None):
+            typed.add(flag)
+            waiting = flag if flag.label and "=" not in word else None
+        else:
+            others.append(word)
+    return typed, waiting, others
 
 
 def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Names) -> list[str]:
@@ -160,23 +164,16 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
     sub = subcommand(magic, words[0])
     if sub is None:
         return []
-    todo, typed, waiting = list(sub.args), set(), None
-    for word in words[1:]:
-        if waiting is not None:
-            waiting = None
-            continue
-        flag = next((f for f in sub.flags if f.name == word.partition("=")[0]), None)
-        if flag is not None:
-            typed.add(flag)
-            waiting = flag if flag.label and "=" not in word else None
-        elif words[1:] == ["remove"] and todo and todo[0].kind == "subagents":
+    todo = list(sub.args)
+    typed, waiting, others = _read_flags(sub.flags, words[1:])
+    for _ in others:
+        if words[1:] == ["remove"] and todo and todo[0].kind == "subagents":
             return list(names.subagents)
-        elif todo and todo[0].kind == "tools":
+        if todo and todo[0].kind == "tools":
             return _tool_names(words[1:], names)
-        elif not todo or todo[0].kind in ("text", "file"):
+        if not todo or todo[0].kind in ("text", "file"):
             return []
-        else:
-            todo.pop(0)
+        todo.pop(0)
     words_here = _flag_words(sub.flags, typed, waiting, cursor_text, names)
     if waiting is not None:
         return words_here

@@ -104,7 +104,7 @@ def memory_tabs(scene: Scene) -> Tabs:
         return [Row(one.id, entry_view(one), [("revert", partial(memory.revert, one.id))]) for one in newest]
 
     now = partial(memory_picture, memory)
-    turns = TurnPanel(lambda: len(session.turns), _changed_turns(session), partial(_changes, scene), now)
+    turns = TurnPanel(lambda: len(session.turns), _changed_turns(session), partial(changes_of_turn, scene), now)
     if isinstance(session, OpenedSession):
         return Tabs([("Memory", turns)])
     journal = ActionPanel(journal_rows, journal_view(()))
@@ -118,8 +118,8 @@ def memory_twin(scene: Scene) -> View:
     picture = replace(memory_picture(scene.session.memory), room=BRIEF)
     if isinstance(scene.session, OpenedSession):
         edited = [turn.number for turn in scene.session.figures if turn.edits]
-        return Stack(picture, _changes(scene, edited[-1])) if edited else picture
-    views = [picture, _changes(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
+        return Stack(picture, changes_of_turn(scene, edited[-1])) if edited else picture
+    views = [picture, changes_of_turn(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
     return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
 
 
@@ -138,7 +138,8 @@ def _changed_turns(session: Session) -> Callable[[], Sequence[int]]:
     return changed
 
 
-def _changes(scene: Scene, turn: int) -> View:
+def changes_of_turn(scene: Scene, turn: int) -> View:
+    """Return what a turn changed in memory."""
     if not turn:
         return diff_view((), "before turn 1")
     record = scene.session.turn(turn)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from deepnb.core.server_address import POSTGRES, without_password
+from deepnb.magics.memory_commands import changes_of_turn
 from deepnb.magics.pictures import history_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.session.opened import OpenedSession, list_sessions
 from deepnb.views.diff import diff_view
 from deepnb.views.opened import file_turns_view, found_view, opened_view, sessions_view
-from deepnb.views.text import counted, short, tokens
+from deepnb.views.text import counted, tokens
 from deepnb.views.turn import long_turn_view
 from deepnb.views.view import Stack, View, notice_view, table_view, text_view
 
@@ -97,11 +98,7 @@ def _diff(opened: OpenedSession, scene: Scene, args: Args) -> Result:
         a, b = args["a"], args["b"]
         return diff_view(opened.memory.diff(a, b), f"memory from turn {a} to {b or 'the end'}", scene.stamp)
     edited = [turn.number for turn in opened.figures if turn.edits]
-    views = []
-    for number in edited[-_DIFFS:]:
-        turn = opened.turn(number)
-        changed = opened.memory.between(turn.before, turn.after)
-        views.append(diff_view(changed, f"memory in turn {number}", short(turn.prompt, 60)))
+    views = [changes_of_turn(scene, number) for number in edited[-_DIFFS:]]
     more = len(edited) - len(views)
     first = f"{counted(more, 'turn')} before these edited memory, too: %memory diff A B"
     return _stack(*([notice_view(first)] if more else []), *views)

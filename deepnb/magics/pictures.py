@@ -208,9 +208,6 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
 
 
-# -- in short
-
-
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> Picture:
     """Return a table of the first rows; the others are counted."""
     more = [(f"and {len(rows) - _ROWS:,} more", *[""] * (len(head) - 1))] if len(rows) > _ROWS + 1 else []

@@ -150,6 +150,9 @@ def _options(text: str) -> dict[str, str]:
     return found
 
 
+# -- subagents
+
+
 def agent_subagents(scene: Scene, args: Args) -> Result:
     word, _, rest = str(args["what"] or "").strip().partition(" ")
     if word == "add" and rest.strip():

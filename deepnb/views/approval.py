@@ -286,6 +286,9 @@ def _marked(cell: CellDiff) -> CellDiff:
     return CellDiff(cell.number, cell.kind, before, after, cell.outputs)
 
 
+# -- code that somebody reads before it runs: every line of it, with what can't be seen made visible
+
+
 POWER = "approved code can do all that you can: read and change your variables, files and accounts"
 """What a card says of code."""
 UNREAD = "later code then runs without being shown to you first"

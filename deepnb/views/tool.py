@@ -114,6 +114,9 @@ def _value(value: Any, columns: int) -> str:
     return short(pretty(value), columns)
 
 
+# -- a task handed to a subagent: while it runs its card holds a line for each thing done, when it is over all
+
+
 _TASK = 60
 """Columns of the task in its line."""
 _SAID = 160

@@ -111,6 +111,9 @@ def _waiting(turn: Turn) -> list[str]:
     return [*lines, "%agent panel approvals shows all of it"] if lines else []
 
 
+# -- the line below it
+
+
 @dataclass(frozen=True)
 class FooterView:
     """Facts of a turn joined by dots, then a line for each thing out of the ordinary."""
