@@ -32,7 +32,7 @@ _PLACEHOLDER = re.compile(
 _STEP = re.compile(r"""\.(?P<attr>\w+)|\[(?:"(?P<a>[^"]*)"|'(?P<b>[^']*)'|(?P<bare>[^\]]+))\]""")
 # A name the kernel knows, but with something after it that is not filled in.
 _MORE = re.compile(r"\{([^\W\d]\w*+) ?[.(\[:!+*/-][^{}\n]{0,80}+\}")
-_LATEX = re.compile(r"(?:\\[A-Za-z]{1,40}\*?|\^)\Z")
+_LATEX = re.compile(r"(?:\\[A-Za-z]{1,40}\*?|\^)\Z")  # \frac | x^
 _GROUP = re.compile(r"\{[^{}\n]*+\}")
 
 _FENCE = re.compile(
@@ -40,7 +40,7 @@ _FENCE = re.compile(
     r"(?:(?P<ticks>`{3,})[^`\n]*+|(?P<tildes>~{3,})[^\n]*+)\n?\Z"
 )
 _FENCE_END = re.compile(r"(?P<lead>[ \t>]*+)(?P<fence>`{3,}+|~{3,}+)[ \t\r]*+\n?\Z")
-_TICKS = re.compile(r"\\.|`+", re.DOTALL)
+_TICKS = re.compile(r"\\.|`+", re.DOTALL)  # \` | ``
 _MATH = re.compile(r"\\\\?[()\[\]]|\\(?:begin|end)\{[A-Za-z]{1,40}\*?\}|\\.|\$\$?", re.DOTALL)
 _BLANK_LINE = re.compile(r"\n[ \t\r]*(?=\n)")
 _ENDS = {"\\(": "\\)", "\\[": "\\]", "\\\\(": "\\\\)", "\\\\[": "\\\\]", "$$": "$$"}

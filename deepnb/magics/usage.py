@@ -11,40 +11,37 @@ from dataclasses import dataclass
 # What a word must look like, by kind; `text`, `file` and `source` take the rest of the line, spaces and all.
 # A word to search is one alone, or stands in quotes: `%agent history of Rome` is a prompt.
 # A name or a model does not end like a sentence does: `%agent new york?` and `%agent use this!` are prompts.
+_FILE = r"""[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'"""  # a.jsonl | "my a.jsonl" | 'my a.jsonl'
 KINDS: dict[str, str] = {
-    "number": r"[0-9]{1,9}",
-    "decimal": r"[0-9]{1,6}(?:\.[0-9]{1,6})?",
-    "turn": r"[0-9]{1,9}",
-    "job": r"[0-9]{1,4}",
-    "call": r"[0-9]{1,6}(?:\.[0-9]{1,6})?",
-    "name": r"\w(?:[\w.\-]*\w)?",
-    "thread": r"\w(?:[\w.\-]*\w)?",
-    "skill": r"\S+",
+    **dict.fromkeys(("number", "turn"), r"[0-9]{1,9}"),  # 12
+    "job": r"[0-9]{1,4}",  # 3
+    **dict.fromkeys(("decimal", "call"), r"[0-9]{1,6}(?:\.[0-9]{1,6})?"),  # 0.5, 3.1
+    **dict.fromkeys(("name", "thread"), r"\w(?:[\w.\-]*\w)?"),  # idea-2
+    **dict.fromkeys(("skill", "path", "word", "change", "pending"), r"\S+"),  # tidy-data
+    # ask write_file | add price | add --name calc mcp:python calc.py
     "tools": r"(?:ask|allow|deny|outside|writes|read-only)(?:\s+\w[\w.\-]*)?|(?:add|remove|off|on)(?:\s+[^\W\d][\w.\-]*)*"
     r"|add\s+(?:\S+\s+)*mcp:.*",
     "which": r"all|[0-9]{1,3}",
+    # again | skip | 2 {"answer": "yes"} | true | -1.5
     "answer": r"again|skip|(?:[0-9]{1,3}\s+)?(?:[\[{\"](?s:.*)|true|false|null|-?[0-9]+(?:\.[0-9]+)?)",
-    "model": r"\w(?:\S*[^\s?!.,;:])?",
-    "provider": r"[a-z][a-z_]+",
-    "header": r"[A-Za-z][A-Za-z0-9-]*",
-    "url": r"\w+://\S+",
-    "path": r"\S+",
-    "place": r"/\S*",
-    "backend": r"disk:.+|store(?::\S+)?|state",
-    "word": r"\S+",
-    "change": r"\S+",
-    "pending": r"\S+",
-    "export": r"""[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'""",
-    "recording": r"""stop|[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'""",
-    "tape": r"""[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'""",
-    "database": r"""\w+://\S+|[^\s"']\S*\.\w+|"[^"]+"|'[^']+'""",
+    "model": r"\w(?:\S*[^\s?!.,;:])?",  # openai:gpt-5.2
+    "provider": r"[a-z][a-z_]+",  # mistral
+    "header": r"[A-Za-z][A-Za-z0-9-]*",  # X-Api-Key
+    "url": r"\w+://\S+",  # http://localhost:8000
+    "place": r"/\S*",  # /data
+    "backend": r"disk:.+|store(?::\S+)?|state",  # disk:my notes | store:team | state
+    **dict.fromkeys(("export", "tape"), _FILE),
+    "recording": f"stop|{_FILE}",
+    "database": r"""\w+://\S+|[^\s"']\S*\.\w+|"[^"]+"|'[^']+'""",  # postgres://host/db | s.db | "my s" | 'my s'
+    # postgresql://host/db | ~ | .. | logs/ | a.jsonl | "my logs" | 'my logs'
     "session": r"""postgres(?:ql)?://\S+|~|\.\.?|[^\s"':]*[/\\][^\s"']*[^\s"'?!,;:]?|[^\s"']+\.\w+|"[^"]+"|'[^']+'""",
-    "folder": r"""[^\s"']*[^\s"'?!.,;:]|"[^"]+"|'[^']+'""",
-    "places": r"(?:/\S*|\S+/|\S+\.md)(?:\s+(?:/\S*|\S+/|\S+\.md))*",
+    "folder": r"""[^\s"']*[^\s"'?!.,;:]|"[^"]+"|'[^']+'""",  # app | "my app" | 'my app'
+    "places": r"(?:/\S*|\S+/|\S+\.md)(?:\s+(?:/\S*|\S+/|\S+\.md))*",  # /memory/ notes/ MEMORY.md
+    # %memory add | "two words", but not `help me`
     "help": r'(?:%?(?:agent|memory|skills)\s+)?(?!(?:me|us|it|this|that|please|now|needed|wanted)$)(?:%{0,2}[\w/.-]*\w)|"[^"]+"',
-    "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
-    "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
-    "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
+    "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',  # "two words" "and more" | zebras
+    "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",  # critic | add critic finds slips | remove critic
+    "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",  # none | 1:2,5-7
 }
 TAKES_THE_REST = ("answer", "help", "text", "json", "file", "source", "subagents", "tools", "backend", "places")
 QUOTED = ("session", "export", "recording", "tape", "database", "folder")

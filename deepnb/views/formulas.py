@@ -23,7 +23,7 @@ _ENVIRONMENT = (
     r"(?:equation|align|alignat|aligned|alignedat|gather|gathered|multline|eqnarray|flalign|split|array|subarray|"
     r"r?cases|dcases|[pbBvV]?matrix|smallmatrix|darray|CD)\*?"
 )
-_OPENING = re.compile(rf"\$\$?|\\{{1,2}}[(\[]|\\begin\{{{_ENVIRONMENT}\}}")
+_OPENING = re.compile(rf"\$\$?|\\{{1,2}}[(\[]|\\begin\{{{_ENVIRONMENT}\}}")  # $ or $$ | \\[ or \( | \begin{align}
 _CLOSING = {"$": "$", "$$": "$$", "\\(": "\\)", "\\[": "\\]", "\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 
 _ACTIVE = re.compile(
@@ -40,7 +40,7 @@ _WORDS = re.compile(r"(?<!\w)[A-Za-z]{2,}[,.;:]?\s+[A-Za-z]{2,}(?!\w)")
 _ONE_WORD = re.compile(r"[a-z]{4,}")
 _FOOTNOTE = re.compile(r"[\d\s,–-]+")
 _AMOUNT = re.compile(r"\d[\d.,]*\s")
-_ORDINAL = re.compile(r"(?:th|st|nd|rd|s|d)\b")
+_ORDINAL = re.compile(r"(?:th|st|nd|rd|s|d)\b")  # $5$th, $1$st, $2$nd, $3$rd, the $x$s, $x$d
 _NAME = re.compile(r"[A-Za-z0-9_({$]")
 _ALNUM = re.compile(r"[A-Za-z0-9]")
 

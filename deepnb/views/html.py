@@ -21,7 +21,7 @@ _BOX = "font-size:13px;line-height:1.5;max-width:62em;margin:"
 _FRAME = f"border:1px solid {LINE};border-radius:6px;margin:6px 0;padding:4px 10px"
 _PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;white-space:pre-wrap;word-wrap:break-word"
 _VOID = frozenset({"br", "hr", "img"})
-_DELIMITER = re.compile(r"\$|\\(?=[\\(\[$]|begin\s*\{|(?:eq)?ref\s*\{)")
+_DELIMITER = re.compile(r"\$|\\(?=[\\(\[$]|begin\s*\{|(?:eq)?ref\s*\{)")  # $ | \( or \[ | \begin{ | \eqref{
 """Where the page's MathJax would find a formula, or an escape that it would take away."""
 
 

@@ -9,7 +9,7 @@ from deepnb.views import html as h
 from deepnb.views.text import clean, counted, quoted
 from deepnb.views.view import Picture
 
-_TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')
+_TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')  # "two words" | “two words” | zebras
 MARK = "background:#f2d17a;color:#000;border-radius:3px;padding:0 1px"
 _AROUND = 60
 """Characters that are shown before and after a hit in a long line."""
