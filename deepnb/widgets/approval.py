@@ -77,18 +77,14 @@ class ApprovalButtons:
         w, name = self._w, f"call {number}, {call.name}"
         code = CODE_TOOLS.get(call.name)
         text = pretty(dict(call.args)) if code is None else str(call.args.get(code, ""))
-        word, about = ("Code", f"code of {name}") if code else ("Arguments", f"arguments of {name}, as JSON")
-        rows, hidden = min(max(text.count("\n") + 2, 4), 16), w.Layout(display="none", width="99%")
-        area = w.Textarea(text, rows=rows, description=word, tooltip=about, layout=hidden)
+        area = self._area(name, text, is_code=code is not None)
         approve = button("Approve", f"approve {name}", "success")
         reason = w.Text(placeholder="optional", description="Reason", tooltip=f"reason to reject {name}; Enter rejects")
         reject = button("Reject", f"reject {name}", "danger")
         edit = button(EDIT, f"edit the arguments of {name}")
-        unread = code is not None
-        allow = button(
-            f"Allow {call.name} in this thread{', unread' if unread else ''}",
-            f"approve {name} and later calls of its tool in this thread{f': {UNREAD}' if unread else ''}",
-        )
+        unread, later = (", unread", f": {UNREAD}") if code is not None else ("", "")
+        every = f"approve {name} and later calls of its tool in this thread{later}"
+        allow = button(f"Allow {call.name} in this thread{unread}", every)
 
         def is_open() -> bool:
             return bool(area.layout.display == "")
@@ -132,6 +128,12 @@ class ApprovalButtons:
         controls = {"reject": (reason, reject), "edit": (edit,)}
         offered = [part for kind, parts in controls.items() if kind in call.allowed for part in parts]
         return [area, w.HBox([label, *runs, *offered, *more], layout=flow)]
+
+    def _area(self, name: str, text: str, *, is_code: bool) -> Any:
+        """Return a text area with the code of a call, or with its arguments as JSON; it is not seen yet."""
+        word, about = ("Code", f"code of {name}") if is_code else ("Arguments", f"arguments of {name}, as JSON")
+        rows, hidden = min(max(text.count("\n") + 2, 4), 16), self._w.Layout(display="none", width="99%")
+        return self._w.Textarea(text, rows=rows, description=word, tooltip=about, layout=hidden)
 
     def _entered(self, content: Any, reason: Any, call: PendingCall) -> None:
         def reject(why: str) -> None:
