@@ -128,9 +128,9 @@ def _shell() -> Any:
 def _show_values() -> None:
     """Have values show themselves in a shell that has not loaded the extension, too."""
     if (shell := _shell()) is not None:
-        from deepnb.magics.formatters import install
+        from deepnb.magics.shell import show_values
 
-        install(shell)
+        show_values(shell)
 
 
 _show_values()

@@ -12,8 +12,7 @@ from deepnb.course.exercises import EXERCISES
 from deepnb.course.grading import grade as grade
 
 if TYPE_CHECKING:
-    from deepnb.views.check import CheckView
-    from deepnb.views.story import StoryView
+    from deepnb.views.course import CheckView, StoryView
 
 __all__ = ["check", "grade", "story"]
 
@@ -26,7 +25,7 @@ def check(number: str | int) -> CheckView:
     from deepnb import current
     from deepnb.core.errors import NotFoundError
     from deepnb.session.opened import OpenedSession
-    from deepnb.views.check import check_view
+    from deepnb.views.course import check_view
 
     key = f"{number:0>2}"
     if key not in EXERCISES:

@@ -16,7 +16,7 @@ from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.values import Turn
 from deepnb.course.evidence import added, came_back, decisions, draws_on, entries, removed, results, threads, turns
 from deepnb.session.session import Session
-from deepnb.views.check import CheckPart
+from deepnb.views.course import CheckPart
 
 THREAD = "exercise"
 """The thread that the exercises ask to work in."""

@@ -6,8 +6,8 @@ from deepnb.core.offload import Offload
 from deepnb.core.values import Compacted, ModelEnded, Notice, Turn
 from deepnb.running.excerpt import ADDED
 from deepnb.session.session import Session
-from deepnb.views.numbers import counted
-from deepnb.views.story import StoryStep, StoryView, story_view
+from deepnb.views.course import StoryStep, StoryView, story_view
+from deepnb.views.text import counted
 
 _TURNS = 8
 """Turns shown, the last ones."""

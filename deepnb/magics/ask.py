@@ -1,35 +1,40 @@
-"""A prompt from a cell to its answer: fill in, run, show as it happens, keep the answer."""
+"""A prompt from a cell to its answer: fill in, run, show as it happens, decide on its calls, keep the answer."""
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from deepnb.core.approvals import Decision
-from deepnb.core.errors import DeepnbError, InvalidError
+from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.interrupts import uninterrupted
 from deepnb.core.own_words import add_words
 from deepnb.core.values import Turn
-from deepnb.magics import error_prompts
-from deepnb.magics.approval_commands import answers
-from deepnb.magics.code_cells import AFTER_A_BUTTON, code_blocks, first_code, turn_code
+from deepnb.magics.code_cells import (
+    AFTER_A_BUTTON,
+    NOTE,
+    code_blocks,
+    corrected,
+    explain_prompt,
+    first_code,
+    fix_prompt,
+    turn_code,
+)
 from deepnb.magics.interpolate import FilledPrompt, fill
-from deepnb.magics.last_error import ERR
+from deepnb.magics.last_error import ERR, approval_needed
 from deepnb.magics.options import AgentRun
-from deepnb.magics.scene import Scene
-from deepnb.magics.stop import approval_needed
+from deepnb.magics.scene import Args, Scene
 from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
 from deepnb.views.diff import diff_view
-from deepnb.views.footer import FooterView, footer_view
-from deepnb.views.notice import notice_view
-from deepnb.views.text_file import text_view
+from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Answer
-from deepnb.views.view import View
+from deepnb.views.view import View, notice_view, text_view
+from deepnb.widgets.approval import arguments
 from deepnb.widgets.screen import Counted, Held, Notebook, Screen
-from deepnb.widgets.stop import interrupt
-from deepnb.widgets.turn import QuietTurn, turn_display
+from deepnb.widgets.turn import QuietTurn, interrupt, turn_display
 
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
 
@@ -48,46 +53,42 @@ class Request:
     filled: FilledPrompt
     notes: Sequence[str]
     deliver: Callable[[Turn], Sequence[View]]
+    options: Mapping[str, Any]
+    """Of the turn: what a session's `stream` and its jobs both take."""
 
 
 def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     """Run a prompt as one turn and show it."""
     made = request(scene, run, cell=cell)
-    events = scene.session.stream(
-        made.text,
-        model=run.model,
-        thread=run.thread,
-        max_steps=run.max_steps,
-        cell=scene.cell() if cell else None,
-        rerun=scene.config.rerun,
-        images=made.filled.images,
-    )
+    events = scene.session.stream(made.text, rerun=scene.config.rerun, **made.options)
     quiet = run.quiet or run.format != "markdown"
     watch(scene, events, quiet=quiet, filled=made.filled, notes=made.notes, deliver=made.deliver)
 
 
 def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
-    """The prompt with the kernel's values in it, and what its options ask for."""
+    """Return the prompt with the kernel's values in it, and what its options ask for."""
     filled = FilledPrompt(run.prompt) if run.raw else _filled(scene, run.prompt, cell)
     asks = _ASKS.get(run.format)
     notes = [*_first_note(scene.session), *([f"added to the prompt: {asks}"] if asks else [])]
     text = add_words(filled.text, f"\n\n{asks}") if asks else filled.text
-    return Request(text, filled, notes, partial(_deliver, scene, run))
+    options = {"model": run.model, "thread": run.thread, "max_steps": run.max_steps, "images": filled.images}
+    options["cell"] = scene.cell() if cell else None
+    return Request(text, filled, notes, partial(_deliver, scene, run), options)
 
 
 def explain(scene: Scene) -> None:
     """Have the last error explained."""
-    prompt = error_prompts.explain_prompt(scene.last_error.text())
-    notes = [*_first_note(scene.session), error_prompts.NOTE]
+    prompt = explain_prompt(scene.last_error.text())
+    notes = [*_first_note(scene.session), NOTE]
     watch(scene, scene.session.stream(prompt), notes=notes)
 
 
 def fix(scene: Scene) -> None:
     """Have the cell of the last error corrected: the new one goes below, shown as a diff, and is not run."""
     cells = scene.last_error.cells()
-    prompt = error_prompts.fix_prompt(scene.last_error.text(), cells)
-    deliver = partial(error_prompts.corrected, scene, cells)
-    notes = [*_first_note(scene.session), error_prompts.NOTE]
+    prompt = fix_prompt(scene.last_error.text(), cells)
+    deliver = partial(corrected, scene, cells)
+    notes = [*_first_note(scene.session), NOTE]
     watch(scene, scene.session.stream(prompt), notes=notes, deliver=deliver)
 
 
@@ -160,7 +161,10 @@ def watch(
     try:
         with uninterrupted():
             views, problem = _end(scene, turn, problem, deliver)
-            footer = _footer(scene, turn, filled or FilledPrompt("", (), ()), notes)
+            filled = filled or FilledPrompt("")
+            if not (scene.in_cell() or turn.asked) and turn_code(turn):
+                notes = [*notes, AFTER_A_BUTTON]
+            footer = footer_view(turn, filled=filled.filled, notes=[*filled.notes, *notes])
             if problem is not None:  # it ends the cell as its error: not twice
                 footer = replace(footer, problem=None)
             asks = bool(turn.asked) and problem is None
@@ -181,20 +185,14 @@ def watch(
     return turn
 
 
-def _footer(scene: Scene, turn: Turn, filled: FilledPrompt, notes: Sequence[str]) -> FooterView:
-    """The footer of a turn; after a click, how its code comes into a cell."""
-    below_button = [AFTER_A_BUTTON] if not (scene.in_cell() or turn.asked) and turn_code(turn) else []
-    return footer_view(turn, filled=filled.filled, notes=[*filled.notes, *notes, *below_button])
-
-
 def _first_note(session: Session) -> list[str]:
-    """What the footer of a session's first turn says."""
+    """Return what the footer of a session's first turn says."""
     kept = session.workspace.persistence is not None or session.options.checkpointer is not None
     return [FORGETS] if session.last is None and not kept else []
 
 
 def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:
-    """A prompt with the kernel's values; on a line, which is taken as typed, `{err}` alone is filled in."""
+    """Return a prompt with the kernel's values; on a line, which is taken as typed, `{err}` alone is filled in."""
     placeholder = f"{{{ERR}}}"
     if not cell and placeholder not in prompt:
         return FilledPrompt(prompt)
@@ -204,9 +202,7 @@ def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:
     filled = fill(prompt, names)
     notes = [note for note in filled.notes if cell or note.startswith(placeholder)]
     if ERR in filled.filled:
-        notes.append(
-            f"{placeholder} is your variable err" if ERR in scene.namespace else f"{placeholder} is the last error"
-        )
+        notes.append(f"{placeholder} is {'your variable err' if ERR in scene.namespace else 'the last error'}")
     return replace(filled, notes=tuple(notes))
 
 
@@ -229,7 +225,7 @@ def show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, b
 def _end(
     scene: Scene, turn: Turn, problem: DeepnbError | None, deliver: Callable[[Turn], Sequence[View]]
 ) -> tuple[Sequence[View], DeepnbError | None]:
-    """What to show of a turn that has ended above its footer, and what is wrong with it."""
+    """Return what to show of a turn that has ended above its footer, and what is wrong with it."""
     if turn.interrupted is not None:
         return (), DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
     if turn.asked:
@@ -245,7 +241,7 @@ def _end(
 
 
 def _delivery(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
-    """What was to be done with the answer of a thread's turn before it waited."""
+    """Return what was to be done with the answer of a thread's turn before it waited."""
     return scene.deliveries.pop(thread, lambda turn: ())
 
 
@@ -259,7 +255,7 @@ def _close(events: TurnStream) -> None:
 
 
 def _goes_on(session: Session, turn: Turn) -> str:
-    """What to type after an interrupt."""
+    """Return what to type after an interrupt."""
     if turn.thread != session.thread:
         return f"%agent switch {turn.thread}, then %agent resume"
     pending = session.pending
@@ -287,10 +283,81 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
 
 
 def parsed_json(text: str) -> Any:
-    """The JSON value of an answer: the whole of it, or its first fenced block that is one."""
+    """Return the JSON value of an answer: the whole of it, or its first fenced block that is one."""
     for candidate in (text, *code_blocks(text)):
         try:
             return json.loads(candidate)
         except ValueError:
             continue
     raise InvalidError("the answer is not JSON", "ask again for JSON only")
+
+
+# -- decisions by command: which calls they are on, and what they say
+
+
+MODES = {
+    "outside": "asks before calls that can't be undone",
+    "writes": "asks before calls that change anything",
+    "read-only": "denies calls that change anything",
+}
+
+
+def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
+    """Return the decisions that `approve`, `reject` and `edit` with their arguments mean."""
+    asked = scene.session.asked
+    if not asked and (elsewhere := scene.session.approvals.asked()):
+        do = f"thread {elsewhere[0].thread} has one: %agent switch {elsewhere[0].thread}, then %agent {name}"
+        raise NotFoundError("no call needs approval in this thread", do)
+    if not asked and not scene.session.turns and scene.screen.notebook:
+        what = "no call needs approval in this kernel"
+        do = "run the cell of the card again, or, where the session was kept, %agent persist FILE"
+        raise NotFoundError(what, do)
+    if not asked:
+        raise NotFoundError("no call needs approval in this thread", f"%agent -- {name} ... sends this as a prompt")
+    if name == "approve":
+        offer = scene.session.approvals.offer(scene.session.thread) if args["skill"] else {}
+        if args["skill"] and not offer:
+            what = "no skill in use asks for the tools of these calls"
+            raise NotFoundError(what, "%agent approve, or approve --thread")
+        chosen = _chosen(asked, args["which"], "approve")
+        return [call.approve(remember=bool(args["thread"]), also=offer) for call in chosen]
+    which, rest = _split(str(args["what"] or ""), asked)
+    chosen = _chosen(asked, which, name)
+    if name == "reject":
+        return [call.reject(rest) for call in chosen]
+    return [call.edit(arguments(rest)) for call in chosen]
+
+
+def answers(scene: Scene, text: str) -> list[Decision]:
+    """Return the answer to a question of the graph, after its number where there are several."""
+    asked = scene.session.asked
+    if not asked:
+        what = "no question waits for an answer in this thread"
+        raise NotFoundError(what, "%agent resume continues an interrupted turn")
+    found = re.fullmatch(r"(\d{1,3})\s+(\S.*)", text, re.DOTALL)
+    number, given = (found[1], found[2]) if found else (None, text)
+    do = 'write a JSON value, such as true or "text"'
+    return [call.answer(arguments(given, do)) for call in _chosen(asked, number, "resume")]
+
+
+def _split(text: str, asked: Sequence[PendingCall]) -> tuple[str | None, str]:
+    """Return `2 too risky` as (`2`, `too risky`): the number is that of a call only where several wait."""
+    found = re.fullmatch(r"(all|\d{1,3})(?:\s+(.*))?", text, re.DOTALL)
+    if found and (found[1] == "all" or len(asked) > 1 or (found[1] == "1" and (found[2] or "").startswith("{"))):
+        return found[1], found[2] or ""
+    return None, text
+
+
+def _chosen(asked: Sequence[PendingCall], which: Any, name: str) -> Sequence[PendingCall]:
+    if which == "all":
+        return asked
+    if which is None:
+        if len(asked) > 1:
+            need, also = "calls need approval", f", or %agent {name} all"
+            if name == "resume":
+                need, also = "questions need an answer", " JSON"
+            raise InvalidError(f"{len(asked)} {need}", f"%agent {name} N (1 to {len(asked)}){also}")
+        return asked
+    if not 1 <= int(which) <= len(asked):
+        raise NotFoundError(f"there is no call {which}", f"%agent {name} takes a number from 1 to {len(asked)}, or all")
+    return [asked[int(which) - 1]]

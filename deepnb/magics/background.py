@@ -15,17 +15,12 @@ from deepnb.running.job import Job, JobStream
 from deepnb.running.thread import asks_only, todo
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.diff import diff_view
-from deepnb.views.footer import FooterView, footer_view
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import elapsed, tokens
-from deepnb.views.table import table_view
-from deepnb.views.text import short
-from deepnb.views.turn import OutcomeView
-from deepnb.views.view import View
+from deepnb.views.text import elapsed, short, tokens
+from deepnb.views.turn import FooterView, TurnView, footer_view
+from deepnb.views.view import View, notice_view, table_view
 from deepnb.widgets.actions import close
 from deepnb.widgets.screen import Counted, Held, Output, Screen
-from deepnb.widgets.stop import stop_button
-from deepnb.widgets.turn import QuietTurn, turn_display
+from deepnb.widgets.turn import QuietTurn, stop_button, turn_display
 
 _LATER, _NOW = "buttons follow below when no cell is running; or ", "use the buttons below, or "
 _WORDS = 44
@@ -38,16 +33,7 @@ def ask_in_background(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         raise InvalidError("--bg can't put code into the next cell", "%agent jobs join N, then %agent code")
     request = ask.request(scene, run, cell=cell)
     watcher = JobCell(scene, request, quiet=run.quiet or run.format != "markdown" or not scene.screen.notebook)
-    job = scene.session.jobs.start(
-        request.text,
-        model=run.model,
-        thread=run.thread,
-        max_steps=run.max_steps,
-        cell=scene.cell() if cell else None,
-        images=request.filled.images,
-        reader=watcher,
-    )
-    watcher.begin(job)
+    watcher.begin(scene.session.jobs.start(request.text, reader=watcher, **request.options))
 
 
 class JobCell:
@@ -74,9 +60,8 @@ class JobCell:
                 return
             head = f"job {job.number} in thread {job.thread}, a fork of {job.source} · started {_clock(job.started)}"
             outlives = self._scene.session.workspace.persistence is not None
-            goes_on = (
-                "after it %agent persist says how to go on" if outlives else "what is shown below is as far as it got"
-            )
+            goes_on = "after it %agent persist says how to go on"
+            goes_on = goes_on if outlives else "what is shown below is as far as it got"
             kept = f"it runs in this kernel only: a restart ends it, and {goes_on}"
             self._place.show(notice(f"{head} · {kept}"))
             self._button = stop_button(f"stop job {job.number}", job.interrupt)
@@ -130,13 +115,11 @@ class JobCell:
             self._state.update(notice_view(_ended(job, job.turn, None), "ok"))
 
     def _display(self) -> Any:
-        now = self._scene.session.clock
-        return turn_display(
-            self._place, hz=self._scene.config.stream_hz, hint="", now=lambda: _clock(now().isoformat())
-        )
+        clock, hz = self._scene.session.clock, self._scene.config.stream_hz
+        return turn_display(self._place, hz=hz, hint="", now=lambda: _clock(clock().isoformat()))
 
     def _delivered(self, turn: Turn | None, problem: DeepnbError | None) -> Sequence[View]:
-        """What is to be shown of the answer above its footer."""
+        """Return what is to be shown of the answer above its footer."""
         if turn is None or turn.asked or turn.interrupted is not None or problem is not None:
             return ()
         try:
@@ -175,7 +158,7 @@ def _join(scene: Scene, job: Job) -> Result:
     if turn is None:
         return None
     if not (scene.screen.notebook and scene.config.updates):
-        scene.show(OutcomeView(turn))
+        scene.show(TurnView(turn, asked=False))
         if turn.asked:
             changes = map(scene.session.approvals.change, turn.asked)
             cards = [CallCard(n, c, d) for n, (c, d) in enumerate(zip(turn.asked, changes, strict=True), 1)]
@@ -200,7 +183,7 @@ def _list(jobs: Sequence[Job], stamp: str) -> View:
 
 
 def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: str = "") -> str:
-    """How a job ended, and what to type next."""
+    """Return how a job ended, and what to type next."""
     took = f" after {elapsed(turn.seconds)}" if turn is not None else ""
     join = f"%agent jobs join {job.number}"
     if turn is None:
@@ -217,10 +200,10 @@ def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: st
 
 
 def _decision(turn: Turn) -> tuple[str, str]:
-    """What a turn that waits needs of the user, and the magic that gives it."""
+    """Return what a turn that waits needs of the user, and the magic that gives it."""
     return ("answer", "%agent resume JSON") if asks_only(turn.asked) else ("approval", "%agent panel approvals")
 
 
 def _clock(stamp: str) -> str:
-    """`10:02:33` of an ISO timestamp."""
+    """Return `10:02:33` of an ISO timestamp."""
     return stamp[11:19]

@@ -1,14 +1,19 @@
-"""The code of a turn, and how it becomes a cell: the blocks of its answer first, then the code of its calls."""
+"""The code of a turn as a cell; and `%agent explain` and `%agent fix`: the last error as a prompt, the corrected cell."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
-from deepnb.core.errors import InvalidError, NotFoundError
+from deepnb.core.diff import FileDiff
+from deepnb.core.errors import InvalidError, LimitError, NotFoundError
+from deepnb.core.own_words import Filled
+from deepnb.core.secrets import redact
 from deepnb.core.values import ToolStarted, Turn
+from deepnb.magics.last_error import CellCode, correction, with_credentials
 from deepnb.magics.scene import Args, Result, Scene
-from deepnb.views.numbers import counted
-from deepnb.views.text_file import text_view
+from deepnb.views.diff import diff_view
+from deepnb.views.text import counted
+from deepnb.views.view import View, notice_view, text_view
 
 AFTER_A_BUTTON = "%agent code puts the code into the next cell"
 
@@ -18,7 +23,7 @@ _PYTHON = ("", "py", "python", "python3", "ipython")
 
 
 def agent_code(scene: Scene, args: Args) -> Result:
-    """`%agent code [N]`: the last block of the last answer, else the code of its last call, or number N of all."""
+    """Put the last block of the last answer, else the code of its last call, or number N of all, into the next cell."""
     if not scene.session.turns:
         raise NotFoundError("this thread has no answer yet", "%agent PROMPT starts one")
     turn = scene.session.turns[-1]
@@ -36,22 +41,22 @@ def agent_code(scene: Scene, args: Args) -> Result:
 
 
 def turn_code(turn: Turn) -> list[str]:
-    """All code of a turn, in the order of its numbers."""
+    """Return all code of a turn, in the order of its numbers."""
     return [*code_blocks(turn.text), *called_code(turn)]
 
 
 def code_blocks(text: str) -> list[str]:
-    """The fenced blocks of an answer."""
+    """Return the fenced blocks of an answer."""
     return [match[3].rstrip("\n") for match in _FENCE.finditer(text)]
 
 
 def python_blocks(text: str) -> list[str]:
-    """The fenced blocks of an answer that are Python, or do not say."""
+    """Return the fenced blocks of an answer that are Python, or do not say."""
     return [match[3].rstrip("\n") for match in _FENCE.finditer(text) if match[2].lower() in _PYTHON]
 
 
 def first_code(text: str) -> str:
-    """The first fenced block of an answer; an error if it has no block."""
+    """Return the first fenced block of an answer; an error if it has no block."""
     blocks = code_blocks(text)
     if not blocks:
         raise InvalidError("the answer has no code block", "ask for code, or leave out --format code")
@@ -59,20 +64,69 @@ def first_code(text: str) -> str:
 
 
 def called_code(turn: Turn) -> list[str]:
-    """The code of the main agent's calls, those that wait for approval included."""
-    return [text for text in _called(turn) if text.strip()]
+    """Return the code of the main agent's calls, those that wait for approval included."""
+    calls = [(e.name, e.args) for e in turn.events if isinstance(e, ToolStarted) and not e.path]
+    calls += [(call.name, call.args) for call in turn.asked if not call.path]
+    code = (args.get(_TOOLS.get(name, "")) for name, args in calls)
+    return [text for text in code if isinstance(text, str) and text.strip()]
 
 
 def proposed_code(turn: Turn) -> str | None:
-    """The cell that the agent proposed last."""
+    """Return the cell that the agent proposed last."""
     calls = [e.args for e in turn.events if isinstance(e, ToolStarted) and e.name in PROPOSAL_TOOLS and not e.path]
     code = calls[-1].get("code") if calls else None
     return code.rstrip("\n") if isinstance(code, str) else None
 
 
-def _called(turn: Turn) -> Iterator[str]:
-    started = [(e.name, e.args) for e in turn.events if isinstance(e, ToolStarted) and not e.path]
-    for name, args in (*started, *((call.name, call.args) for call in turn.asked if not call.path)):
-        text = args.get(_TOOLS.get(name, ""))
-        if isinstance(text, str):
-            yield text
+EXPLAIN = "Explain this error: which line fails, which variable is wrong and why, and how to correct it."
+FIX = (
+    "Correct the cell that fails: answer with the whole cell in one fenced block, changed only where the error needs"
+    " it. If the error does not say how to correct it, say what is missing, without a block."
+)
+NOTE = "the prompt is the last error, with the lines and variables of your code: %agent xray shows it"
+OFFER = "%agent explain explains this error, %agent fix corrects the cell"
+
+_LONGEST = 12_000
+"""Characters of the cells that a prompt holds."""
+
+
+def explain_prompt(text: str | None) -> str:
+    """Return the prompt of `%agent explain`, from the text of the last error."""
+    return Filled(f"{EXPLAIN}\n\n{_known(text)}", "")
+
+
+def fix_prompt(text: str | None, cells: Sequence[CellCode]) -> str:
+    """Return the prompt of `%agent fix`: the error, and whole the cells it went through."""
+    known = _known(text)
+    if not cells:
+        raise NotFoundError("the last error came from no cell", "%agent explain says where it is from")
+    if sum(len(cell.code) for cell in cells) > _LONGEST:
+        raise LimitError("the cell is too long to be corrected as a whole", "%agent explain names the line")
+    whole = [f"{_name(cell)}:\n```python\n{redact(cell.code).rstrip()}\n```" for cell in cells]
+    return Filled("\n\n".join([FIX, known, *whole]), "")
+
+
+def corrected(scene: Scene, cells: Sequence[CellCode], turn: Turn) -> list[View]:
+    """Put the corrected cell of an answer into the next cell, never run; gives the diff to show."""
+    proposed = proposed_code(turn)
+    blocks = python_blocks(turn.text) or ([proposed] if proposed else [])
+    found = correction([with_credentials(block, cell) for block in blocks for cell in cells], cells)
+    if found is None:
+        return [notice_view("the answer has no corrected cell, so there is no next cell")]
+    code, cell = found
+    if code.strip() == cell.code.strip():
+        return [notice_view("the cell in the answer is the same as yours, so there is no next cell")]
+    before, after = (redact(text).rstrip("\n") + "\n" for text in (cell.code, code))
+    shown: list[View] = [diff_view([FileDiff(_name(cell), before, after)], "corrected cell")]
+    put = scene.put_code(code, "the corrected cell is below; nothing was run")
+    return [*shown, *([put] if put else [])]
+
+
+def _name(cell: CellCode) -> str:
+    return f"Cell {cell.name}".strip()
+
+
+def _known(text: str | None) -> str:
+    if text is None:
+        raise NotFoundError("there is no error to explain", "run the cell that fails, then %agent explain")
+    return text

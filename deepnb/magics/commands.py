@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,18 +22,14 @@ from deepnb.magics.panel_commands import (
 )
 from deepnb.magics.pictures import budget_picture, history_picture, status_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
-from deepnb.magics.subagent_commands import agent_subagents
-from deepnb.magics.tool_commands import agent_tools
+from deepnb.magics.tool_commands import agent_subagents, agent_tools
+from deepnb.views.agent import features_view, models_view, package_view
 from deepnb.views.compaction import compaction_view
-from deepnb.views.features import features_view
-from deepnb.views.models import models_view
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import counted
 from deepnb.views.opened import found_view, opened_view
-from deepnb.views.package import package_view
-from deepnb.views.table import table_view
+from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.turn import long_turn_view
+from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph
@@ -91,7 +87,7 @@ def agent_persist(scene: Scene, args: Args) -> Result:
 
 
 def proposed_file(namespace: Mapping[str, Any]) -> str:
-    """A file beside the notebook, as it is typed in the current directory; `session.deepnb.db` where there is no notebook."""
+    """Return a file beside the notebook, as it is typed in the current directory; without one, `session.deepnb.db`."""
     notebook = notebook_path(namespace)
     if notebook is None:
         return "session.deepnb.db"
@@ -159,9 +155,8 @@ def agent_key(scene: Scene, args: Args) -> Result:
 def agent_new(scene: Scene, args: Args) -> Result:
     empty, shared = bool(args["empty"]), bool(args["shared"])
     name = scene.session.new(args["name"], empty=empty, shared=shared)
-    kind = (
-        "it starts without memory and skills, and what it learns stays in it" if empty else "memory and skills are kept"
-    )
+    kept = "memory and skills are kept"
+    kind = "it starts without memory and skills, and what it learns stays in it" if empty else kept
     also = "; others can read it, so it does not get MEMORY.md" if shared else ""
     return notice(f"new thread {name}; {kind}{also} (%agent undo reverses this)")
 
@@ -223,24 +218,19 @@ def agent_xray(scene: Scene, args: Args) -> Result:
 
 def agent_compact(scene: Scene, args: Args) -> Result:
     notes: list[str] = []
-    progress = Progress(scene.screen, "compacting the context ...")
+    doing = "compacting the context"
+    with Progress(scene.screen, f"{doing} ...", failed="not compacted") as progress:
 
-    def report(event: Event) -> None:
-        if isinstance(event, ModelStarted):
-            doing = {"flush": "asking the model what is worth keeping", "summary": "summarizing"}.get(
-                event.call.purpose
-            )
-            progress.say(f"compacting the context: {doing} ..." if doing else "compacting the context ...")
-        elif isinstance(event, Retry):
-            progress.say(f"compacting the context: {event.line} ...")
-        elif isinstance(event, Notice):
-            notes.append(event.text)
+        def report(event: Event) -> None:
+            if isinstance(event, ModelStarted):
+                words = {"flush": ": asking the model what is worth keeping", "summary": ": summarizing"}
+                progress.say(f"{doing}{words.get(event.call.purpose, '')} ...")
+            elif isinstance(event, Retry):
+                progress.say(f"{doing}: {event.line} ...")
+            elif isinstance(event, Notice):
+                notes.append(event.text)
 
-    try:
         offload = scene.session.compact(report)
-    except BaseException:
-        progress.stop("not compacted")
-        raise
     progress.end(compaction_view(offload, notes, scene.stamp))
     return None
 
@@ -288,46 +278,20 @@ def agent_mount(scene: Scene, args: Args) -> Result:
         scene.show(notice_view(f"{made.where} does not exist yet: the first file written below {made.prefix} makes it"))
     if made and made.note:
         scene.show(notice_view(made.note))
-    return table_view(
-        ("path", "kind", "where"), rows, title="mounts", empty="no mounts: all files are in the kernel's state"
-    )
+    nothing = "no mounts: all files are in the kernel's state"
+    return table_view(("path", "kind", "where"), rows, title="mounts", empty=nothing)
 
 
-AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
-    "status": agent_status,
-    "use": agent_use,
-    "models": agent_models,
-    "key": agent_key,
-    "new": agent_new,
-    "open": agent_open,
-    "threads": agent_threads,
-    "switch": agent_switch,
-    "fork": agent_fork,
-    "rewind": agent_rewind,
-    "undo": agent_undo,
-    "turns": agent_turns,
-    "jobs": agent_jobs,
-    "budget": agent_budget,
-    "xray": agent_xray,
-    "compact": agent_compact,
-    "history": agent_history,
-    "transcript": agent_transcript,
-    "export": agent_export,
-    "package": agent_package,
-    "record": agent_record,
-    "replay": agent_replay,
-    "code": agent_code,
-    "tools": agent_tools,
-    "subagents": agent_subagents,
-    "mount": agent_mount,
-    "persist": agent_persist,
-    "graph": agent_graph,
-    "panel": agent_panel,
-    "dashboard": agent_dashboard,
-}
+_COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
+    *(agent_status, agent_use, agent_models, agent_key, agent_new, agent_open, agent_threads, agent_switch, agent_fork),
+    *(agent_rewind, agent_undo, agent_turns, agent_jobs, agent_budget, agent_xray, agent_compact, agent_history),
+    *(agent_transcript, agent_export, agent_package, agent_record, agent_replay, agent_code, agent_tools),
+    *(agent_subagents, agent_mount, agent_persist, agent_graph, agent_panel, agent_dashboard),
+)
+AGENT = {command.__name__.removeprefix("agent_"): command for command in _COMMANDS}
 
 
-NEEDS: Mapping[tuple[str, str], str] = {
+NEEDS = {
     ("memory", ""): "memory",
     ("skills", ""): "skills",
     ("agent", "history"): "history",
@@ -338,7 +302,7 @@ NEEDS: Mapping[tuple[str, str], str] = {
 
 
 def _picked(text: str) -> tuple[int, list[int] | None]:
-    """`1:2,5-7` as section 1 and its messages 2, 5, 6 and 7; `1` alone as all of them."""
+    """Return `1:2,5-7` as section 1 and its messages 2, 5, 6 and 7; `1` alone as all of them."""
     section, _, messages = text.partition(":")
     runs = [run.partition("-") for run in messages.split(",") if run]
     numbers = [n for first, _, last in runs for n in range(int(first), min(int(last or first), int(first) + _RUN) + 1)]
@@ -349,7 +313,7 @@ def _picked(text: str) -> tuple[int, list[int] | None]:
 
 
 def held_graph(scene: Scene, name: str | None) -> Any:
-    """The graph that a variable of this name holds; None where it holds none."""
+    """Return the graph that a variable of this name holds; None where it holds none."""
     value = scene.namespace.get(name) if name else None
     return value if is_graph(value) else None
 

@@ -8,13 +8,13 @@ from typing import Any
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.interrupts import uninterrupted
 from deepnb.magics import ask
-from deepnb.magics.grammar import COMPARED
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Scene
-from deepnb.magics.spelling import nearest
+from deepnb.magics.slips import nearest
+from deepnb.magics.usage import COMPARED
 from deepnb.session.comparison import Choice, Comparison, comparisons
 from deepnb.views.comparison import comparison_view
-from deepnb.views.footer import filled_lines
+from deepnb.views.turn import filled_lines
 from deepnb.widgets.screen import Output
 from deepnb.wiring.options import Options
 
@@ -49,7 +49,7 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
 
 
 def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *, live: bool) -> Comparison:
-    """The comparison, shown as it grows where the page can follow, else when it has ended."""
+    """Show the comparison as it grows, if the page can follow, else when it has ended; return it."""
     output: Output | None = None
     found: Comparison | None = None
 
@@ -77,7 +77,7 @@ def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *,
 
 
 def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
-    """Option -> its values, as they were typed."""
+    """Return option -> its values, as they were typed."""
     found: dict[str, list[Any]] = {}
     for text in given:
         name, _, values = text.partition("=")
@@ -93,35 +93,28 @@ def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
 
 
 def _value(scene: Scene, option: str, word: str) -> Any:
-    """One value of an option, as it was typed."""
+    """Return one value of an option, as it was typed."""
     if option == "model":
         return Path(word) if word.endswith(".jsonl") else word
     if option == "system_prompt":
         return Choice(_prompt(scene, word), word)
     if words := COMPARED[option]:
-        chosen = _one_of(option, word, words)
-        return chosen == "on" if words == _SWITCH else chosen
+        if word not in words:
+            raise InvalidError(f"{option} can't be {word!r}", f"type one of {', '.join(words)}")
+        return word == "on" if words == _SWITCH else word
     if option in _PATHS:
         return tuple(word.split("+"))
     if word == "none":
         return None
-    return _size(option, word) if option in _SIZES else _count(option, word)
-
-
-def _one_of(option: str, word: str, words: tuple[str, ...]) -> str:
-    if word not in words:
-        raise InvalidError(f"{option} can't be {word!r}", f"type one of {', '.join(words)}")
-    return word
-
-
-def _count(option: str, word: str) -> int:
+    if option in _SIZES:
+        return _size(option, word)
     if not word.isdecimal():
         raise InvalidError(f"{option} can't be {word!r}", "type whole numbers, or none")
     return int(word)
 
 
 def _size(option: str, word: str) -> tuple[str, float]:
-    """`0.5` is that part of the window, `8000` so many tokens, `20messages` so many messages."""
+    """Return `0.5` is that part of the window, `8000` so many tokens, `20messages` so many messages."""
     number = word.removesuffix("messages")
     if number != word and number.isdecimal():
         return ("messages", int(number))
@@ -130,13 +123,12 @@ def _size(option: str, word: str) -> tuple[str, float]:
     try:
         return ("fraction", float(word))
     except ValueError:
-        raise InvalidError(
-            f"{option} can't be {word!r}", "type a part of the window such as 0.5, tokens such as 8000, or 20messages"
-        ) from None
+        do = "type a part of the window such as 0.5, tokens such as 8000, or 20messages"
+        raise InvalidError(f"{option} can't be {word!r}", do) from None
 
 
 def _prompt(scene: Scene, word: str) -> str:
-    """The text of a variable; `default` is deepnb's own prompt, `none` no prompt."""
+    """Return the text of a variable; `default` is deepnb's own prompt, `none` no prompt."""
     if word in ("default", "none"):
         return Options.system_prompt if word == "default" else ""
     text = scene.namespace.get(word)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from deepnb.magics.grammar import COMPARED, TOOL_WORDS, Arg, Flag, Sub
-from deepnb.magics.usage import MAGICS, OPTIONS, subcommand, subcommands
+from deepnb.magics.usage import COMPARED, MAGICS, OPTIONS, TOOL_WORDS, Arg, Flag, Sub, subcommand, subcommands
 
 T = TypeVar("T")
 
@@ -49,20 +48,16 @@ class Names:
     """The words of a kind that is looked up only when it is asked for: one of LOOKED_UP."""
 
     def of(self, kind: str) -> tuple[str, ...]:
-        """The names that a word of this kind may be."""
+        """Return the names that a word of this kind may be."""
         if kind in LOOKED_UP:
             return _asked(lambda: self.more(kind), ())
-        by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "place": self.memory}
-        by_kind["file"] = self.memory
-        by_kind["job"] = self.jobs
-        by_kind["provider"] = self.providers
-        by_kind["comparison"] = tuple(f"{option}={','.join(words)}" for option, words in COMPARED.items())
-        by_kind["recording"] = ("stop",)
-        by_kind["subagents"] = ("add", "remove", *self.subagents)
         turns = tuple(str(n) for n in range(self.turns, 0, -1))
-        by_kind |= {"turn": turns, "call": (*turns, *self.calls)}
-        by_kind |= {"skill": self.skills, "tools": TOOL_WORDS, "source": ("user", "project", *self.sources)}
-        return by_kind.get(kind, ())
+        compared = tuple(f"{option}={','.join(words)}" for option, words in COMPARED.items())
+        by_kind = {"model": self.models, "thread": self.threads, "job": self.jobs, "provider": self.providers}
+        by_kind |= dict.fromkeys(("path", "place", "file"), self.memory)
+        by_kind |= {"comparison": compared, "recording": ("stop",), "subagents": ("add", "remove", *self.subagents)}
+        by_kind |= {"turn": turns, "call": (*turns, *self.calls), "skill": self.skills, "tools": TOOL_WORDS}
+        return by_kind.get(kind, ("user", "project", *self.sources) if kind == "source" else ())
 
 
 _ANY_NAME = "?"
@@ -80,7 +75,7 @@ _ANY = _AnyNames()
 
 
 def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool = False) -> list[str]:
-    """The words that can stand where `cursor_text`, the end of `line`, stands; `line` begins after the magic's name.
+    """Return the words that can stand where `cursor_text` stands, the end of `line`, which begins after the magic's name.
 
     `cell` tells the first line of a cell magic from a line magic.
     """
@@ -99,9 +94,11 @@ def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool
 
 
 def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
-    """A matcher for `ip.Completer.custom_matchers`; `get_names` is asked at each Tab on a line of ours."""
+    """Return a matcher for `ip.Completer.custom_matchers`; `get_names` is asked at each Tab on a line of ours."""
 
     def deepnb_matcher(context: Any) -> dict[str, Any]:
+        from IPython.core.completer import SimpleCompletion
+
         place = line_of(context.full_text, context.cursor_line, context.text_until_cursor)
         if place is None:
             return {"completions": []}
@@ -110,12 +107,8 @@ def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
         words = candidates(magic, line, fragment, _asked(get_names, Names()), cell)
         if not words and candidates(magic, line, "", _ANY, cell) == [_ANY_NAME]:
             words = [fragment]  # IPython heeds `suppress` only where there is something, and variables are wrong here
-        return {
-            "completions": _completions(words),
-            "matched_fragment": fragment,
-            "suppress": bool(words),
-            "ordered": True,
-        }
+        found = [SimpleCompletion(word, type="magic") for word in words]
+        return {"completions": found, "matched_fragment": fragment, "suppress": bool(words), "ordered": True}
 
     deepnb_matcher.matcher_api_version = 2  # type: ignore[attr-defined]
     deepnb_matcher.matcher_identifier = IDENTIFIER  # type: ignore[attr-defined]
@@ -124,7 +117,7 @@ def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
 
 
 def line_of(cell: str, row: int, until_cursor: str) -> tuple[str, str, bool] | None:
-    """The magic, its line up to the cursor and whether it heads a cell; None where the cursor is on no line of ours."""
+    """Return the magic, its line up to the cursor and whether it heads a cell; None on a line that is not ours."""
     lines = cell.split("\n")
     head = next((i for i, line in enumerate(lines) if line.strip()), 0)
     in_cell_magic = lines[head].startswith("%%")
@@ -147,43 +140,40 @@ def uninstall(ip: Any) -> None:
 
 
 def _after_options(words: list[str], cursor_text: str, names: Names) -> list[str] | None:
-    """What may stand among the options of a prompt, or None where a word before is no option."""
-    waiting: Flag | None = None
-    typed = set()
+    """Return what may stand among the options of a prompt, or None where a word before is no option."""
+    typed, waiting, others = _read_flags(OPTIONS, words)
+    return None if others else _flag_words(OPTIONS, typed, waiting, cursor_text, names)
+
+
+def _read_flags(flags: Iterable[Flag], words: list[str]) -> tuple[set[Flag], Flag | None, list[str]]:
+    """Return the flags among some words, the last one if it waits for its value, and the words that are no flags."""
+    typed, others, waiting = set[Flag](), list[str](), None
     for word in words:
         if waiting is not None:
             waiting = None
-            continue
-        option = next((o for o in OPTIONS if o.name == word.partition("=")[0]), None)
-        if option is None:
-            return None
-        typed.add(option)
-        waiting = option if option.label and "=" not in word else None
-    return _flag_words(OPTIONS, typed, waiting, cursor_text, names)
+        elif flag := next((f for f in flags if f.name == word.partition("=")[0]), None):
+            typed.add(flag)
+            waiting = flag if flag.label and "=" not in word else None
+        else:
+            others.append(word)
+    return typed, waiting, others
 
 
 def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Names) -> list[str]:
-    """What may stand after a subcommand and the words that follow it; nothing once the text is free."""
+    """Return what may stand after a subcommand and the words that follow it; nothing once the text is free."""
     sub = subcommand(magic, words[0])
     if sub is None:
         return []
-    todo, typed, waiting = list(sub.args), set(), None
-    for word in words[1:]:
-        if waiting is not None:
-            waiting = None
-            continue
-        flag = next((f for f in sub.flags if f.name == word.partition("=")[0]), None)
-        if flag is not None:
-            typed.add(flag)
-            waiting = flag if flag.label and "=" not in word else None
-        elif words[1:] == ["remove"] and todo and todo[0].kind == "subagents":
+    todo = list(sub.args)
+    typed, waiting, others = _read_flags(sub.flags, words[1:])
+    for _ in others:
+        if words[1:] == ["remove"] and todo and todo[0].kind == "subagents":
             return list(names.subagents)
-        elif todo and todo[0].kind == "tools":
+        if todo and todo[0].kind == "tools":
             return _tool_names(words[1:], names)
-        elif not todo or todo[0].kind in ("text", "file"):
+        if not todo or todo[0].kind in ("text", "file"):
             return []
-        else:
-            todo.pop(0)
+        todo.pop(0)
     words_here = _flag_words(sub.flags, typed, waiting, cursor_text, names)
     if waiting is not None:
         return words_here
@@ -191,14 +181,11 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
 
 
 def _tool_names(words: list[str], names: Names) -> list[str]:
-    """What may stand after `tools` and these words; nothing in the command of a server."""
+    """Return what may stand after `tools` and these words; nothing in the command of a server."""
     first, *rest = words
     if first == "add":
-        return (
-            []
-            if any(w.startswith("mcp:") for w in rest)
-            else [*names.functions, "mcp:", "--name", "--env", "--timeout"]
-        )
+        is_server = any(w.startswith("mcp:") for w in rest)
+        return [] if is_server else [*names.functions, "mcp:", "--name", "--env", "--timeout"]
     if first == "remove":
         return list(names.own_tools)
     return list(names.tools) if first == "off" or (first in ("ask", "allow", "deny") and not rest) else []
@@ -207,7 +194,7 @@ def _tool_names(words: list[str], names: Names) -> list[str]:
 def _flag_words(
     flags: Iterable[Flag], typed: set[Flag], waiting: Flag | None, cursor_text: str, names: Names
 ) -> list[str]:
-    """The value the last flag waits for, or of the flag that is being typed with its `=`, or the flags not yet typed."""
+    """Return the values of the last flag, or of one that is being typed with its `=`, else the flags not yet typed."""
     if waiting is not None:
         return list(waiting.choices or names.of(waiting.kind))
     name, eq, _ = cursor_text.partition("=")
@@ -232,14 +219,8 @@ def _names_of(magic: str) -> list[str]:
 
 
 def _asked(what: Callable[[], T], otherwise: T) -> T:
-    """What is there to name, or nothing: a Tab never shows a traceback."""
+    """Return what there is to name, or nothing: a Tab never shows a traceback."""
     try:
         return what()
     except Exception:
         return otherwise
-
-
-def _completions(words: list[str]) -> list[Any]:
-    from IPython.core.completer import SimpleCompletion
-
-    return [SimpleCompletion(word, type="magic") for word in words]

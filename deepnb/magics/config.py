@@ -46,14 +46,14 @@ class ContextSize(TraitType[Any, Any]):
 
 
 def _size(value: Any) -> Any:
-    """A setting as it is among the agent's options."""
+    """Return a setting as it is among the agent's options."""
     if value is None or isinstance(value, tuple):
         return value
     return ("fraction", float(value)) if value <= 1 else ("tokens", value)
 
 
 def _setting(size: Any, default: Any) -> Any:
-    """What stands among the agent's options, as a setting."""
+    """Return what stands among the agent's options, as a setting."""
     if size is None:
         return default
     return size if size[0] == "messages" else size[1]
@@ -62,69 +62,65 @@ def _setting(size: Any, default: Any) -> Any:
 class DeepNB(Configurable):
     """Settings of deepnb."""
 
-    model = Unicode("offline", help="The model for new turns: a name, or a variable that holds a chat model.").tag(
-        config=True
-    )
+    model = Unicode("offline", help="The model for new turns: a name, or a variable that holds a chat model.")
     window = Int(
         None, allow_none=True, min=1, help="The context window in tokens; None: the window the model declares."
-    ).tag(config=True)
+    )
     trigger = ContextSize(
         0.85,
         help='When the context is compacted: at a fraction of the window, at a number of tokens, or at ("messages", N).',
-    ).tag(config=True)
+    )
     keep = ContextSize(
         None,
         allow_none=True,
         help="How much of the thread a compaction keeps, in the same forms; None: 0.1 of the window, or 6 messages.",
-    ).tag(config=True)
+    )
     memory_refresh = Enum(
         ("delta", "call", "thread"),
         "delta",
         help="How changed memory reaches the prompt: delta (as a diff, once), call (re-read before every call), thread (never).",
-    ).tag(config=True)
+    )
     rerun = Enum(
         ("continue", "replace"),
         "continue",
         help="Running a cell again: continue the thread, or replace the cell's earlier turn and all later ones.",
-    ).tag(config=True)
+    )
     approve = Union(
         [Unicode(), Dict()],
         default_value="outside",
         help="Which tool calls need approval: outside (those that can't be undone), writes (those that change anything),"
         ' read-only (those that change anything are denied), or rules such as {"write_file": "ask", "my_tool": "allow"}.',
-    ).tag(config=True)
+    )
     stop_at_approval = Bool(
         True, help="Whether a cell that needs approval stops Run All: it then ends with a one-line error."
-    ).tag(config=True)
-    stream_hz = Float(15.0, min=0.5, max=60.0, help="How many times a second a streaming answer is updated.").tag(
-        config=True
     )
-    max_steps = Int(50, min=1, help="The most model calls in one turn.").tag(config=True)
+    stream_hz = Float(15.0, min=0.5, max=60.0, help="How many times a second a streaming answer is updated.")
+    max_steps = Int(50, min=1, help="The most model calls in one turn.")
     max_cost = Float(
         None, allow_none=True, min=0.0, help="The most US dollars that one turn may cost, for models in prices."
-    ).tag(config=True)
+    )
     max_subagent_depth = Int(
         3, min=1, help="How deep subagents may be nested: with 1, only the main agent can delegate tasks."
-    ).tag(config=True)
+    )
     prices = Dict(
         help='Model -> US dollars per million tokens of (input, cached input, output): {"gpt-5.2": (A, B, C)}.'
-    ).tag(config=True)
+    )
     updates = Bool(
         True,
         help="Whether the front end can update an output in its place; False: a turn is shown when it has ended, and"
         " calls are approved by typing.",
-    ).tag(config=True)
+    )
     tools = Enum(
         ("lean", "short", "full"),
         None,
         allow_none=True,
         help="Which tools are offered to the model, and how they are described: lean (seven, the others when it asks), short or"
         " full (all); None: lean under a window of 12,000 tokens, short under 32,000, full above it.",
-    ).tag(config=True)
+    )
     offer_explain = Bool(
         False, help="Whether an error of a cell is followed by a line that offers %agent explain and %agent fix."
-    ).tag(config=True)
-    clock = Unicode("", help="A fixed time (ISO 8601), so that a notebook prints the same everywhere.").tag(config=True)
+    )
+    clock = Unicode("", help="A fixed time (ISO 8601), so that a notebook prints the same everywhere.")
 
     def __init__(self, changed: Callable[[dict[str, Any]], None], **kwargs: Any) -> None:
         """`changed` is called with changes of the agent's options; a setting it refuses keeps its value."""
@@ -143,7 +139,7 @@ class DeepNB(Configurable):
         return str(proposal["value"])
 
     def options(self) -> dict[str, Any]:
-        """The settings as changes of the agent's options."""
+        """Return the settings as changes of the agent's options."""
         found = {option: getattr(self, name) for name, option in OPTIONS.items()}
         return {**found, "model": self.model, "trigger": self._trigger(), "keep": _size(self.keep)}
 
@@ -151,15 +147,10 @@ class DeepNB(Configurable):
         """Take over what was changed elsewhere (`%agent use`, `session.configure`), telling nobody."""
         with self._silently():
             self.model = model
-            self.window = options.max_input_tokens
-            self.memory_refresh = options.memory_refresh
-            self.prices = dict(options.prices)
-            self.approve = options.approve
-            self.max_subagent_depth = options.max_subagent_depth
-            self.max_cost = options.max_cost
-            self.tools = options.tool_text
-            if options.max_steps is not None:
-                self.max_steps = options.max_steps
+            for name, option in OPTIONS.items():
+                value = getattr(options, option)
+                if name != "max_steps" or value is not None:
+                    setattr(self, name, dict(value) if name == "prices" else value)
             self.trigger = _setting(options.trigger, 0.85)
             self.keep = _setting(options.keep, None)
 
@@ -180,7 +171,7 @@ class DeepNB(Configurable):
                 given[name] = getattr(self, name)
 
     def time(self) -> datetime | None:
-        """The fixed time, if one is set; without a zone it is UTC."""
+        """Return the fixed time, if one is set; without a zone it is UTC."""
         from datetime import UTC
 
         if not self.clock:
@@ -213,3 +204,7 @@ class DeepNB(Configurable):
             yield
         finally:
             self._following = False
+
+
+for _trait in DeepNB.class_own_traits().values():
+    _trait.tag(config=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from contextvars import Context
 from functools import cached_property, partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics import complete, formatters, reloading, stop, transform
+from deepnb.magics import complete, last_error, shell, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
 from deepnb.magics.usage import MAGICS, usage_text
@@ -19,13 +22,9 @@ from deepnb.magics.usage import MAGICS, usage_text
 if TYPE_CHECKING:
     from deepnb.magics.kernel import ShellKernel
     from deepnb.magics.options import AgentRun, Command
-    from deepnb.magics.scene import Scene
-    from deepnb.magics.sessions import Sessions
+    from deepnb.magics.scene import Scene, Sessions
     from deepnb.session.session import Session
     from deepnb.widgets.screen import Screen
-import importlib
-import threading
-from contextlib import suppress
 
 
 class Extension:
@@ -48,7 +47,7 @@ class Extension:
     @cached_property
     def sessions(self) -> Sessions:
         """The sessions of the shell; the own one is made when something first asks for it, with the settings of the profile."""
-        from deepnb.magics.sessions import Sessions
+        from deepnb.magics.scene import Sessions
         from deepnb.session.session import Session
 
         own = Session(clock=self._time, namespace=_Variables(self.ip, self._cells), **self._profile)
@@ -75,8 +74,7 @@ class Extension:
     @cached_property
     def screen(self) -> Screen:
         """Where this shell shows things."""
-        from deepnb.widgets.app_screen import AppScreen, in_voila
-        from deepnb.widgets.screen import Notebook, Terminal
+        from deepnb.widgets.screen import AppScreen, Notebook, Terminal, in_voila
 
         if not hasattr(self.ip, "kernel"):
             return Terminal()
@@ -87,26 +85,22 @@ class Extension:
         """What the commands have to hand in the session in use."""
         session = self.session
         if session not in self._scenes:
-            self._scenes[session] = self._scene(session)
+            from deepnb.magics.scene import Scene
+            from deepnb.widgets.panels import Live
+
+            self._scenes[session] = Scene(
+                session=session,
+                screen=self.screen,
+                config=self.config,
+                namespace=self.ip.user_ns,
+                next_cell=self.ip.set_next_input,
+                cell=lambda: self._cell,
+                live=Live(session.workspace.current.watch),
+                last_error=self._last_error,
+                sessions=self.sessions,
+                in_cell=lambda: self._in_cell,
+            )
         return self._scenes[session]
-
-    def _scene(self, session: Session) -> Scene:
-        from deepnb.magics.scene import Scene
-        from deepnb.widgets.panels import Live
-
-        ip, live = self.ip, Live(session.workspace.current.watch)
-        return Scene(
-            session,
-            self.screen,
-            self.config,
-            ip.user_ns,
-            ip.set_next_input,
-            lambda: self._cell,
-            live,
-            self._last_error,
-            self.sessions,
-            lambda: self._in_cell,
-        )
 
     def load(self) -> None:
         """Register everything; prints nothing."""
@@ -119,8 +113,7 @@ class Extension:
         ip.events.register("post_run_cell", self._after_cell)
         transform.install(ip)
         complete.install(ip, self._names)
-        reloading.install(ip)
-        formatters.install(ip)
+        shell.install(ip)
 
     def unload(self) -> None:
         """Take out all that `load` put in; one line says what of the session is gone with it, if anything is."""
@@ -139,40 +132,34 @@ class Extension:
         ip.events.unregister("post_run_cell", self._after_cell)
         transform.uninstall(ip)
         complete.uninstall(ip)
-        reloading.uninstall(ip)
-        formatters.uninstall(ip)
+        shell.uninstall(ip)
         if self._preload:
             self._preload.stop()
         if "sessions" in self.__dict__:
-            self._stop_jobs()
-            self.sessions.own.tools.close()
-            for line in filter(None, map(reloading.forgotten, self.sessions)):
-                from deepnb.views.notice import notice_view
+            if stopped := sum(session.jobs.stop() for session in self.sessions):
+                from deepnb.views.text import counted
 
-                self.screen.show(notice_view(line))
+                self._say(f"{counted(stopped, 'background job')} stopped")
+            self.sessions.own.tools.close()
+            for line in filter(None, map(shell.forgotten, self.sessions)):
+                self._say(line)
+
+    def _say(self, line: str, kind: Literal["note", "ok", "error", "hint"] = "note") -> None:
+        from deepnb.views.view import notice_view
+
+        self.screen.show(notice_view(line, kind))
 
     def _say_effect(self, name: str, value: Any) -> None:
         """Say what a setting does from now on."""
         from deepnb.core.budget import rule_for
-        from deepnb.views.notice import notice_view
-        from deepnb.views.setting import setting_words
+        from deepnb.views.status import setting_words
 
         options = self.config.options()
-        made = "sessions" in self.__dict__
-        rule = (
-            self.sessions.own.rule
-            if made
-            else rule_for(self.config.window, options["trigger"], options["keep"], as_asked=True)
-        )
-        self.screen.show(notice_view(setting_words(name, value, rule), "ok"))
-
-    def _stop_jobs(self) -> None:
-        """Stop what runs in the background, and say so."""
-        if stopped := sum(session.jobs.stop() for session in self.sessions):
-            from deepnb.views.notice import notice_view
-            from deepnb.views.numbers import counted
-
-            self.screen.show(notice_view(f"{counted(stopped, 'background job')} stopped"))
+        if "sessions" in self.__dict__:
+            rule = self.sessions.own.rule
+        else:
+            rule = rule_for(self.config.window, options["trigger"], options["keep"], as_asked=True)
+        self._say(setting_words(name, value, rule), "ok")
 
     def run(self, magic: str, line: str, body: str | None) -> Any:
         """Parse, call, show; a user's mistake is one line."""
@@ -181,7 +168,10 @@ class Extension:
         try:
             return self._run(magic, line, body)
         except DeepnbError as error:
-            self._show_in_app(error.typed)
+            from deepnb.widgets.screen import in_voila
+
+            if in_voila():  # which strips what a cell that fails has printed
+                self._say(error.typed, "error")
             raise UsageError(error.typed) from None
         except KeyboardInterrupt:
             raise UsageError("interrupted: run the cell again") from None
@@ -212,38 +202,30 @@ class Extension:
         return None
 
     def _call(self, magic: str, command: Command) -> Any:
-        """What a subcommand gives: a view to show, or a value."""
+        """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            from deepnb.magics.help_command import show_help
+            from deepnb.magics.reference import show_help
 
             return show_help(magic, command.args["words"])  # type: ignore[arg-type]
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
         if (opened := self.sessions.reading) is not None:
-            from deepnb.magics.open_commands import opened_command
+            from deepnb.magics.open_commands import SAME, show_opened
 
-            if (show := opened_command(opened, magic, command.name)) is not None:
-                return show(self.scene, command.args)
+            if (magic, command.name) not in SAME:
+                return show_opened(opened, self.scene, magic, command.name, command.args)
         if magic == "agent" and command.name == "resume":
             return ask.resume(self.scene, command.args["choice"])  # type: ignore[arg-type]
         if magic == "agent" and command.name in ("explain", "fix"):
             return ask.explain(self.scene) if command.name == "explain" else ask.fix(self.scene)
         if magic == "agent" and command.name in ("approve", "reject", "edit"):
-            from deepnb.magics.approval_commands import decisions
+            from deepnb.magics.ask import decisions
 
             return ask.decide(self.scene, decisions(self.scene, command.name, command.args))
         if need := commands.NEEDS.get((magic, command.name)) or commands.NEEDS.get((magic, "")):
             self.session.workspace.need(need)
         table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]
         return table[command.name](self.scene, command.args)
-
-    def _show_in_app(self, problem: str) -> None:
-        """Show it in Voila, too, which strips what a cell that fails has printed."""
-        from deepnb.views.notice import notice_view
-        from deepnb.widgets.app_screen import in_voila
-
-        if in_voila():
-            self.screen.show(notice_view(problem, "error"))
 
     def _magic(self, magic: str) -> Callable[..., Any]:
         from IPython.core.magic import no_var_expand
@@ -278,7 +260,7 @@ class Extension:
 
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
-        self._debugged = stop.last_error()
+        self._debugged = last_error.last_error()
         self._cells |= {self._cell} if self._cell else set()
         if "kernel" in self.__dict__:
             self.kernel.begin_cell()
@@ -287,20 +269,19 @@ class Extension:
 
     def _after_cell(self, result: Any) -> None:
         self._in_cell = False
-        if isinstance(result.error_in_exec, stop.ApprovalNeeded):
-            stop.restore(self._debugged)
+        if isinstance(result.error_in_exec, last_error.ApprovalNeeded):
+            last_error.restore(self._debugged)
         self.config.settle(self.ip.config)
         if self._last_error.note(result) and self.config.offer_explain:
-            from deepnb.magics.error_prompts import OFFER
-            from deepnb.views.notice import notice_view
+            from deepnb.magics.code_cells import OFFER
 
-            self.screen.show(notice_view(OFFER, "hint"))
+            self._say(OFFER, "hint")
         if self._preload:
             self._preload.begin()
 
 
 def _settings(changed: Callable[[dict[str, Any]], None], ip: Any) -> DeepNB:
-    """The settings as the shell's profile has them; a bad one there is one line."""
+    """Return the settings as the shell's profile has them; a bad one there is one line."""
     from IPython.core.error import UsageError
     from traitlets import TraitError
 
@@ -323,22 +304,26 @@ def _check(options: Mapping[str, Any]) -> None:
 
 
 def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:
-    """What can be completed in a session just now; asks nothing that would start the engine."""
+    """Return what can be completed in a session just now; asks nothing that would start the engine."""
     from deepnb.core.values import Snapshot
     from deepnb.models.names import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
     from deepnb.session.opened import OpenedSession
 
+    # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
+    types = {name: type(value) for name, value in variables.items()}
+    usable = (n for n, kind in types.items() if hasattr(kind, "_llm_type") or hasattr(kind, "get_state_history"))
+    callable_ = (n for n, kind in types.items() if issubclass(kind, FunctionType) or hasattr(kind, "args_schema"))
     snapshot = Snapshot("") if isinstance(session, OpenedSession) else session.snapshot
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
-        models=(*EXAMPLES, *(n for n, value in variables.items() if _may_be_used(value))),
+        models=(*EXAMPLES, *usable),
         providers=tuple(name for name, one in PROVIDERS.items() if one.typed),
         threads=(*session.workspace.threads.names, *threads),
         memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
         tools=session.approvals.known,
         own_tools=(*session.tools.names, *(server.name for server in session.tools.servers)),
-        functions=tuple(name for name, value in variables.items() if _may_be_tool(value)),
+        functions=tuple(callable_),
         skills=tuple(dict.fromkeys((*(s.name for s in snapshot.skills if s.name), *written))),
         sources=paths(session.memory.joined),
         subagents=session.subagents.names(),
@@ -350,7 +335,7 @@ def complete_names(session: Session, variables: Mapping[str, Any], threads: Iter
 
 
 def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
-    """The words of one of `complete.LOOKED_UP`, the newest first."""
+    """Return the words of one of `complete.LOOKED_UP`, the newest first."""
     match kind:
         case "change":
             return tuple(entry.id for entry in reversed(session.memory.log_entries()))
@@ -359,16 +344,6 @@ def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
         case "messages":
             return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
     return tuple(skill.name for skill in session.skills.bundled())
-
-
-def _may_be_used(value: Any) -> bool:
-    """Whether a variable holds a chat model or a compiled graph; by its type."""
-    return hasattr(type(value), "_llm_type") or hasattr(type(value), "get_state_history")
-
-
-def _may_be_tool(value: Any) -> bool:
-    """Whether a variable holds a function or a LangChain tool; by its type, so that none of its code runs."""
-    return isinstance(value, FunctionType) or hasattr(type(value), "args_schema")
 
 
 class _Variables(Mapping[str, Any]):

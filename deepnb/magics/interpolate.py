@@ -32,7 +32,7 @@ _PLACEHOLDER = re.compile(
 _STEP = re.compile(r"""\.(?P<attr>\w+)|\[(?:"(?P<a>[^"]*)"|'(?P<b>[^']*)'|(?P<bare>[^\]]+))\]""")
 # A name the kernel knows, but with something after it that is not filled in.
 _MORE = re.compile(r"\{([^\W\d]\w*+) ?[.(\[:!+*/-][^{}\n]{0,80}+\}")
-_LATEX = re.compile(r"(?:\\[A-Za-z]{1,40}\*?|\^)\Z")
+_LATEX = re.compile(r"(?:\\[A-Za-z]{1,40}\*?|\^)\Z")  # \frac | x^
 _GROUP = re.compile(r"\{[^{}\n]*+\}")
 
 _FENCE = re.compile(
@@ -40,7 +40,7 @@ _FENCE = re.compile(
     r"(?:(?P<ticks>`{3,})[^`\n]*+|(?P<tildes>~{3,})[^\n]*+)\n?\Z"
 )
 _FENCE_END = re.compile(r"(?P<lead>[ \t>]*+)(?P<fence>`{3,}+|~{3,}+)[ \t\r]*+\n?\Z")
-_TICKS = re.compile(r"\\.|`+", re.DOTALL)
+_TICKS = re.compile(r"\\.|`+", re.DOTALL)  # \` | ``
 _MATH = re.compile(r"\\\\?[()\[\]]|\\(?:begin|end)\{[A-Za-z]{1,40}\*?\}|\\.|\$\$?", re.DOTALL)
 _BLANK_LINE = re.compile(r"\n[ \t\r]*(?=\n)")
 _ENDS = {"\\(": "\\)", "\\[": "\\]", "\\\\(": "\\\\)", "\\\\[": "\\\\]", "$$": "$$"}
@@ -61,7 +61,7 @@ class FilledPrompt:
 
 
 def fill(text: str, lookup: Mapping[str, object]) -> FilledPrompt:
-    """The prompt with the values of `lookup` in place of its placeholders; nothing raises but an interrupt."""
+    """Return the prompt with the values of `lookup` in place of its placeholders; nothing raises but an interrupt."""
     values = _Values(lookup)
     out, copied, latex_end = [], 0, -1
     for at in _lone_braces(text):
@@ -89,7 +89,7 @@ def fill(text: str, lookup: Mapping[str, object]) -> FilledPrompt:
 
 
 def code_and_math(text: str) -> list[Span]:
-    """Where a text is code or mathematics, in order and without overlaps."""
+    """Return where a text is code or mathematics, in order and without overlaps."""
     fences = list(_fences(text))
     blank = [match.start() for match in _BLANK_LINE.finditer(text)]
     spans = list(fences)
@@ -109,7 +109,7 @@ def code_and_math(text: str) -> list[Span]:
 
 
 def _lone_braces(text: str) -> Iterator[int]:
-    """Every `{` that is not doubled, escaped, or in code or mathematics."""
+    """Yield every `{` that is not doubled, escaped, or in code or mathematics."""
     if "{" not in text:
         return
     spans = code_and_math(text)
@@ -124,7 +124,7 @@ def _lone_braces(text: str) -> Iterator[int]:
 
 
 def _fences(text: str) -> Iterator[Span]:
-    """The fenced blocks, in quotes and lists, too; one that is not closed goes on to the end (of its quote)."""
+    """Yield the fenced blocks, in quotes and lists, too; one that is not closed goes on to the end (of its quote)."""
     start = at = depth = width = 0
     fence = ""
     for line in re.findall(r"[^\n]*\n|[^\n]+\Z", text):
@@ -151,7 +151,7 @@ def _width(lead: str) -> int:
 
 
 def _code_spans(text: str, start: int, end: int, blank: list[int]) -> Iterator[Span]:
-    """The runs of backticks with a run of the same length later in the paragraph, and what is between."""
+    """Yield the runs of backticks with a run of the same length later in the paragraph, and what is between."""
     runs: dict[int, list[int]] = {}
     for run in re.compile("`+").finditer(text, start, end):
         runs.setdefault(len(run[0]), []).append(run.start())
@@ -161,13 +161,13 @@ def _code_spans(text: str, start: int, end: int, blank: list[int]) -> Iterator[S
             continue
         length = len(token[0])
         close = _next(runs.get(length, []), token.end())
-        if close is not None and close < _next_or(blank, token.end(), end):
+        if close is not None and close < (_next(blank, token.end()) or end):
             done = close + length
             yield token.start(), done
 
 
 def _math_spans(text: str, start: int, end: int, blank: list[int], code: list[Span]) -> Iterator[Span]:
-    """Mathematics between dollars, escaped brackets and in environments; dollars in code are none."""
+    """Yield mathematics between dollars, escaped brackets and in environments; dollars in code are none."""
     code_ends = [span[1] for span in code]
     tokens = []
     for token in _MATH.finditer(text, start, end):
@@ -190,8 +190,8 @@ def _math_spans(text: str, start: int, end: int, blank: list[int], code: list[Sp
 
 
 def _is_money(text: str, opening: int, closing: int, blank: list[int]) -> bool:
-    """Whether two dollars are amounts or shell variables and no formula."""
-    if closing >= _next_or(blank, opening, len(text)):
+    """Return whether two dollars are amounts or shell variables and no formula."""
+    if closing >= (_next(blank, opening) or len(text)):
         return True
     after = text[closing + 1 : closing + 2]
     return text[opening + 1].isspace() != text[closing - 1].isspace() or after.isdigit() or after == "{"
@@ -200,11 +200,6 @@ def _is_money(text: str, opening: int, closing: int, blank: list[int]) -> bool:
 def _next(places: list[int], at: int) -> int | None:
     i = bisect_left(places, at)
     return places[i] if i < len(places) else None
-
-
-def _next_or(places: list[int], at: int, end: int) -> int:
-    found = _next(places, at)
-    return end if found is None else found
 
 
 class _Refused(Exception):
@@ -223,7 +218,7 @@ class _Values:
         self.notes: dict[str, str] = {}
 
     def text_of(self, match: re.Match[str]) -> str | None:
-        """What a placeholder stands for, or None where it stays as typed."""
+        """Return what a placeholder stands for, or None where it stays as typed."""
         typed = match[0]
         if typed not in self.rendered:
             try:
@@ -262,7 +257,7 @@ class _Values:
 
 
 def _step(value: object, step: re.Match[str]) -> object:
-    """The attribute or the item one step further."""
+    """Return the attribute or the item one step further."""
     attr = step["attr"]
     if attr is not None:
         if attr.startswith("_"):
@@ -276,7 +271,7 @@ def _step(value: object, step: re.Match[str]) -> object:
 
 
 def _asked(ask: Callable[[], T], why: str, *expected: type[BaseException]) -> T:
-    """What the user's own code answers; whatever it raises is a reason to leave the placeholder alone."""
+    """Return what the user's own code answers; whatever it raises is a reason to leave the placeholder alone."""
     try:
         return ask()
     except KeyboardInterrupt:
@@ -300,7 +295,7 @@ def _shown(path: str, value: object) -> str:
 
 
 def _is_described(value: object) -> bool:
-    """Whether a value is shown as `inspect_variable` shows it: the repr of a lazy frame would say nothing."""
+    """Return whether a value is shown as `inspect_variable` shows it: the repr of a lazy frame would say nothing."""
     return is_table(value) or is_from(value, "polars", ("LazyFrame",))
 
 

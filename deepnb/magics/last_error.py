@@ -1,10 +1,16 @@
-"""The last error of the user's own code: its text for a prompt, and the cells that it went through."""
+"""The last error of the user's own code, for a prompt; and the error that ends a cell whose turn waits for the user."""
+
+from __future__ import annotations
 
 import sys
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deepnb.core.approvals import PendingCall
+
 
 ERR = "err"
 """The name that stands for the error in a prompt."""
@@ -27,7 +33,7 @@ class LastError:
         self._typed = ""
 
     def note(self, result: Any) -> bool:
-        """Keep the error of a cell that has run, if it is one with a traceback; says whether it is."""
+        """Keep the error of a cell that has run, if it is one with a traceback; return whether it is."""
         error = result.error_before_exec or result.error_in_exec
         if not _has_traceback(error):
             return False
@@ -43,13 +49,13 @@ class LastError:
         return shown if _has_traceback(shown) else None
 
     def text(self) -> str | None:
-        """The traceback with the user's frames and their variables, without credentials; None without an error."""
+        """Return the traceback with the user's frames and variables, without credentials; None without an error."""
         from deepnb.workshop.error_text import error_text
 
         return None if self.error is None else error_text(self.error, self._label)
 
     def cells(self) -> tuple[CellCode, ...]:
-        """The cells in the traceback, the innermost first, each once."""
+        """Return the cells in the traceback, the innermost first, each once."""
         from deepnb.core.failures import is_cell
         from deepnb.workshop.frames import frames, lines_of
 
@@ -65,7 +71,7 @@ class LastError:
         return tuple(found) or ((CellCode("", self._typed),) if self._typed else ())
 
     def names(self, prompt: str, namespace: MutableMapping[str, Any]) -> Mapping[str, Any]:
-        """The names that a prompt may ask for: the user's variables, and `err` where none of them has that name."""
+        """Return the names that a prompt may ask for: the user's variables, and `err` if none of them has that name."""
         if f"{{{ERR}}}" not in prompt or ERR in namespace or (text := self.text()) is None:
             return namespace
         return ChainMap(namespace, {ERR: text})
@@ -75,7 +81,7 @@ class LastError:
         return known[1] if known and known[1] != "In[0]" else None  # which is no cell: code that the agent ran
 
     def _as_typed(self, file: str, code: str) -> str:
-        """A cell with its magics as they were typed: the code that ran has calls in their place."""
+        """Return a cell with its magics as they were typed: the code that ran has calls in their place."""
         number = (self._label(file) or "").removeprefix("In[").rstrip("]")
         typed = self._ip.history_manager.input_hist_raw
         earlier = [typed[int(number)]] if number.isdigit() and int(number) < len(typed) else []
@@ -86,7 +92,7 @@ class LastError:
 
 
 def correction(blocks: Sequence[str], cells: Sequence[CellCode]) -> tuple[str, CellCode] | None:
-    """The block that is most like one of the cells, and that cell; a block that only quotes one comes last."""
+    """Return the block that is most like one of the cells, and that cell; a block that only quotes one comes last."""
     pairs = [(block, cell) for block in blocks for cell in cells]
     return max(pairs, key=_likeness, default=None)
 
@@ -100,7 +106,7 @@ def _likeness(pair: tuple[str, CellCode]) -> float:
 
 
 def with_credentials(code: str, cell: CellCode) -> str:
-    """Corrected code with the cell's own lines in place of those that a model got without their credentials."""
+    """Return corrected code with the cell's own lines in place of those that a model got without their credentials."""
     from deepnb.core.secrets import redact
 
     typed, shown = cell.code.split("\n"), redact(cell.code).split("\n")
@@ -111,10 +117,45 @@ def with_credentials(code: str, cell: CellCode) -> str:
 
 
 def _has_traceback(error: object) -> bool:
-    """Whether the shell shows a traceback of an error: not of a mistake in a magic, nor of one that shows itself."""
+    """Return whether the shell shows a traceback of an error: not of a mistake in a magic, or one that shows itself."""
     from IPython.core.error import UsageError
 
     if not isinstance(error, BaseException) or isinstance(error, UsageError | SystemExit):
         return False
     own = type(error).__module__.partition(".")[0] == "deepnb"
     return not (own and hasattr(type(error), "_render_traceback_"))
+
+
+_LAST = ("last_type", "last_value", "last_traceback", "last_exc")
+
+
+class ApprovalNeeded(Exception):
+    """Ends a cell with an error, so that a front end runs no cell below it; shown as one line without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+def approval_needed(calls: Sequence[PendingCall], *, buttons: bool) -> ApprovalNeeded:
+    """Return the error that ends a cell with a card of these calls."""
+    count = len(calls)
+    if all(call.is_question for call in calls):
+        what, how = "the graph needs your answer", "answer above" if buttons else "type %agent resume JSON"
+        return ApprovalNeeded(f"{what}: {how}, then run the cells below")
+    what = "a call needs" if count == 1 else f"{count} calls need"
+    how = "decide above" if buttons else "type %agent approve or reject"
+    return ApprovalNeeded(f"{what} your approval: {how}, then run the cells below")
+
+
+def last_error() -> dict[str, Any]:
+    """Return what `%debug` and the like take for the last error."""
+    return {name: getattr(sys, name) for name in _LAST if hasattr(sys, name)}
+
+
+def restore(last: dict[str, Any]) -> None:
+    """Restore the last error: a cell that ends at a card is not an error to debug."""
+    for name in _LAST:
+        if name in last:
+            setattr(sys, name, last[name])
+        elif hasattr(sys, name):
+            delattr(sys, name)

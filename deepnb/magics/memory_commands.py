@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.diff import file_diffs
@@ -13,82 +14,48 @@ from deepnb.core.subagents import FOLDER
 from deepnb.core.values import Turn
 from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
-from deepnb.magics.subagent_commands import written
+from deepnb.magics.tool_commands import written
 from deepnb.running.sources import paths
 from deepnb.session.opened import OpenedSession
 from deepnb.session.session import Session
 from deepnb.views.diff import diff_view
-from deepnb.views.journal import EntryView, journal_view
-from deepnb.views.memory import BRIEF, part_words
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import counted
-from deepnb.views.pending import PendingChange, pending_view
-from deepnb.views.table import table_view
-from deepnb.views.text import short
-from deepnb.views.text_file import text_view
-from deepnb.views.view import View
+from deepnb.views.memory import BRIEF, PendingChange, entry_view, journal_view, part_words, pending_view
+from deepnb.views.search_marks import hits_view
+from deepnb.views.text import counted, short
+from deepnb.views.view import Stack, View, notice_view, table_view, text_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
-from deepnb.widgets.editor import Editor, Saved
-from deepnb.widgets.panels import Folded, Stack, TurnPanel
+from deepnb.widgets.panels import Editor, Folded, Saved, TurnPanel
+from deepnb.widgets.progress import Progress
 
 if TYPE_CHECKING:
     from deepnb.core.merge import Conflict
     from deepnb.session.memory import SessionMemory
-from typing import TYPE_CHECKING
-
-from deepnb.core.offload import Flush
-from deepnb.views.hits import hits_view
-from deepnb.widgets.progress import Progress
-
-if TYPE_CHECKING:
-    from deepnb.session.promotion import Promotion
-
-
-# -- the subcommands of %memory about what lasts
 
 
 def memory_daily(scene: Scene, args: Args) -> Result:
     session = scene.session
     before = session.snapshot
-    note = session.memory.daily(args["text"])
-    path = session.memory.today
-    if args["text"] is None:
-        return (
-            text_view(path, note, scene.stamp)
-            if note
-            else notice(f"{path} does not exist yet: type %memory daily TEXT")
-        )
-    return diff_view(session.memory.between(before, session.snapshot), f"noted in {path}", scene.stamp)
+    note, path = session.memory.daily(args["text"]), session.memory.today
+    if args["text"] is not None:
+        return diff_view(session.memory.between(before, session.snapshot), f"noted in {path}", scene.stamp)
+    return text_view(path, note, scene.stamp) if note else notice(f"{path} does not exist yet: type %memory daily TEXT")
 
 
 def memory_flush(scene: Scene, args: Args) -> Result:
-    progress = Progress(scene.screen, "asking the model what is worth keeping ...")
-    try:
+    with Progress(scene.screen, "asking the model what is worth keeping ...", failed="nothing was kept") as progress:
         flush = scene.session.memory.flush()
-    except BaseException:
-        progress.stop("nothing was kept")
-        raise
-    progress.end(_flushed(scene, flush))
-    return None
-
-
-def _flushed(scene: Scene, flush: Flush) -> View:
-    if not flush.lines:
-        return notice("nothing new worth keeping")
     by = "" if flush.how == "model" else " (chosen by rules)"
-    return text_view(f"added to {flush.file}{by}", "\n".join(flush.lines), scene.stamp)
+    kept = text_view(f"added to {flush.file}{by}", "\n".join(flush.lines), scene.stamp)
+    progress.end(kept if flush.lines else notice("nothing new worth keeping"))
+    return None
 
 
 def memory_search(scene: Scene, args: Args) -> Result:
     from deepnb.search.words import read_query
 
     session, query = scene.session, args["query"]
-    progress = Progress(scene.screen, "updating the index ...")
-    try:
+    with Progress(scene.screen, "updating the index ...", failed="not searched") as progress:
         hits = session.memory.search_hits(query, args["k"] or None, transcripts=bool(args["transcripts"]))
-    except BaseException:
-        progress.stop("not searched")
-        raise
     notices = session.workspace.home.storage.search.notices
     while notices:
         scene.show(notice_view(notices.pop(0), "warning"))
@@ -106,23 +73,15 @@ def memory_promote(scene: Scene, args: Args) -> Result:
         return diff_view([made.change], f"added to {made.change.path}", scene.stamp)
     if not made.candidates:
         return notice("nothing to promote: the daily notes have no entry that is not in MEMORY.md")
-    return _proposal(scene, made, bool(words))
-
-
-def _proposal(scene: Scene, made: Promotion, picked: bool) -> View:
-    """What could be kept, what that would change, and what to type next."""
     chosen = [(n, made.candidates[n - 1]) for n in made.chosen]
     rows = [(str(n), c.entry.text, c.entry.place, c.reason) for n, c in chosen]
     table = table_view(("", "entry", "from", "reason"), rows, right=(0,), title="promote?", stamp=scene.stamp)
-    names = " ".join(map(str, made.chosen)) if picked else "N..."
-    what = "these" if picked else "those you name, or all without N"
-    next_ = notice_view(f"nothing is written yet: %memory promote {names} --yes adds {what}")
     if made.change is None:
         return Stack(table, notice_view(f"MEMORY.md already has {'it' if len(chosen) == 1 else 'them'}"))
+    names = " ".join(map(str, made.chosen)) if words else "N..."
+    what = "these" if words else "those you name, or all without N"
+    next_ = notice_view(f"nothing is written yet: %memory promote {names} --yes adds {what}")
     return Stack(table, diff_view([made.change], "proposed change"), next_)
-
-
-# -- the subcommands of %memory
 
 
 def memory_shown(scene: Scene, args: Args) -> Result:
@@ -131,41 +90,41 @@ def memory_shown(scene: Scene, args: Args) -> Result:
 
 def memory_panel(scene: Scene, args: Args) -> Result:
     panel = memory_tabs(scene) if scene.screen.notebook else None
-    scene.show_panel(
-        panel, lambda: memory_twin(scene), "memory panel: memory by turn, its journal, changes that need your approval"
-    )
+    text = "memory panel: memory by turn, its journal, changes that need your approval"
+    scene.show_panel(panel, partial(memory_twin, scene), text)
     return None
 
 
 def memory_tabs(scene: Scene) -> Tabs:
-    """Live panels: memory by turn, its journal and pending changes."""
-    session = scene.session
-    turns = TurnPanel(
-        lambda: len(session.turns),
-        _changed_turns(session),
-        lambda turn: _changes(scene, turn),
-        lambda: memory_picture(scene.session.memory),
-    )
+    """Return live panels of memory by turn, its journal and pending changes."""
+    session, memory = scene.session, scene.session.memory
+
+    def journal_rows() -> list[Row]:
+        newest = list(reversed(memory.log_entries()))[:10]
+        return [Row(one.id, entry_view(one), [("revert", partial(memory.revert, one.id))]) for one in newest]
+
+    now = partial(memory_picture, memory)
+    turns = TurnPanel(lambda: len(session.turns), _changed_turns(session), partial(changes_of_turn, scene), now)
     if isinstance(session, OpenedSession):
         return Tabs([("Memory", turns)])
-    journal = ActionPanel(lambda: _journal_rows(scene), journal_view(()))
-    pending = ActionPanel(lambda: _pending_rows(scene), pending_view(()))
+    journal = ActionPanel(journal_rows, journal_view(()))
+    pending = ActionPanel(partial(_pending_rows, scene), pending_view(()))
     return Tabs([("Memory", turns), ("Journal", journal), ("Pending", pending)])
 
 
 def memory_twin(scene: Scene) -> View:
-    """The memory panel as a static picture."""
+    """Return the memory panel as a static picture."""
     memory = scene.session.memory
     picture = replace(memory_picture(scene.session.memory), room=BRIEF)
     if isinstance(scene.session, OpenedSession):
         edited = [turn.number for turn in scene.session.figures if turn.edits]
-        return Stack(picture, _changes(scene, edited[-1])) if edited else picture
-    views = [picture, _changes(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
+        return Stack(picture, changes_of_turn(scene, edited[-1])) if edited else picture
+    views = [picture, changes_of_turn(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
     return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
 
 
 def _changed_turns(session: Session) -> Callable[[], Sequence[int]]:
-    """What gives the turns that changed memory; a turn that was looked at is not compared again."""
+    """Return what gives the turns that changed memory; a turn that was looked at is not compared again."""
     known: list[tuple[Turn, bool]] = []
 
     def changed() -> Sequence[int]:
@@ -179,27 +138,21 @@ def _changed_turns(session: Session) -> Callable[[], Sequence[int]]:
     return changed
 
 
-def _changes(scene: Scene, turn: int) -> View:
+def changes_of_turn(scene: Scene, turn: int) -> View:
+    """Return what a turn changed in memory."""
     if not turn:
         return diff_view((), "before turn 1")
     record = scene.session.turn(turn)
-    return diff_view(
-        scene.session.memory.between(record.before, record.after), f"memory in turn {turn}", short(record.prompt, 60)
-    )
-
-
-def _journal_rows(scene: Scene) -> list[Row]:
-    memory = scene.session.memory
-    newest = list(reversed(memory.log_entries()))[:10]
-    return [Row(e.id, EntryView(e), [("revert", lambda id_=e.id: memory.revert(id_))]) for e in newest]  # type: ignore[misc]
+    changed = scene.session.memory.between(record.before, record.after)
+    return diff_view(changed, f"memory in turn {turn}", short(record.prompt, 60))
 
 
 def _pending_rows(scene: Scene) -> list[Row]:
     memory = scene.session.memory
     rows = []
     for held in memory.pending():
-        acts = [("accept", lambda id_=held.id: memory.accept(id_)), ("drop", lambda id_=held.id: memory.drop(id_))]
-        rows.append(Row(held.id, pending_view([PendingChange(held.id, held.why, held.change)]), acts))  # type: ignore[arg-type]
+        acts = [("accept", partial(memory.accept, held.id)), ("drop", partial(memory.drop, held.id))]
+        rows.append(Row(held.id, pending_view([PendingChange(held.id, held.why, held.change)]), acts))
     return rows
 
 
@@ -299,10 +252,8 @@ def memory_save(scene: Scene, args: Args) -> Result:
 def memory_rm(scene: Scene, args: Args) -> Result:
     before, path = scene.session.snapshot, str(args["path"])
     scene.session.memory.read(path)
-    if path in paths(scene.session.memory.joined):
-        out = f"%memory sources remove {path} takes it out of the prompt, "
-    else:
-        out = ""
+    joined = path in paths(scene.session.memory.joined)
+    out = f"%memory sources remove {path} takes it out of the prompt, " if joined else ""
     ask_before_removal(scene, path, bool(args["yes"]), f"{out}%memory rm --yes {path} deletes it")
     scene.session.memory.remove(path)
     return _changed(scene, before, f"removed {args['path']}")
@@ -316,11 +267,8 @@ def memory_forget(scene: Scene, args: Args) -> Result:
     rows = [(path, "line", line) for path, lines in found.files.items() for line in lines]
     rows += [(path, "offloaded", counted(count, "time")) for path, count in found.history.items()]
     rows += [("journal", "entries", str(found.journal))] if found.journal else []
-    rows += (
-        [("the prompt", "memory", "updated at the next call" if args["yes"] else "injected now")]
-        if found.prompt
-        else []
-    )
+    if found.prompt:
+        rows.append(("the prompt", "memory", "updated at the next call" if args["yes"] else "injected now"))
     if found.kept:
         what = "forgotten" if args["yes"] else "of earlier turns"
         rows.append(("the database", counted(found.kept, "record"), what))
@@ -341,17 +289,12 @@ def memory_accept(scene: Scene, args: Args) -> Result:
         settled = memory.keep_both(id_)
         return notice(f"{settled[0].path} stays as it is: {counted(len(settled), 'conflict')} settled")
     if id_ == "all":
-        return _accept_all(scene)
+        before = scene.session.snapshot
+        accepted = [memory.accept(one.id) for one in memory.pending()]
+        done = f"accepted {counted(len(accepted), 'change')}"
+        return _changed(scene, before, done) if accepted else notice("nothing is pending")
     held = memory.accept(id_)
     return Stack(diff_view([held.change], f"accepted {held.id}", scene.stamp), *_made_now(scene, held.path))
-
-
-def _accept_all(scene: Scene) -> View:
-    before, memory = scene.session.snapshot, scene.session.memory
-    held = [memory.accept(one.id) for one in memory.pending()]
-    if not held:
-        return notice("nothing is pending")
-    return _changed(scene, before, f"accepted {counted(len(held), 'change')}")
 
 
 def memory_drop(scene: Scene, args: Args) -> Result:
@@ -362,10 +305,9 @@ def memory_drop(scene: Scene, args: Args) -> Result:
 
 
 def memory_keep(scene: Scene, args: Args) -> Result:
-    count = scene.session.memory.keep(args["path"])
-    return notice(
-        f"memory, notes, skills and journal are kept in {scene.session.workspace.home.storage.kept} from now on ({counted(count, 'file')})"
-    )
+    count = counted(scene.session.memory.keep(args["path"]), "file")
+    kept = scene.session.workspace.home.storage.kept
+    return notice(f"memory, notes, skills and journal are kept in {kept} from now on ({count})")
 
 
 def memory_sources(scene: Scene, args: Args) -> Result:
@@ -373,16 +315,14 @@ def memory_sources(scene: Scene, args: Args) -> Result:
     before = memory.sources
     if what and not name:
         raise InvalidError(f"sources {what} needs user, project or a path", f"%memory sources {what} project")
-    line = _source_added(memory, name) if what == "add" else _source_removed(memory, name) if what else None
+    line = _source_added(memory, name) if what == "add" else None
+    if what == "remove":
+        line = f"removed: {', '.join(memory.remove_source(name))} (the files on disk are unchanged)"
     files = scene.session.files
-    rows = [
-        (str(i), p, "exists" if p in files else "not created yet") for i, p in enumerate(scene.session.memory.shown, 1)
-    ]
+    rows = [(str(i), p, "exists" if p in files else "not created yet") for i, p in enumerate(memory.shown, 1)]
     table = table_view(("", "path", "file"), rows, title="memory sources, in order", stamp=scene.stamp)
-    cut = memory.shares() if what == "add" else {}
-    parts = (
-        notice_view(f"{path}: {part_words(*share)}", "warning") for path, share in cut.items() if path not in before
-    )
+    cut = {path: share for path, share in memory.shares().items() if path not in before} if what == "add" else {}
+    parts = (notice_view(f"{path}: {part_words(*share)}", "warning") for path, share in cut.items())
     more = (notice_view(f"{file} also exists: %memory sources add {name}") for name, file in unjoined(memory))
     return Stack(*([notice_view(line, "ok")] if line else []), *parts, table, *more)
 
@@ -395,10 +335,6 @@ def _source_added(memory: SessionMemory, name: str) -> str:
     return "; ".join([*lines, f"already added: {', '.join(known)}"] if known else lines)
 
 
-def _source_removed(memory: SessionMemory, name: str) -> str:
-    return f"removed: {', '.join(memory.remove_source(name))} (the files on disk are unchanged)"
-
-
 def _changed(scene: Scene, before: Any, title: str, warnings: Sequence[View] = ()) -> View:
     guarded = scene.session.backend.is_guarded  # memory, notes, and skills, which are written by the same commands
     kept = ({p: t for p, t in one.files.items() if guarded(p)} for one in (before, scene.session.snapshot))
@@ -407,12 +343,12 @@ def _changed(scene: Scene, before: Any, title: str, warnings: Sequence[View] = (
 
 
 def _warnings(path: str, conflicts: Sequence[Conflict]) -> list[View]:
-    """A line for each conflict of a change that was just made."""
+    """Return a line for each conflict of a change that was just made."""
     return [notice_view(f"conflict in {path}, {one}: %memory lists conflicts", "warning") for one in conflicts]
 
 
 def _made_now(scene: Scene, path: str) -> list[View]:
-    """A line for each conflict of the newest change of a file."""
+    """Return a line for each conflict of the newest change of a file."""
     log = [e for e in scene.session.memory.log_entries() if e.path == path]
     return _warnings(path, log[-1].conflicts) if log else []
 
@@ -421,28 +357,9 @@ def _pending(scene: Scene) -> View:
     return pending_view([PendingChange(h.id, h.why, h.change) for h in scene.session.memory.pending()], scene.stamp)
 
 
-MEMORY: Mapping[str, Callable[[Scene, Args], Result]] = {
-    "picture": memory_shown,
-    "panel": memory_panel,
-    "show": memory_show,
-    "add": memory_add,
-    "write": memory_write,
-    "diff": memory_diff,
-    "log": memory_log,
-    "revert": memory_revert,
-    "why": memory_why,
-    "edit": memory_edit,
-    "load": memory_load,
-    "save": memory_save,
-    "rm": memory_rm,
-    "forget": memory_forget,
-    "pending": memory_pending,
-    "accept": memory_accept,
-    "drop": memory_drop,
-    "keep": memory_keep,
-    "sources": memory_sources,
-    "search": memory_search,
-    "daily": memory_daily,
-    "flush": memory_flush,
-    "promote": memory_promote,
-}
+_COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
+    *(memory_panel, memory_show, memory_add, memory_write, memory_diff, memory_log, memory_revert, memory_why),
+    *(memory_edit, memory_load, memory_save, memory_rm, memory_forget, memory_pending, memory_accept, memory_drop),
+    *(memory_keep, memory_sources, memory_search, memory_daily, memory_flush, memory_promote),
+)
+MEMORY = {"picture": memory_shown, **{one.__name__.removeprefix("memory_"): one for one in _COMMANDS}}

@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepnb.core.errors import DeepnbError, InvalidError
-from deepnb.magics.grammar import KINDS, QUOTED, TAKES_THE_REST, Arg, Flag, Sub
-from deepnb.magics.slips import slip
-from deepnb.magics.spelling import nearest
-from deepnb.magics.usage import OPTIONS, subcommand, subcommands
+from deepnb.core.errors import InvalidError
+from deepnb.magics.slips import nearest, slip
+from deepnb.magics.usage import KINDS, OPTIONS, QUOTED, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
 
 Value = str | int | float | bool | None
 
@@ -51,7 +49,7 @@ class Command:
 
 
 def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
-    """The run or the subcommand meant by `%agent LINE` (body None) or `%%agent LINE` with a cell body."""
+    """Return the run or the subcommand meant by `%agent LINE` (body None) or `%%agent LINE` with a cell body."""
     line = line.strip()
     if _asks_for_help(line):
         return Command("help", {"words": None})
@@ -69,22 +67,22 @@ def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
 
 
 def parse_memory(line: str, body: str | None = None) -> Command:
-    """The subcommand meant by `%memory LINE`, or the `write` of a `%%memory PATH` cell."""
+    """Return the subcommand meant by `%memory LINE`, or the `write` of a `%%memory PATH` cell."""
     return _parse_plain("memory", "path", "PATH", line, body)
 
 
 def parse_skills(line: str, body: str | None = None) -> Command:
-    """The subcommand meant by `%skills LINE`, or the `write` of a `%%skills NAME` cell."""
+    """Return the subcommand meant by `%skills LINE`, or the `write` of a `%%skills NAME` cell."""
     return _parse_plain("skills", "name", "NAME", line, body)
 
 
 def without_end_of_line(body: str) -> str:
-    """A cell body less its last line end, which the notebook added."""
+    """Return a cell body less its last line end, which the notebook added."""
     return body.removesuffix("\n").removesuffix("\r") if body.endswith("\n") else body
 
 
 def read_options(line: str) -> tuple[dict[str, Any], str, bool]:
-    """The options at the start of a line, the rest as typed, and whether a `--` ended them."""
+    """Return the options at the start of a line, the rest as typed, and whether a `--` ended them."""
     values: dict[str, Any] = {}
     rest = line
     while True:
@@ -96,7 +94,9 @@ def read_options(line: str) -> tuple[dict[str, Any], str, bool]:
         name, eq, text = word.partition("=")
         option = next((o for o in OPTIONS if o.name == name), None)
         if option is None:
-            raise _no_option(name)
+            names = tuple(o.name for o in OPTIONS)
+            near = nearest(name, names) or f"one of {', '.join(names)}"
+            raise InvalidError(f"no option {name!r}", f"type {near}, or -- before a prompt")
         if option.label and not eq:
             text, after = _word(after)
         value = _option_value(option, bool(eq), text)
@@ -105,7 +105,7 @@ def read_options(line: str) -> tuple[dict[str, Any], str, bool]:
 
 
 def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
-    """The arguments in what follows a subcommand, or None where it does not fit the usage.
+    """Return the arguments in what follows a subcommand, or None where it does not fit the usage.
 
     Flags stand anywhere among the words; beside a text that is taken as typed, in front of it or behind it.
     """
@@ -135,7 +135,7 @@ def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
 
 
 def _flag_at_the_end(sub: Sub, rest: str) -> tuple[str, dict[str, Value]]:
-    """A text without the flags that stand behind it, and those flags: `%memory add TEXT --to PATH`."""
+    """Return a text without the flags that stand behind it, and those flags: `%memory add TEXT --to PATH`."""
     last: dict[str, Value] = {}
     for flag in sub.flags * len(sub.flags) if sub.args and sub.args[-1].kind in TAKES_THE_REST else ():
         value = r"(?:=|\s+)(\S+)" if flag.label else "()"
@@ -155,17 +155,16 @@ def _run(values: dict[str, Any], prompt: str) -> AgentRun:
 
 
 def _cell_options(line: str) -> dict[str, Any]:
-    """The options of a %%agent line, which holds nothing else."""
+    """Return the options of a %%agent line, which holds nothing else."""
     values, rest, _ = read_options(line)
     if rest:
-        raise InvalidError(
-            f"the %%agent line takes only options, not {_cut(rest)!r}", "put the prompt into the cell body"
-        )
+        what = f"the %%agent line takes only options, not {_cut(rest)!r}"
+        raise InvalidError(what, "put the prompt into the cell body")
     return values
 
 
 def _command(magic: str, line: str) -> Command | None:
-    """The subcommand of a line; None if its first word is not a subcommand or the rest does not fit."""
+    """Return the subcommand of a line; None if its first word is not a subcommand or the rest does not fit."""
     name, rest = _word(line)
     sub = subcommand(magic, name)
     if sub is None:
@@ -178,14 +177,13 @@ def _command(magic: str, line: str) -> Command | None:
     _refuse_strange_flag(sub, rest)
     if not rest and magic == "agent":
         label = next(arg.label for arg in sub.args if arg.needed)
-        raise InvalidError(
-            f"{name} needs {label}", f"usage: %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
-        )
+        usage = f"usage: %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
+        raise InvalidError(f"{name} needs {label}", usage)
     return None
 
 
 def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) -> Command:
-    """What the two magics without prompts have in common: subcommands only, and a cell that writes."""
+    """Return what the two magics without prompts have in common: subcommands only, and a cell that writes."""
     line = line.strip()
     if _asks_for_help(line):
         return Command("help", {"words": None})
@@ -201,16 +199,15 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
     if sub is not None:
         raise InvalidError(f"invalid arguments in {_cut(line)!r}", f"usage: %{magic} {sub.usage}")
     if magic == "memory" and ("/" in name or name.endswith(".md")):
-        raise InvalidError(
-            f"no subcommand {name!r}", f"type %memory show {name}, or %%memory {name} as the first line of a cell"
-        )
+        do = f"type %memory show {name}, or %%memory {name} as the first line of a cell"
+        raise InvalidError(f"no subcommand {name!r}", do)
     names = tuple(sub.name for sub in subcommands(magic))
     close = nearest(name, names)
     raise InvalidError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
 
 
 def _target(magic: str, label: str, line: str) -> str:
-    """The path or the name that a cell of %%memory or %%skills writes."""
+    """Return the path or the name that a cell of %%memory or %%skills writes."""
     word, rest = _word(line)
     if not line:
         raise InvalidError(f"%%{magic} needs {label}", f"type %%{magic} {label} and the text below it")
@@ -220,7 +217,7 @@ def _target(magic: str, label: str, line: str) -> str:
 
 
 def _argument(arg: Arg, rest: str) -> tuple[str, str]:
-    """The text of one argument and what follows it; `--` may stand before a text."""
+    """Return the text of one argument and what follows it; `--` may stand before a text."""
     if arg.kind == "search" and (quoted := re.match(r'(?:"[^"]+"\s*)+', rest)):
         return quoted[0].strip(), rest[quoted.end() :]
     if arg.kind in QUOTED and (quoted := re.match(r"\"[^\"]+\"|'[^']+'", rest)):
@@ -232,7 +229,7 @@ def _argument(arg: Arg, rest: str) -> tuple[str, str]:
 
 
 def _value(sub: Sub, arg: Arg, text: str) -> Value:
-    """The value of an argument, or None where the text does not fit its kind."""
+    """Return the value of an argument, or None where the text does not fit its kind."""
     if arg.kind == "choice":
         return text if text in arg.choices else None
     if arg.kind == "text":
@@ -257,7 +254,7 @@ def _typed(kind: str, text: str) -> Value:
 
 
 def _option_value(option: Flag, has_value: bool, text: str) -> Value:
-    """The checked value of an option of a prompt."""
+    """Return the checked value of an option of a prompt."""
     name = option.name
     if not option.label:
         if has_value:
@@ -273,10 +270,8 @@ def _option_value(option: Flag, has_value: bool, text: str) -> Value:
             raise InvalidError(f"{name} {text!r} is not a valid variable name", f"type {option}, e.g. {name} answer")
     elif option.kind == "comparison":
         if not re.fullmatch(r"\w+=[^\s,]+(?:,[^\s,]+)+", text):
-            raise InvalidError(
-                f"{name} {text!r} is not an option with two values or more",
-                f"type {option} without blanks, e.g. {name} memory_refresh=call,delta",
-            )
+            do = f"type {option} without blanks, e.g. {name} memory_refresh=call,delta"
+            raise InvalidError(f"{name} {text!r} is not an option with two values or more", do)
     elif option.kind == "number":
         number = _typed("number", text)
         if not number:
@@ -311,12 +306,6 @@ def _refuse_slip(line: str) -> None:
         raise InvalidError(problem, f"{meant}, or %agent -- {line} to send it as a prompt")
 
 
-def _no_option(name: str) -> DeepnbError:
-    names = tuple(option.name for option in OPTIONS)
-    close = nearest(name, names)
-    return InvalidError(f"no option {name!r}", f"type {close or 'one of ' + ', '.join(names)}, or -- before a prompt")
-
-
 def _asks_for_help(text: str) -> bool:
     return text in ("-h", "--help", "?", "??")
 
@@ -332,6 +321,6 @@ def _cut(text: str) -> str:
 
 
 def _word(text: str) -> tuple[str, str]:
-    """The first word and what follows it, without the blanks before either."""
+    """Return the first word and what follows it, without the blanks before either."""
     parts = text.split(None, 1)
     return (parts[0] if parts else "", parts[1] if len(parts) > 1 else "")

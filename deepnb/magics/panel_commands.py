@@ -1,35 +1,32 @@
-"""Panels of %agent, the dashboard, and the graph: session -> pictures that can be touched."""
+"""Panels that can be touched, the dashboard that has all of them, and the graph."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 
-from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.approvals import Decision
 from deepnb.core.errors import NotFoundError
 from deepnb.magics import ask
-from deepnb.magics.approval_commands import MODES
+from deepnb.magics.ask import MODES
 from deepnb.magics.memory_commands import memory_tabs, memory_twin
 from deepnb.magics.pictures import budget_picture, history_picture, skills_picture
 from deepnb.magics.scene import Args, Result, Scene
 from deepnb.magics.skills_commands import skills_rows
-from deepnb.views.approval import ApprovalsView, CallCard, approval_view, why
-from deepnb.views.notice import notice_view
+from deepnb.views.agent import stack_view
+from deepnb.views.approval import CallCard, approval_view, approvals_list, why
 from deepnb.views.skills import EMPTY as NO_SKILLS
-from deepnb.views.stack import stack_view
-from deepnb.views.table import table_view
-from deepnb.views.threads import ThreadCard, threads_view, tree, turn_words
+from deepnb.views.threads import thread_card, threads_view, tree, turn_words
 from deepnb.views.tool import call_line
 from deepnb.views.values import turn_value
-from deepnb.views.view import View
+from deepnb.views.view import Stack, View, notice_view, table_view
 from deepnb.views.xray import EMPTY as NO_CALL
 from deepnb.views.xray import xray_view
 from deepnb.widgets.actions import ActionPanel, Refreshable, Row, Tabs
 from deepnb.widgets.approval import ApprovalsPanel, Waiting
-from deepnb.widgets.history import HistoryPanel
-from deepnb.widgets.panels import Page, Stack
-from deepnb.widgets.prompt import Place, PromptPanel
+from deepnb.widgets.panels import Page
 from deepnb.widgets.screen import Nowhere
-from deepnb.widgets.threads import LISTED, ThreadsPanel, Turns
+from deepnb.widgets.threads import LISTED, HistoryPanel, Place, PromptPanel, ThreadsPanel, Turns
 
 # -- the panel of approvals
 
@@ -38,7 +35,7 @@ EMPTY = "no call needs approval: %agent tools lists which would, %agent tools as
 
 
 def approvals_panel(scene: Scene) -> ApprovalsPanel:
-    """The calls that wait, each with its buttons; what comes of a click streams below its card, where there is one."""
+    """Return the calls that wait, each with its buttons; what comes of a click streams below its card, if it has one."""
 
     def decide(decision: Decision) -> str:
         room = scene.cards.room(decision.call)
@@ -49,41 +46,31 @@ def approvals_panel(scene: Scene) -> ApprovalsPanel:
 
 
 def approvals_twin(scene: Scene) -> View:
-    """The approvals as a table, and below it each card, whole."""
-    rows = [
-        (thread, f"{scene.session.approvals.number(call)}", call_line(call.name, call.args), why(call))
-        for thread, calls in _by_thread(scene)
-        for call in calls
-    ]
+    """Return the approvals as a table, and below it each card, whole."""
+    approvals = scene.session.approvals
+    rows = [(c.thread, f"{approvals.number(c)}", call_line(c.name, c.args), why(c)) for c in approvals.asked()]
     head, policy = ("thread", "", "call", "reason"), policy_words(scene)
     listed = table_view(head, rows, f"approvals · {policy}", (1,), f"{EMPTY} ({policy})", scene.stamp)
-    return ApprovalsView(listed, tuple(one.view for one in _waiting(scene)))
+    return approvals_list(listed, [one.view for one in _waiting(scene)])
 
 
 def policy_words(scene: Scene) -> str:
-    """What is asked about, in one line."""
+    """Return what is asked about, in one line."""
     policy = scene.session.approvals.policy
     rules = [f"{name}: {rule}" for name, rule in policy.rules.items()]
     granted = [f"{name} allowed in thread {scene.session.thread}" for name in sorted(policy.granted)]
     return "; ".join([f"{policy.mode}: {MODES[policy.mode]}", *rules, *granted])
 
 
-def _by_thread(scene: Scene) -> list[tuple[str, Sequence[PendingCall]]]:
-    asked = scene.session.approvals.asked()
-    return [(thread, list(calls)) for thread, calls in groupby(asked, lambda call: call.thread)]
-
-
 def _waiting(scene: Scene) -> list[Waiting]:
     approvals = scene.session.approvals
     out = []
-    for thread, calls in _by_thread(scene):
+    for thread, group in groupby(approvals.asked(), lambda call: call.thread):
+        calls = list(group)
         numbers = [approvals.number(call) for call in calls]
         cards = [CallCard(n, call, approvals.change(call)) for n, call in zip(numbers, calls, strict=True)]
-        out.append(
-            Waiting(
-                calls, numbers, approval_view(cards, f"thread {thread}", whole=True), tuple(approvals.offer(thread))
-            )
-        )
+        view = approval_view(cards, f"thread {thread}", whole=True)
+        out.append(Waiting(calls, numbers, view, tuple(approvals.offer(thread))))
     return out
 
 
@@ -101,7 +88,7 @@ class Kind:
 
 
 def agent_panel(scene: Scene, args: Args) -> Result:
-    """Budget and history, or the one that is named."""
+    """Show the panels of budget and history, or the one that is named."""
     name = args["what"]
     if name is None:
         return _show(scene, ("budget", "history"), "agent panel: budget and history")
@@ -132,33 +119,25 @@ def _threads(scene: Scene) -> ThreadsPanel:
     session = scene.session
 
     def rows() -> list[Row]:
-        return [_thread_row(scene, ThreadCard(depth, thread)) for depth, thread in tree(session.threads)]
+        made = []
+        for depth, thread in tree(session.threads):
+            act = ("fork", session.fork) if thread.current else ("switch", partial(session.switch, thread.name))
+            card = thread_card(depth, thread)
+            made.append(Row(thread.name, card, [act], state=card.text()))
+        return made
 
-    turns = Turns(
-        lambda: [(turn.number, turn_words(turn.number, turn.first_words)) for turn in session.turns[-LISTED:]],
-        lambda number: turn_value(session.turn(number)),
-        lambda number: session.fork(at=number),
-        session.rewind,
-    )
+    def words() -> list[tuple[int, str]]:
+        return [(turn.number, turn_words(turn.number, turn.first_words)) for turn in session.turns[-LISTED:]]
+
+    turns = Turns(words, lambda at: turn_value(session.turn(at)), lambda at: session.fork(at=at), session.rewind)
     return ThreadsPanel(rows, turns, session.undo)
 
 
-def _thread_row(scene: Scene, card: ThreadCard) -> Row:
-    session, name = scene.session, card.thread.name
-    acts: list[tuple[str, Callable[[], object]]] = (
-        [("fork", lambda: session.fork())] if card.thread.current else [("switch", lambda: session.switch(name))]
-    )
-    return Row(name, card, acts, state=card.text())
-
-
 def _prompt(scene: Scene) -> PromptPanel:
-    def calls() -> list[tuple[str, Place]]:
-        return [(name, place) for name, place in scene.session.requests()]
-
     def at(place: Place | None) -> View:
         return notice_view(NO_CALL) if place is None else xray_view(scene.session.xray(*place), scene.stamp)
 
-    return PromptPanel(calls, at)
+    return PromptPanel(scene.session.requests, at)
 
 
 def _prompt_twin(scene: Scene) -> View:
@@ -166,28 +145,29 @@ def _prompt_twin(scene: Scene) -> View:
     return replace(xray_view(scene.session.xray(), scene.stamp), brief=True) if requests else notice_view(NO_CALL)
 
 
-KINDS: Mapping[str, Kind] = {
+def _history(scene: Scene) -> HistoryPanel:
+    session = scene.session
+    return HistoryPanel(partial(history_picture, session), session.bring_back, partial(session.bring_back, None))
+
+
+KINDS = {
     "memory": Kind("Memory", "memory by turn, its journal, changes that need your approval", memory_tabs, memory_twin),
     "budget": Kind(
         "Budget",
         "what fills the context",
-        lambda scene: Page(lambda: budget_picture(scene.session)),
+        lambda scene: Page(partial(budget_picture, scene.session)),
         lambda scene: budget_picture(scene.session),
     ),
     "history": Kind(
         "History",
         "offloaded messages, to search and add to the next prompt",
-        lambda scene: HistoryPanel(
-            lambda words: history_picture(scene.session, words),
-            scene.session.bring_back,
-            lambda: scene.session.bring_back(None),
-        ),
+        _history,
         lambda scene: replace(history_picture(scene.session), brief=True),
     ),
     "skills": Kind(
         "Skills",
         "what each skill costs, which were read",
-        lambda scene: ActionPanel(lambda: skills_rows(scene), notice_view(NO_SKILLS)),
+        lambda scene: ActionPanel(partial(skills_rows, scene), notice_view(NO_SKILLS)),
         lambda scene: skills_picture(scene.session.skills),
     ),
     "prompt": Kind("Prompt", "the request of each call", _prompt, _prompt_twin),

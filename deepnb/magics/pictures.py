@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from deepnb.core.approvals import Decision, PendingCall, PendingCalls
 from deepnb.core.budget import Budget
@@ -26,43 +27,31 @@ from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents
 from deepnb.views import values
-from deepnb.views.brief import brief
+from deepnb.views.agent import models_view, package_view
 from deepnb.views.budget import BudgetView, budget_view
-from deepnb.views.check import CheckView
 from deepnb.views.compaction import compaction_view
+from deepnb.views.course import CheckView, StoryView
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.memory import MemoryView, State, memory_view
-from deepnb.views.models import models_view
-from deepnb.views.numbers import counted
 from deepnb.views.opened import context_series, opened_view, sessions_view
-from deepnb.views.package import package_view
 from deepnb.views.skills import SkillsView, skills_view
-from deepnb.views.status import StatusInfo, StatusView, status_view
-from deepnb.views.story import StoryView
+from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
-from deepnb.views.table import TableView, table_view
-from deepnb.views.text import short
-from deepnb.views.view import View
+from deepnb.views.text import counted, short
+from deepnb.views.values import brief
+from deepnb.views.view import Picture, View, table_view
 
 _ROWS = 12
 """Rows that a table in short has."""
 
 
 def picture(value: object) -> View:
-    """What a value shows of itself as the last line of a cell: under 2 kB of text."""
+    """Return what a value shows of itself as the last line of a cell: under 2 kB of text."""
+    if isinstance(value, Session | SessionMemory | SessionSkills | SessionSubagents | Files):
+        return _part_picture(value)
     match value:
-        case OpenedSession() | SessionRows():
-            return _opened_value(value)
-        case Session():
-            return brief(status_picture(value), rest="all of it: %agent")
-        case SessionMemory():
-            return _memory_value(value)
-        case SessionSkills():
-            return _skills_value(value)
-        case SessionSubagents():
-            return _subagents_value(value)
-        case Files():
-            return _files_value(value)
+        case SessionRows():
+            return brief(sessions_view(value, ""), [lambda: sessions_view(value[:8], "")], "all of them: list(rows)")
         case Budget():
             return brief(budget_view(value), rest="all of it: %agent budget")
         case Offload():
@@ -70,7 +59,8 @@ def picture(value: object) -> View:
         case Turn():
             return values.turn_value(value)
         case ModelInfo() | ModelInfos():
-            return _models_value(value)
+            models = models_view([value] if isinstance(value, ModelInfo) else value)
+            return brief(models, rest="all of it: %agent models")
         case Turns():
             return values.turns_value(value)
         case ThreadInfo() | ThreadInfos():
@@ -92,19 +82,48 @@ def picture(value: object) -> View:
         case PendingCalls():
             return values.calls_value(value)
         case Comparison():
-            return _comparison_value(value)
+            shorter = [lambda: replace(value.view, brief=True)]
+            return brief(value.view, shorter, "whole answers: .df(), or .columns")
         case Decision():
             return values.decision_value(value)
-        case CheckView() | StoryView():
-            return value if isinstance(value, CheckView) else _story_value(value)
+        case CheckView():
+            return value
+        case StoryView():
+            return brief(value, [lambda: replace(value, steps=value.steps[-3:])])
     raise TypeError(f"no picture of a {type(value).__name__}")
+
+
+def _part_picture(value: Session | SessionMemory | SessionSkills | SessionSubagents | Files) -> View:
+    """Return the picture of a session, or of one of its parts."""
+    match value:
+        case OpenedSession():
+            return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
+        case Session():
+            return brief(status_picture(value), rest="all of it: %agent")
+        case SessionMemory():
+            memory = memory_picture(value)
+            part = 1_000 // max(1, len(memory.files))
+            room = part * 2 // 3, part // 3
+            return brief(memory, [lambda: replace(memory, room=room)], "all of it: %memory")
+        case SessionSkills():
+            skills = skills_picture(value)
+            used = [(row.name, row.cost, short(row.skill.description, 60)) for row in skills.rows]
+            names = partial(_table, ("skill", "cost", "description"), used, skills.title, value.stamp)
+            return brief(skills, [names], "all of it: %skills")
+        case SessionSubagents():
+            agents = subagents_picture(value)
+            used = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in agents.rows]
+            names = partial(_table, ("subagent", "used", "description"), used, agents.title, value.stamp)
+            return brief(agents, [names], "all of it: %agent subagents")
+    paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
+    return brief(paths, rest="all paths: list(session.files)")
 
 
 # -- as the magics show them
 
 
-def status_picture(session: Session) -> StatusView:
-    """The state of the session."""
+def status_picture(session: Session) -> Picture:
+    """Return the state of the session."""
     snapshot = session.snapshot
     memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.layers if p in snapshot.files)
     info = StatusInfo(
@@ -129,13 +148,12 @@ def status_picture(session: Session) -> StatusView:
 
 
 def budget_picture(session: Session) -> BudgetView:
-    """The gauge of the last request, with the totals of the calls until then."""
+    """Return the gauge of the last request, with the totals of the calls until then."""
     if isinstance(session, OpenedSession):
         figures, before = context_series(session.figures)
         cost, spent = session.index.usage.cost, session.spent()
-        return budget_view(
-            session.budget(), session.memory.stamp, figures, before, cost, spent, last_cached(session.turns)
-        )
+        cached = last_cached(session.turns)
+        return budget_view(session.budget(), session.memory.stamp, figures, before, cost, spent, cached)
     totals: list[int] = []
     compactions: list[int] = []
     for event in (e for t in session.turns for e in t.events if not e.path):
@@ -151,12 +169,12 @@ def budget_picture(session: Session) -> BudgetView:
 
 
 def history_picture(session: Session, search: str | None = None) -> HistoryView:
-    """The offloaded history, with something looked for in it."""
+    """Return the offloaded history, with something looked for in it."""
     return history_view(session.history(), session.memory.stamp, search, session.brought_back)
 
 
 def memory_picture(memory: SessionMemory) -> MemoryView:
-    """What is remembered, and whether the prompt has it."""
+    """Return what is remembered, and whether the prompt has it."""
     conflicts = memory.conflicts()  # the journal is read: what others did is in it
     snapshot = memory.snapshot
     memory.mark_shown(snapshot)
@@ -167,93 +185,37 @@ def memory_picture(memory: SessionMemory) -> MemoryView:
 
 
 def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:
-    """Memory files of the disk that are not joined in."""
+    """Yield memory files of the disk that are not joined in."""
     return iter(()) if isinstance(memory, OpenedMemory) else at_hand(memory.places, memory.joined)
 
 
 def skills_picture(skills: SessionSkills) -> SkillsView:
-    """The skills, what each costs, which were read."""
+    """Return the skills, what each costs, which were read."""
     reads = skills.reads()
-    return skills_view(
-        skills.list_skills(), skills.count, skills.stamp, texts=skills.texts(), reads=reads, pinned=skills.pinned
-    )
+    found, texts = skills.list_skills(), skills.texts()
+    return skills_view(found, skills.count, skills.stamp, texts=texts, reads=reads, pinned=skills.pinned)
 
 
 def subagents_picture(subagents: SessionSubagents) -> SubagentsView:
-    """The agents that tasks are handed to, and what they spent."""
+    """Return the agents that tasks are handed to, and what they spent."""
     spent = subagents.spent()
     rows = [subagent_row(subagents, one, spent.get(one.agent.name, Spent())) for one in subagents.list_subagents()]
     return subagents_view(rows, subagents.limit, subagents.stamp)
 
 
 def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> SubagentRow:
-    """The row of one subagent."""
+    """Return the row of one subagent."""
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
 
 
-# -- in short
-
-
-def _models_value(value: ModelInfo | ModelInfos) -> View:
-    found = [value] if isinstance(value, ModelInfo) else value
-    return brief(models_view(found), rest="all of it: %agent models")
-
-
-def _story_value(story: StoryView) -> View:
-    return brief(story, [lambda: replace(story, steps=story.steps[-3:])])
-
-
-def _comparison_value(found: Comparison) -> View:
-    shorter = [lambda: replace(found.view, brief=True)]
-    return brief(found.view, shorter, "whole answers: .df(), or .columns")
-
-
-def _opened_value(value: OpenedSession | SessionRows) -> View:
-    if isinstance(value, OpenedSession):
-        return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
-    return brief(sessions_view(value, ""), [lambda: sessions_view(value[:8], "")], "all of them: list(rows)")
-
-
-def _memory_value(memory: SessionMemory) -> View:
-    whole = memory_picture(memory)
-    part = 1_000 // max(1, len(whole.files))
-    return brief(whole, [lambda: replace(whole, room=(part * 2 // 3, part // 3))], "all of it: %memory")
-
-
-def _skills_value(skills: SessionSkills) -> View:
-    whole = skills_picture(skills)
-
-    def names() -> TableView:
-        rows = [(row.name, row.cost, short(row.skill.description, 60)) for row in whole.rows]
-        return _table(("skill", "cost", "description"), rows, whole.title, skills.stamp)
-
-    return brief(whole, [names], "all of it: %skills")
-
-
-def _subagents_value(subagents: SessionSubagents) -> View:
-    whole = subagents_picture(subagents)
-
-    def names() -> TableView:
-        rows = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in whole.rows]
-        return _table(("subagent", "used", "description"), rows, whole.title, subagents.stamp)
-
-    return brief(whole, [names], "all of it: %agent subagents")
-
-
-def _files_value(files: Files) -> View:
-    rows = [(short(path, 90),) for path in files]
-    title = counted(len(rows), "file")
-    return brief(_table(("path",), rows, title), rest="all paths: list(session.files)")
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> TableView:
-    """A table of the first rows; the others are counted."""
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> Picture:
+    """Return a table of the first rows; the others are counted."""
     more = [(f"and {len(rows) - _ROWS:,} more", *[""] * (len(head) - 1))] if len(rows) > _ROWS + 1 else []
     return table_view(head, [*rows[:_ROWS], *more] if more else rows, title, stamp=stamp)
 
 
 def _places(session: Session) -> tuple[str, ...]:
-    """Where files are, other than in the kernel's state; what needs approval."""
+    """Return where files are, other than in the kernel's state; what needs approval."""
     storage, held = session.workspace.home.storage, len(session.memory.pending())
     lines = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
     if (recording := session.recording) is not None and (recording.active or recording.problem):

@@ -1,21 +1,23 @@
-"""All entries of the reference: those of the magics and the settings, then those that are read from source."""
+"""All entries of the reference, and `%agent help WORD`: what they say of a word."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
 
+from deepnb.core.errors import NotFoundError
 from deepnb.magics.config import DeepNB
-from deepnb.magics.usage import ABOUT, MAGICS, OPTIONS, subcommands
+from deepnb.magics.slips import is_near
+from deepnb.magics.usage import ABOUT, MAGICS, OPTIONS, subcommand, subcommands, usage_text
 from deepnb.reference.entry import Entry
 
 if TYPE_CHECKING:
-    from traitlets import TraitType
+    from deepnb.views.view import View
 
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Every entry, in the order of the reference."""
+    """Return every entry, in the order of the reference."""
     from deepnb.reference.files import file_entries
     from deepnb.reference.python import MODULES, error_entries, module_entries, option_entries, part_entries
     from deepnb.reference.topic import topic_entries
@@ -35,7 +37,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def magic_entries(magic: str) -> list[Entry]:
-    """The forms of a magic, the options of a prompt, and its subcommands."""
+    """Return the forms of a magic, the options of a prompt, and its subcommands."""
     kind = f"%{magic}"
     _, forms, _ = ABOUT[magic]
     options = OPTIONS if magic == "agent" else ()
@@ -47,13 +49,37 @@ def magic_entries(magic: str) -> list[Entry]:
 
 
 def setting_entries() -> list[Entry]:
-    """The settings of `%config DeepNB`, with their defaults."""
+    """Return the settings of `%config DeepNB`, with their defaults."""
     traits = DeepNB.class_traits(config=True)
     own = list(DeepNB.class_own_traits(config=True))
     return [
-        Entry(name, f"%config DeepNB.{name} = {_default(traits[name])!r}", traits[name].help, "setting") for name in own
+        Entry(name, f"%config DeepNB.{name} = {traits[name].default()!r}", traits[name].help, "setting") for name in own
     ]
 
 
-def _default(trait: TraitType) -> object:
-    return trait.default()
+_WHOLE = 3
+"""Answers that are shown with their text, where the words name no subcommand."""
+
+
+def show_help(magic: str, words: str | None) -> View:
+    """Return the help of a magic, or of its subcommand of that name, or what the reference says of some words."""
+    asked = (words or "").strip("\"' ")
+    if not asked:
+        from deepnb.views.view import text_view
+
+        return text_view("", usage_text(magic))
+    from deepnb.reference.lookup import look_up
+    from deepnb.views.help import help_view
+
+    found = look_up(asked, entries(), magic)
+    if not found:
+        close = next((one.name for one in entries() if is_near(asked.casefold(), one.name)), None)
+        type_ = f"type %{magic} help {close}" if close else f"%{magic} help lists the subcommands"
+        raise NotFoundError(
+            f"the reference has nothing on {asked!r}", f"{type_}, or %agent -- help {asked} to ask the agent"
+        )
+    is_sub = subcommand(magic, asked) is not None
+    whole = sum(one.entry.name == asked for one in found[:2]) if is_sub else _WHOLE
+    texts = [one.passage if place < whole else one.entry.text for place, one in enumerate(found)]
+    answers = [(one.entry.kind, one.entry.usage, text) for one, text in zip(found, texts, strict=True)]
+    return help_view("" if is_sub else asked, answers, whole)

@@ -1,28 +1,129 @@
-"""What a magic has to hand: the session, the screen, the user's variables, the next cell."""
+"""What a magic has to hand: the session in use, the screen, the cards of calls that wait, the user's variables."""
 
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import RefusedError
-from deepnb.core.values import ThreadInfo, Turn
+from deepnb.core.values import ThreadInfo, ThreadInfos, Turn
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
-from deepnb.magics.sessions import Sessions
 from deepnb.session.approvals import SessionApprovals
+from deepnb.session.opened import OpenedSession, open_session
 from deepnb.session.session import Session
 from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
-from deepnb.views.footer import FooterView
-from deepnb.views.notice import notice_view
-from deepnb.views.text_file import text_view
-from deepnb.views.view import View
-from deepnb.widgets.app_screen import in_voila
+from deepnb.views.turn import FooterView
+from deepnb.views.view import View, notice_view, text_view
 from deepnb.widgets.approval import ApprovalButtons
 from deepnb.widgets.panels import Folded, Live
-from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen
+from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen, in_voila
 from deepnb.widgets.turn import MAX_OUTPUTS
+
+
+class Sessions:
+    """Each graph has a session of its own, with its threads, files and memory."""
+
+    def __init__(self, own: Session, prepare: Callable[[Session], None]) -> None:
+        """`prepare` joins a session to the shell."""
+        prepare(own)
+        self.own = self.current = own
+        self._prepare = prepare
+        self._attached: dict[str, Session] = {}
+        self.opened: dict[str, OpenedSession] = {}
+        """Those that were opened to be read, by the name of their thread."""
+        self._live = own
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter((self.own, *self._attached.values()))
+
+    @property
+    def is_own(self) -> bool:
+        """Whether deepnb's agent is in use."""
+        return self.current is self.own
+
+    def use_own(self) -> Session:
+        """Go back to deepnb's agent."""
+        self.live.workspace.current.idle()
+        self.current = self.own
+        return self.own
+
+    def attach(
+        self, name: str, graph: Any, messages_key: str | None, header: str | None = None
+    ) -> tuple[Session, bool]:
+        """Put the session on a graph, held by a variable or at an address, in use; return it, and whether it is new.
+
+        A `header` that is named is asked for again.
+        """
+        self.live.workspace.current.idle()
+        known = self._attached.get(name)
+        attached = known.options.graph if known is not None else None
+        key = messages_key or (attached.messages if attached else None)
+        same = attached is not None and (attached.graph is graph or (attached.is_served and not header))
+        if known is not None and attached is not None and same and attached.messages == key:
+            self.current = known
+            return known, False
+        given = {"messages_key": messages_key, "header": header, "name": name if graph != name else None}
+        made = self.own.attach(graph, **{option: value for option, value in given.items() if value})
+        self._prepare(made)
+        if known is not None:
+            known.close()
+        self._attached[name] = self.current = made
+        return made, True
+
+    @property
+    def live(self) -> Session:
+        """The session that prompts go to: that in use, or the one before it where this was opened to be read."""
+        if not isinstance(self.current, OpenedSession):
+            self._live = self.current
+        return self._live
+
+    @property
+    def reading(self) -> OpenedSession | None:
+        """The session in use, where it was opened to be read."""
+        return self.current if isinstance(self.current, OpenedSession) else None
+
+    def open(self, path: str, thread: str | None) -> OpenedSession:
+        """Return a session of a file, in use from now on; one that was opened before is read again."""
+        self.live.workspace.current.idle()
+        made = open_session(path, thread, into=self.own)
+        known = self.opened.get(made.thread)
+        if self._is_taken(made.thread) or (known is not None and known.index.path != made.index.path):
+            free = (f"{made.thread}-{n}" for n in count(2))
+            name = next(one for one in free if one not in self.opened and not self._is_taken(one))
+            made = OpenedSession(made.file, name, self.own)
+        self._prepare(made)
+        self.opened[made.thread] = self.current = made
+        return made
+
+    def _is_taken(self, name: str) -> bool:
+        return name in self.live.workspace.threads
+
+    def switch(self, name: str) -> Session:
+        """Return the session of a thread, in use from now on."""
+        self.live.workspace.current.idle()
+        if (known := self.opened.get(name)) is None:
+            self.live.switch(name)
+        self.current = known or self.live
+        return self.current
+
+    def forked(self, name: str | None, at: int | None) -> str:
+        """Return a thread of deepnb's agent that goes on from the opened session in use; returns its name."""
+        made = self.current.fork(name, at)
+        self._live = self.current = self.own
+        return made
+
+    def threads(self) -> ThreadInfos:
+        """Return the threads of the live session, and those that were opened."""
+        reading = self.current is not self.live
+        own = (replace(info, current=info.current and not reading) for info in self.live.threads)
+        opened = (replace(info, current=one is self.current) for one in self.opened.values() for info in one.threads)
+        return ThreadInfos((*own, *opened))
+
 
 # -- the cards of calls that need approval
 
@@ -59,10 +160,9 @@ class Card:
     """The keys of its calls that were asked about again, on another card."""
 
     def view(self, decided: Mapping[str, Decision], waiting: Collection[PendingCall]) -> ApprovalView:
-        """Each call in its state, by the decisions there are and the calls that wait."""
-        self.again |= {
-            one.key for call in self.calls for one in waiting if one.key == call.key and not waits(call, waiting)
-        }
+        """Return each call in its state, by the decisions there are and the calls that wait."""
+        keys = {one.key for one in waiting}
+        self.again |= {call.key for call in self.calls if call.key in keys and not waits(call, waiting)}
         cards = []
         for n, (call, change) in enumerate(zip(self.calls, self.changes, strict=True), 1):
             made = decided.get(call.key)
@@ -73,7 +173,7 @@ class Card:
 
 
 def waits(call: PendingCall, waiting: Collection[PendingCall]) -> bool:
-    """Whether a call waits as it was shown: one that is asked about again has another card."""
+    """Return whether a call waits as it was shown: one that is asked about again has another card."""
     return any((one.key, one.before) == (call.key, call.before) for one in waiting)
 
 
@@ -97,9 +197,8 @@ class Cards:
         offer = self._approvals.offer(turn.thread)
         cards = [CallCard(n, call, c) for n, (call, c) in enumerate(zip(calls, changes, strict=True), 1)]
         kept = self._approvals.kept
-        card = Card(
-            calls, changes, stamp, screen.show(approval_view(cards, stamp, offer, kept=kept)), footer, kept=kept
-        )
+        output = screen.show(approval_view(cards, stamp, offer, kept=kept))
+        card = Card(calls, changes, stamp, output, footer, kept=kept)
         self._open.append(card)
         if not self._buttons() or (isinstance(screen, Reserved) and screen.free < 2):
             card.beneath = screen.show(footer)
@@ -113,11 +212,11 @@ class Cards:
         card.room = screen if isinstance(screen, Reserved) else Reserved(screen, max(1, min(FREE_OUTPUTS, left)))
 
     def are_shown(self, calls: Collection[PendingCall]) -> bool:
-        """Whether a card of these calls is open."""
+        """Return whether a card of these calls is open."""
         return any(call.key == one.key for card in self._open for one in card.calls for call in calls)
 
     def room(self, call: PendingCall) -> Reserved | None:
-        """Where the run of a call goes on: below its card, where that has room."""
+        """Return where the run of a call goes on: below its card, where that has room."""
         return next((card.room for card in reversed(self._open) if any(c.key == call.key for c in card.calls)), None)
 
     def follow(self) -> None:
@@ -229,7 +328,7 @@ class Scene:
 
 
 def notice(line: str) -> View:
-    """One line that says what was done."""
+    """Return one line that says what was done."""
     return notice_view(line, "ok")
 
 

@@ -1,14 +1,12 @@
 """The subcommands of %skills: session and arguments -> what is shown."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 
 from deepnb.magics.pictures import skills_picture
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
-from deepnb.views.findings import findings_view
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import counted
-from deepnb.views.skills import EMPTY, SkillCard, skill_view
-from deepnb.views.table import table_view
+from deepnb.views.skills import EMPTY, SkillRow, findings_view, skill_card, skill_view
+from deepnb.views.text import counted
+from deepnb.views.view import notice_view, table_view
 from deepnb.widgets.actions import ActionPanel, Row
 
 
@@ -18,11 +16,8 @@ def skills_shown(scene: Scene, args: Args) -> Result:
 
 def skills_panel(scene: Scene, args: Args) -> Result:
     panel = ActionPanel(lambda: skills_rows(scene), notice_view(EMPTY)) if scene.screen.notebook else None
-    scene.show_panel(
-        panel,
-        lambda: skills_picture(scene.session.skills),
-        "skills panel: what each costs, which were read, enable and disable",
-    )
+    text = "skills panel: what each costs, which were read, enable and disable"
+    scene.show_panel(panel, lambda: skills_picture(scene.session.skills), text)
     return None
 
 
@@ -58,9 +53,8 @@ def skills_add(scene: Scene, args: Args) -> Result:
         rows = [(s.name, s.description, "added" if s.name in there else "") for s in skills.bundled()]
         return table_view(("skill", "description", ""), rows, title="skills to add: type %skills add NAME, DIR or ZIP")
     names = skills.add(args["what"], replace=bool(args["yes"]))
-    return notice(
-        f"added {', '.join(names)}: the agent sees {'it' if len(names) == 1 else 'them'} from the next turn on"
-    )
+    it = "it" if len(names) == 1 else "them"
+    return notice(f"added {', '.join(names)}: the agent sees {it} from the next turn on")
 
 
 def skills_validate(scene: Scene, args: Args) -> Result:
@@ -76,10 +70,9 @@ def skills_enable(scene: Scene, args: Args) -> Result:
 
 
 def skills_disable(scene: Scene, args: Args) -> Result:
-    scene.session.skills.disable(args["name"])
-    return notice(
-        f"{args['name']} is disabled: it is kept, but the agent does not see it (%skills enable {args['name']})"
-    )
+    name = args["name"]
+    scene.session.skills.disable(name)
+    return notice(f"{name} is disabled: it is kept, but the agent does not see it (%skills enable {name})")
 
 
 def skills_remove(scene: Scene, args: Args) -> Result:
@@ -88,9 +81,8 @@ def skills_remove(scene: Scene, args: Args) -> Result:
     ask_before_removal(scene, at, bool(args["yes"]) or not at, f"%skills remove --yes {name} deletes its directory")
     gone = scene.session.skills.remove(name)
     back = f"; {gone.overrides[-1]} is used again" if gone.overrides else ""
-    return notice(
-        f"removed {gone.path.rpartition('/')[0]}{back} (%memory log lists the change, %memory revert restores it)"
-    )
+    how = "(%memory log lists the change, %memory revert restores it)"
+    return notice(f"removed {gone.path.rpartition('/')[0]}{back} {how}")
 
 
 def skills_pin(scene: Scene, args: Args) -> Result:
@@ -104,44 +96,31 @@ def skills_pin(scene: Scene, args: Args) -> Result:
     return notice(f"{args['name']} is added to the next prompt, once: {counted(skills.pin(args['name']), 'token')}")
 
 
-SKILLS: Mapping[str, Callable[[Scene, Args], Result]] = {
-    "picture": skills_shown,
-    "panel": skills_panel,
-    "list": skills_list,
-    "show": skills_show,
-    "new": skills_new,
-    "write": skills_write,
-    "add": skills_add,
-    "validate": skills_validate,
-    "enable": skills_enable,
-    "disable": skills_disable,
-    "remove": skills_remove,
-    "pin": skills_pin,
-}
+_COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
+    *(skills_panel, skills_list, skills_show, skills_new, skills_write, skills_add, skills_validate),
+    *(skills_enable, skills_disable, skills_remove, skills_pin),
+)
+SKILLS = {"picture": skills_shown, **{one.__name__.removeprefix("skills_"): one for one in _COMMANDS}}
 
 
 def skills_rows(scene: Scene) -> list[Row]:
-    """A card for each skill, with what can be done with it; made anew when what the card shows has changed."""
-    return [
-        Row(card.row.skill.path, card, _actions(scene, card), _state(card))
-        for card in map(SkillCard, skills_picture(scene.session.skills).rows)
-    ]
+    """Return a card for each skill, with what can be done with it; made anew when what the card shows has changed."""
+    made = []
+    for row in skills_picture(scene.session.skills).rows:
+        state = " · ".join([row.name, row.cost, *row.facts, row.skill.problem or ""])
+        made.append(Row(row.skill.path, skill_card(row), _actions(scene, row), state))
+    return made
 
 
-def _state(card: SkillCard) -> str:
-    row = card.row
-    return " · ".join([row.name, row.cost, *row.facts, row.skill.problem or ""])
-
-
-def _actions(scene: Scene, card: SkillCard) -> list[tuple[str, Callable[[], object]]]:
-    session, name, row = scene.session, card.row.skill.name, card.row
+def _actions(scene: Scene, row: SkillRow) -> list[tuple[str, Callable[[], object]]]:
+    skills = scene.session.skills
 
     def then(act: Callable[[str], object]) -> Callable[[], object]:
-        return lambda: act(name)
+        return lambda: act(row.skill.name)
 
     if row.skill.problem:
         return []
     if not row.skill.enabled:
-        return [("enable", then(session.skills.enable))]
-    pin = ("unpin", then(session.skills.unpin)) if row.pinned else ("pin", then(session.skills.pin))
-    return [("disable", then(session.skills.disable)), pin]
+        return [("enable", then(skills.enable))]
+    pin = ("unpin", then(skills.unpin)) if row.pinned else ("pin", then(skills.pin))
+    return [("disable", then(skills.disable)), pin]

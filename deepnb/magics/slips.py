@@ -4,12 +4,54 @@ A line of at most three words is one where its first word is a subcommand, or on
 nearly fits its usage: each word looks like something that subcommands take. Everything else is a prompt.
 """
 
+import difflib
 import re
 from collections.abc import Callable, Iterator
 
-from deepnb.magics.grammar import TOOL_WORDS, Sub
-from deepnb.magics.spelling import ENGLISH, REPLIES, is_near, one_edit_apart
-from deepnb.magics.usage import MAGICS, PANELS, subcommand, subcommands
+from deepnb.magics.usage import MAGICS, PANELS, TOOL_WORDS, Sub, subcommand, subcommands
+
+_ENGLISH = """
+adit amount anew array boards bray bridge burns cools cork cost count counts cue dew diet dork ewe edict ell emit exit
+eject few fines fools for fora ford fore form fort fount fray fuse grape gray grey heal heap heel held hell hello helm
+hemp hep her hew hoe is kelp knew knob lure mew mint moan mound mouse mouth muse net newer news newt next now oak pane
+panes pew pools pork pray presume ray read reds remind ruse sew state states statue stitch sue swish swathe threats tilt
+toil tolls tray treads tuna tune uke undid undone us usa used user users uses view vise whelp witch work york
+"""
+_REPLIES = """
+bye done fine for go good great hello hey hi less more next no nope none now ok okay one or same see skip stop sure thank
+thanks then two us well what when who why work works wow wrong yeah yep yes you
+"""
+ENGLISH = frozenset(_ENGLISH.split())
+"""Words one letter away from a subcommand: a line that begins with one and goes on is a prompt."""
+REPLIES = frozenset(_REPLIES.split())
+"""What people answer: a prompt also as the only word of a line."""
+
+
+def one_edit_apart(a: str, b: str) -> bool:
+    """Return whether at most one insertion, deletion, replacement or swap of neighbours makes one word the other."""
+    if a == b:
+        return True
+    short, long = sorted((a, b), key=len)
+    same = next((i for i, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
+    if len(short) != len(long):
+        return short[same:] == long[same + 1 :]
+    swapped = short[same : same + 2] == long[same : same + 2][::-1]
+    return short[same + 1 :] == long[same + 1 :] or (swapped and short[same + 2 :] == long[same + 2 :])
+
+
+def nearest(word: str, known: tuple[str, ...]) -> str | None:
+    """Return the known word that was most likely meant, or None where none looks like it."""
+    close = next((k for k in known if one_edit_apart(word.casefold(), k)), None)
+    return close or next(iter(difflib.get_close_matches(word.casefold(), known, 1, 0.5)), None)
+
+
+def is_near(word: str, known: str) -> bool:
+    """Return whether a word is another one mistyped: short ones by one letter, longer ones by about a quarter."""
+    a, b = word.casefold().replace("-", "").replace("_", ""), known.replace("-", "")
+    if len(b) < 3:
+        return a == b
+    return one_edit_apart(a, b) or (len(b) > 5 and difflib.SequenceMatcher(None, a, b).ratio() >= 0.8)
+
 
 Fit = Callable[[Sub, str], object]
 """The arguments in what follows a subcommand, or None where it does not fit."""
@@ -33,7 +75,7 @@ _BETWEEN = frozenset(
 
 
 def slip(line: str, fit: Fit) -> str | None:
-    """What to type instead of a line that was most likely meant as a subcommand; None for a prompt."""
+    """Return what to type instead of a line that was most likely meant as a subcommand; None for a prompt."""
     words = line.split()
     if words[1:] and words[0].casefold() in _VERBS:
         return None
@@ -52,11 +94,12 @@ def slip(line: str, fit: Fit) -> str | None:
 
 
 def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
-    """The subcommands that the beginning of a line may be meant as, each with the words behind it."""
+    """Yield the subcommands that the beginning of a line may be meant as, each with the words behind it."""
     first, rest = words[0].casefold().lstrip("/%!-"), words[1:]
     first = first if rest else first.rstrip(".,;:")
+    may_be = re.fullmatch(r"[a-z][a-z-]+", first) is not None and first not in (ENGLISH if rest else REPLIES)
     for sub in subcommands("agent"):
-        if first == sub.name or (_may_be_a_slip(first, rest) and one_edit_apart(first, sub.name)):
+        if first == sub.name or (may_be and one_edit_apart(first, sub.name)):
             yield sub, rest
     for sub in subcommands("agent"):
         if len(words) > 1 and "".join(words[:2]).casefold() == sub.name:  # dash board
@@ -66,12 +109,8 @@ def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
             yield sub, [glued, *rest]
 
 
-def _may_be_a_slip(first: str, rest: list[str]) -> bool:
-    return re.fullmatch(r"[a-z][a-z-]+", first) is not None and first not in (ENGLISH if rest else REPLIES)
-
-
 def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
-    """Whether each word looks like an argument, and one of them like one that can't be a word of the user's own."""
+    """Return whether each word looks like an argument, and one like one that can't be a word of the user's own."""
     if not rest:
         return True
     if "".join(rest).casefold() in {choice.replace("-", "") for choice in _choices(sub)}:  # tools read only
@@ -85,39 +124,34 @@ def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
 
 
 def _is_closed(sub: Sub, word: str) -> bool:
-    """Whether a word is, or nearly is, a number, a choice or an option that the subcommand has, or takes the place of one."""
-    numbered = (
-        not sub.args
-        or any(arg.kind in _NUMBERS for arg in sub.args)
-        or any(f.kind in ("number", "turn") for f in sub.flags)
-    )
+    """Return whether a word is nearly a number, a choice or an option of the subcommand, or takes the place of one."""
+    taken = any(arg.kind in _NUMBERS for arg in sub.args) or any(f.kind in ("number", "turn") for f in sub.flags)
+    numbered = taken or not sub.args
     return (numbered and _NUMBER.fullmatch(word) is not None) or _is_mark(sub, word)
 
 
 def _is_mark(sub: Sub, word: str) -> bool:
-    """Whether a word is nearly one of the subcommand's choices, or one of its options with or without dashes."""
+    """Return whether a word is nearly one of the subcommand's choices, or one of its options with or without dashes."""
     bare = word.lstrip("-\u2010\u2011\u2012\u2013\u2014\u2212")
     flags = [flag.name.lstrip("-") for flag in sub.flags]
     if word.startswith("/"):
         return any(arg.kind == "place" for arg in sub.args)
     if bare != word:
         return bool(flags) or not sub.args
-    return any(is_near(re.split(r"[:=]", word)[0], choice) for choice in _choices(sub)) or any(
-        word == flag or (len(flag) > 3 and is_near(word, flag)) for flag in flags
-    )
+    is_flag = any(word == flag or (len(flag) > 3 and is_near(word, flag)) for flag in flags)
+    return is_flag or any(is_near(re.split(r"[:=]", word)[0], choice) for choice in _choices(sub))
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word is the name of a subcommand or a panel, as it is or mistyped."""
+    """Return whether a word is the name of a subcommand or a panel, as it is or mistyped."""
     names = {*PANELS, *(sub.name for magic in MAGICS for sub in subcommands(magic))}
     lower = word.casefold()
-    return lower in names or (
-        lower not in ENGLISH and any(len(name) > 4 and one_edit_apart(lower, name) for name in names)
-    )
+    is_near_one = any(len(name) > 4 and one_edit_apart(lower, name) for name in names)
+    return lower in names or (lower not in ENGLISH and is_near_one)
 
 
 def _choices(sub: Sub) -> tuple[str, ...]:
-    """The words that the subcommand's arguments are chosen from."""
+    """Return the words that the subcommand's arguments are chosen from."""
     found = [choice for arg in sub.args for choice in arg.choices]
     kinds = {arg.kind for arg in sub.args}
     found += [other.name for other in subcommands(sub.magic)] if "help" in kinds else []
@@ -133,7 +167,7 @@ def _fits(sub: Sub, rest: list[str], fit: Fit) -> bool:
 
 
 def _other_magic(words: list[str], fit: Fit) -> str | None:
-    """`%agent memory log` is meant as `%memory log`."""
+    """Return what is meant by a magic named after %agent: `%agent memory log` is `%memory log`."""
     magic, *rest = words
     if not rest:
         return f"type %{magic}" if magic != "agent" else None

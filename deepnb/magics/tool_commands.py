@@ -1,16 +1,18 @@
-"""`%agent tools`: list them, set which calls need approval, add and remove functions and MCP servers."""
+"""`%agent tools` and `%agent subagents`: list what the agent works with, add and remove it, and say what needs approval."""
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from deepnb.core.errors import InvalidError, NotFoundError
-from deepnb.magics.approval_commands import MODES
-from deepnb.magics.scene import Args, Result, Scene, notice
-from deepnb.session.tools import TIMEOUT, ServerState
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import counted
-from deepnb.views.table import TableView, table_view
+from deepnb.magics.ask import MODES
+from deepnb.magics.pictures import subagent_row, subagents_picture
+from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
+from deepnb.session.tools import TIMEOUT
+from deepnb.views.subagents import subagent_view
+from deepnb.views.text import counted
+from deepnb.views.view import notice_view, table_view
 
 _ADD = "%agent tools add NAME, or add mcp:COMMAND, or add mcp:URL"
 _OPTIONS = ("--name", "--env", "--timeout")
@@ -18,7 +20,7 @@ _AS_PROMPT = "%agent -- tools ... sends this as a prompt"
 
 
 def agent_tools(scene: Scene, args: Args) -> Result:
-    """The tools with what happens to their calls; or a change of either."""
+    """List the tools with what happens to their calls, or change either."""
     word, *names = str(args["what"] or "").split()[:2] or [""]
     rest = str(args["what"] or "")[len(word) :].strip()
     if word == "add":
@@ -38,11 +40,13 @@ def _rule(scene: Scene, rule: Any, name: str) -> Result:
         approvals.mode(rule)
         return notice(f"{rule}: {MODES[rule]}, from the next call on")
     if not name:
-        raise InvalidError(
-            f"{rule} needs the name of a tool", f"%agent tools {rule} NAME; %agent tools lists the tools"
-        )
+        raise _no_name(rule)
     approvals.rule(name, rule)
     return notice(f"{name}: {approvals.words(name)}, from the next call on")
+
+
+def _no_name(word: str) -> InvalidError:
+    return InvalidError(f"{word} needs the name of a tool", f"%agent tools {word} NAME; %agent tools lists the tools")
 
 
 def _list(scene: Scene) -> Result:
@@ -59,10 +63,16 @@ def _list(scene: Scene) -> Result:
         scene.show(notice_view(f"off: {', '.join(off)}. %agent tools on NAME brings a tool back"))
     if not servers:
         return None
-    for server in servers:
-        for line in _warnings(server):
-            scene.show(notice_view(line, "warning"))
-    return _servers_table(servers)
+    for one in servers:
+        again = f"%agent tools add {one.address}"
+        if one.problem:
+            ended = f"the MCP server {one.name} has ended: {one.problem}. {again} starts it again"
+            scene.show(notice_view(ended, "warning"))
+        if one.changed:
+            changed = f"{', '.join(one.changed)}: changed by the server since you added it, so calls are refused."
+            scene.show(notice_view(f"{changed} {again} shows its tools and adds them again", "warning"))
+    lines = [(one.name, "ended" if one.problem else "running", len(one.tools), one.address) for one in servers]
+    return table_view(("MCP server", "status", "tools", "started by"), lines, right=(2,))
 
 
 def _add(scene: Scene, names: Sequence[str]) -> Result:
@@ -89,13 +99,8 @@ def _add_server(scene: Scene, text: str) -> Result:
         scene.show(notice_view(f"left out: {line}", "warning"))
     if added.changed:
         was = "it is not what it was" if len(added.changed) == 1 else "they are not what they were"
-        scene.show(
-            notice_view(
-                f"{', '.join(added.changed)}: {was} when added before; read below what the server says now."
-                " Calls need your approval again",
-                "warning",
-            )
-        )
+        now = "read below what the server says now. Calls need your approval again"
+        scene.show(notice_view(f"{', '.join(added.changed)}: {was} when added before; {now}", "warning"))
     asks = all(scene.session.approvals.words(name) == "ask" for name in added.names)
     which = "their calls need your approval" if asks else "%agent tools lists which of their calls need your approval"
     scene.show(notice(f"{counted(len(added.names), 'tool')} of an MCP server, from the next turn on; {which}"))
@@ -113,16 +118,14 @@ def _remove(scene: Scene, names: Sequence[str]) -> Result:
 
 def _switch(scene: Scene, word: str, names: Sequence[str]) -> Result:
     if not names:
-        raise InvalidError(
-            f"{word} needs the name of a tool", f"%agent tools {word} NAME; %agent tools lists the tools"
-        )
+        raise _no_name(word)
     tools = scene.session.tools
     (tools.on if word == "on" else tools.off)(*names)
     return notice(f"{', '.join(names)}: {word} from the next turn on")
 
 
 def _variable(namespace: Mapping[str, Any], name: str) -> Any:
-    """What a name like `f` or `module.f` stands for."""
+    """Return what a name like `f` or `module.f` stands for."""
     first, *rest = name.split(".")
     if first not in namespace:
         raise NotFoundError(f"there is no variable {first!r}", f"define the function first; {_AS_PROMPT}")
@@ -135,35 +138,62 @@ def _variable(namespace: Mapping[str, Any], name: str) -> Any:
 
 
 def _options(text: str) -> dict[str, str]:
-    """`--name calc --env A,B` as a mapping."""
+    """Return `--name calc --env A,B` as a mapping."""
     found: dict[str, str] = {}
     words = [part for word in text.split() for part in word.split("=", 1)]
     while words:
         option = words.pop(0)
         if option not in _OPTIONS or not words:
-            raise InvalidError(
-                f"{option} needs a value" if option in _OPTIONS else f"tools add has no option {option!r}",
-                "%agent tools add --name NAME --env VARIABLE,... --timeout SECONDS mcp:COMMAND",
-            )
+            what = f"{option} needs a value" if option in _OPTIONS else f"tools add has no option {option!r}"
+            raise InvalidError(what, "%agent tools add --name NAME --env VARIABLE,... --timeout SECONDS mcp:COMMAND")
         found[option] = words.pop(0)
     return found
 
 
-def _warnings(server: ServerState) -> list[str]:
-    """What the user should know of a server, and type."""
-    lines = []
-    if server.problem:
-        lines.append(
-            f"the MCP server {server.name} has ended: {server.problem}. %agent tools add {server.address} starts it again"
-        )
-    if server.changed:
-        lines.append(
-            f"{', '.join(server.changed)}: changed by the server since you added it, so calls are refused."
-            f" %agent tools add {server.address} shows its tools and adds them again"
-        )
-    return lines
+# -- subagents
 
 
-def _servers_table(servers: Sequence[ServerState]) -> TableView:
-    rows = [(one.name, "ended" if one.problem else "running", len(one.tools), one.address) for one in servers]
-    return table_view(("MCP server", "status", "tools", "started by"), rows, right=(2,))
+def agent_subagents(scene: Scene, args: Args) -> Result:
+    word, _, rest = str(args["what"] or "").strip().partition(" ")
+    if word == "add" and rest.strip():
+        return _add_subagent(scene, rest.strip(), bool(args["yes"]))
+    if word == "remove" and rest.strip():
+        name = rest.strip()
+        at = next((one.path for one in scene.session.subagents.list_subagents() if one.agent.name == name), "")
+        do = f"%agent subagents --yes remove {name} deletes it"
+        ask_before_removal(scene, at, bool(args["yes"]) or not at, do)
+        path = scene.session.subagents.remove(name)
+        return notice(f"removed {path} (%memory log lists the change, %memory revert restores it)")
+    if word in ("add", "remove"):
+        also = " (or FILE.md, or DIR)" if word == "add" else ""
+        raise InvalidError(f"{word} needs the name of a subagent", f"%agent subagents {word} NAME{also}")
+    if not word:
+        return subagents_picture(scene.session.subagents)
+    row = subagent_row(scene.session.subagents, *scene.session.subagents.show(word))
+    return subagent_view(row, scene.session.subagents.text(row.listed), scene.stamp)
+
+
+def written(scene: Scene, path: str) -> Result:
+    """Return what is said when a cell has written a subagent's file."""
+    listed = next((one for one in scene.session.subagents.list_subagents() if one.path == path), None)
+    if listed is None:
+        return notice_view(f"wrote {path}, but it is not a subagent: a subagent is a file /agents/NAME.md", "warning")
+    if listed.problem:
+        return notice_view(f"wrote {path}, but it can't be used: {listed.problem}", "warning")
+    notes = "".join(f"; note: {note}" for note in listed.notes)
+    return notice(f"wrote {path}: the agent can call {listed.agent.name} from the next turn on{notes}")
+
+
+def _add_subagent(scene: Scene, what: str, replace: bool) -> Result:
+    subagents = scene.session.subagents
+    name, _, description = what.partition(" ")
+    if what.endswith(".md") or "/" in name or Path(what).expanduser().is_dir():
+        names = subagents.add(what, replace=replace)
+        it = "it" if len(names) == 1 else "them"
+        return notice(f"added {', '.join(names)}: the agent can call {it} from the next turn on")
+    path = subagents.new(name, description.strip(), replace=replace)
+    scene.next_cell(f"%%memory {path}\n{scene.session.files[path]}")
+    return notice(
+        f"wrote {path}; the next cell has its text: edit it and run the cell (where no cell appears, %memory show {path}"
+        " shows it). The agent can call it from the next turn on"
+    )

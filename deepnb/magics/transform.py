@@ -19,6 +19,8 @@ _NAMES = "|".join(MAGICS)
 _CALL = re.compile(rf"%({_NAMES})(?=\s|$)(.*)", re.DOTALL)
 _HELP_AFTER = re.compile(rf"%{{1,2}}({_NAMES})(?:[ \t]+(\w+))?\?\??\s*")
 _HELP_BEFORE = re.compile(rf"\?\??[ \t]*%{{1,2}}({_NAMES})(?:[ \t]+(\w+))?\s*")
+_OURS = re.compile(rf"\?{{0,2}}%{{1,2}}({_NAMES})")
+"""At most two `?`, one or two `%` and the name of one of our magics."""
 
 
 class AgentLine:
@@ -32,21 +34,22 @@ class AgentLine:
         self.row, self.col = start[0] - 1, start[1]
 
     def sortby(self) -> tuple[int, int, int]:
-        """The start of the logical line, where IPython's help sees an assignment, too; then the priority."""
+        """Return the start of the logical line, where IPython's help sees an assignment, too; then the priority."""
         return self.start_line, self.start_col, self.priority
 
     @classmethod
     def find(cls, tokens_by_line: Sequence[Sequence[Any]]) -> AgentLine | None:
-        """The first of our lines in a cell, or None."""
+        """Return the first of our lines in a cell, or None."""
         for tokens in tokens_by_line:
             first = next((i for i, t in enumerate(tokens) if t.type not in (tokenize.INDENT, tokenize.DEDENT)), 0)
             for start in (first, _assigned(tokens)):
-                if _is_ours([token.string for token in tokens[start : start + 9]]):
+                words = "".join(token.string.strip() for token in tokens[start : start + 9])
+                if _OURS.match(words):
                     return cls(tokens[first].start, tokens[start].start)
         return None
 
     def transform(self, lines: list[str]) -> list[str]:
-        """The cell with this line as a Python call; SyntaxError (IPython goes on without us) where it is none."""
+        """Return the cell with this line as a Python call. Raise SyntaxError, so that IPython goes on, if it is none."""
         end = self.row
         while end + 1 < len(lines) and not lines[end].endswith("\n"):
             end += 1  # str.splitlines parts at form feeds and the like, too: they belong to the prompt
@@ -59,7 +62,7 @@ class AgentLine:
 
 
 def call_of(text: str) -> tuple[str, str]:
-    """The magic and its argument meant by a line from its `%` or `?` on; SyntaxError where it is none of ours."""
+    """Return the magic and its argument meant by a line from its `%` or `?` on. Raise SyntaxError for other lines."""
     help_line = _HELP_AFTER.fullmatch(text) or _HELP_BEFORE.fullmatch(text)
     if help_line:
         magic, name = help_line.groups()
@@ -83,14 +86,8 @@ def uninstall(ip: Any) -> None:
     transformers[:] = [t for t in transformers if (t.__module__, t.__name__) != (__name__, AgentLine.__name__)]
 
 
-def _is_ours(words: list[str]) -> bool:
-    """Whether these tokens are at most two `?`, one or two `%` and the name of one of our magics."""
-    text = "".join(word for word in words if word.strip())
-    return re.match(rf"\?{{0,2}}%{{1,2}}({_NAMES})", text) is not None
-
-
 def _assigned(tokens: Sequence[Any]) -> int:
-    """The index of the token after the first `=` outside brackets (0 where there is none)."""
+    """Return the index of the token after the first `=` outside brackets (0 where there is none)."""
     depth = 0
     for i, token in enumerate(tokens):
         if token.string == "=" and depth == 0:

@@ -40,8 +40,7 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
 
 
 def _conversation(thread: Thread, kind: str) -> bytes:
-    from deepnb.views.notebook import conversation_notebook
-    from deepnb.views.page import conversation_page
+    from deepnb.views.export import conversation_notebook, conversation_page
 
     turns = [without_credentials(turn) for turn in thread.turns]
     title = f"Thread {thread.name}"

@@ -8,12 +8,11 @@ from deepnb.session.session import Session
 from deepnb.tour.places import notebooks
 from deepnb.views.budget import budget_view
 from deepnb.views.diff import diff_view
-from deepnb.views.footer import footer_view
 from deepnb.views.history import history_view
 from deepnb.views.memory import memory_view
-from deepnb.views.notice import notice_view
 from deepnb.views.skills import skills_view
-from deepnb.views.view import View
+from deepnb.views.turn import footer_view
+from deepnb.views.view import View, notice_view
 from deepnb.widgets.screen import Terminal
 from deepnb.widgets.terminal_turn import TerminalTurn
 

@@ -10,12 +10,10 @@ from deepnb.core.code import CODE_TOOLS, CodeReview, review, shown
 from deepnb.core.diff import FileDiff
 from deepnb.core.notebook_diff import CellDiff, NotebookDiff
 from deepnb.views import html as h
-from deepnb.views.code import POWER, UNREAD, code_html, code_text
 from deepnb.views.diff import diff_html
-from deepnb.views.numbers import counted
-from deepnb.views.text import clean, page, short, title_line
+from deepnb.views.text import clean, counted, page, short, title_line
 from deepnb.views.tool import call_line, pretty
-from deepnb.views.view import View
+from deepnb.views.view import Picture, View
 
 _LINES = 60
 """Lines of an argument or a diff that a terminal shows at once."""
@@ -24,11 +22,8 @@ RESTARTED = "after a restart of the kernel this card can't be decided any more: 
 KEPT = "after a restart of the kernel, the cell with %agent persist shows this card again, with its buttons"
 
 _WORDS = {"approve": "approved", "edit": "approved with edits", "reject": "rejected", "answer": "answered"}
-_COLOURS = {
-    **dict.fromkeys(("approve", "edit", "answer"), h.GREEN.format(0.18)),
-    "reject": h.RED.format(0.22),
-}
-_WAITS = "rgba(210,153,34,0.25)"
+_COLOURS = {**dict.fromkeys(("approve", "edit", "answer"), h.GREEN.format(0.18)), "reject": h.RED.format(0.22)}
+_WAITS = h.ORANGE.format(0.25)
 
 MASKED = "a part of it is masked as a credential and can't be read here: it can only be rejected"
 
@@ -72,11 +67,6 @@ class CallCard:
         return code_of(self.call.name, self.call.args)
 
     @property
-    def why(self) -> str:
-        """Why the user is asked."""
-        return why(self.call)
-
-    @property
     def state(self) -> str:
         """The decision in a few words."""
         if self.decision is None:
@@ -86,9 +76,8 @@ class CallCard:
             return f"answered: {json.dumps(self.decision.value, ensure_ascii=False, default=str)}"
         reason = f": {self.decision.reason}" if self.decision.reason else ""
         allowed = self.decision.also or ((self.call.name,) if self.decision.remember else ())
-        return (
-            _WORDS[self.decision.kind] + reason + (f", {', '.join(allowed)} allowed in this thread" if allowed else "")
-        )
+        later = f", {', '.join(allowed)} allowed in this thread" if allowed else ""
+        return f"{_WORDS[self.decision.kind]}{reason}{later}"
 
     @property
     def ran(self) -> Mapping[str, object]:
@@ -140,48 +129,38 @@ class ApprovalView:
             return ()
         one = len(self.cards) == 1
         if self._asks:
-            return (
-                f"%agent resume{'' if one else ' N'} JSON answers it, such as %agent resume{'' if one else ' 1'} true",
-            )
+            n, first = ("", "") if one else (" N", " 1")
+            return (f"%agent resume{n} JSON answers it, such as %agent resume{first} true",)
         question = any(card.call.is_question for card in self.cards)
         n, it = ("", "it") if one else (" N", "call N")
         kinds = {kind for card in self.cards for kind in card.call.allowed}
-        later = f"later {self.cards[0].call.name} calls" if one else "later calls of the same tool"
-        unread = f" ({UNREAD})" if any(card.code is not None for card in self.cards) else ""
-        return (
-            *(
-                [
-                    f"%agent approve{n} runs {it}{f'; --thread also allows {later} in this thread{unread}' if 'remember' in kinds else ''}"
-                ]
-                if "approve" in kinds
-                else []
-            ),
-            *(() if one or question or kinds == {"reject"} else ("%agent approve all runs all of them",)),
-            *(("%agent resume N JSON answers question N",) if question else ()),
-            *([f"%agent reject{n} WHY rejects {it} and tells the agent why"] if "reject" in kinds else []),
-            *(
-                [f"%agent edit{n} {{...}} runs {it} with the arguments you give, a JSON object"]
-                if "edit" in kinds
-                else []
-            ),
-            *(
-                [f"{offer_words(self.offer)}: %agent approve{n} --skill allows these tools in this thread"]
-                if self.offer
-                else ()
-            ),
-        )
+        lines = []
+        if "approve" in kinds:
+            later = f"later {self.cards[0].call.name} calls" if one else "later calls of the same tool"
+            unread = f" ({UNREAD})" if any(card.code is not None for card in self.cards) else ""
+            also = f"; --thread also allows {later} in this thread{unread}" if "remember" in kinds else ""
+            lines.append(f"%agent approve{n} runs {it}{also}")
+        if not (one or question or kinds == {"reject"}):
+            lines.append("%agent approve all runs all of them")
+        if question:
+            lines.append("%agent resume N JSON answers question N")
+        if "reject" in kinds:
+            lines.append(f"%agent reject{n} WHY rejects {it} and tells the agent why")
+        if "edit" in kinds:
+            lines.append(f"%agent edit{n} {{...}} runs {it} with the arguments you give, a JSON object")
+        if self.offer:
+            skills = list(dict.fromkeys(name for names in self.offer.values() for name in names))
+            who = f"the skill {skills[0]} asks" if len(skills) == 1 else f"the skills {', '.join(skills)} ask"
+            asked = ", ".join(self.offer)
+            lines.append(f"{who} for {asked}: %agent approve{n} --skill allows these tools in this thread")
+        return tuple(lines)
 
     def text(self) -> str:
-        """Each call with its arguments and its diff, then what to type; afterwards a line each."""
         if not self.todo:
             return page(f"{call_line(card.call.name, card.ran)}  {card.state}" for card in self.cards)
         lines = [title_line(self.title, self.stamp)]
         for card in self.cards:
-            lines += ["", f"{card.title} · {card.state} ({card.why})", *self._argument_lines(card)]
-            if card.code is not None:
-                lines += code_text(card.code)
-            if card.change is not None:
-                lines += self._diff_lines(card.change)
+            lines += ["", f"{card.title} · {card.state} ({why(card.call)})", *self._argument_lines(card)]
         return page([*lines, "", *self.todo])
 
     def _argument_lines(self, card: CallCard) -> list[str]:
@@ -192,22 +171,25 @@ class ApprovalView:
                 lines.append(f"  {name}: {text}")
             else:
                 lines += [f"  {name}:", *self._cut([f"  │ {line}" for line in text.split("\n")])]
+        if card.code is not None:
+            lines += code_text(card.code)
+        if isinstance(card.change, NotebookDiff):
+            marked = NotebookDiff(card.change.path, tuple(map(_marked, card.change.cells)))
+            changed = [_head(card.change), *(marked.unified().split("\n") if card.change.cells else ())]
+            lines += [f"  {clean(line)}" for line in changed]
+        elif card.change is not None:
+            same = card.change.before == card.change.after
+            unified = "(no change)" if same else card.change.unified().rstrip("\n")
+            lines += self._cut([f"  {line}" for line in unified.split("\n")])
         return lines
 
-    def _diff_lines(self, change: FileDiff | NotebookDiff) -> list[str]:
-        if isinstance(change, NotebookDiff):
-            return [f"  {clean(line)}" for line in notebook_lines(change)]
-        unified = change.unified().rstrip("\n") if change.before != change.after else "(no change)"
-        return self._cut([f"  {line}" for line in unified.split("\n")])
-
     def _cut(self, lines: list[str]) -> list[str]:
-        """The lines, or the first of many and what shows the others."""
+        """Return the lines, or the first of many and what shows the others."""
         if self.whole or len(lines) <= _LINES:
             return lines
         return [*lines[:_LINES], f"  … {len(lines) - _LINES:,} more lines: %agent panel approvals shows all of them"]
 
     def html(self) -> str:
-        """A frame for each call, with the decision on its first line."""
         frames = [h.frame(*_card_html(card)) for card in self.cards]
         later = KEPT if self.kept else RESTARTED
         hints = [h.el("div", h.muted(line)) for line in (*self.todo, *((later,) if self.todo else ()))]
@@ -215,7 +197,7 @@ class ApprovalView:
 
 
 def why(call: PendingCall) -> str:
-    """Why the user is asked about a call."""
+    """Return why the user is asked about a call."""
     if call.is_question:
         return "the graph waits for an answer"
     if call.is_unreadable:
@@ -226,7 +208,7 @@ def why(call: PendingCall) -> str:
 
 
 def code_of(name: str, args: Mapping[str, object]) -> CodeReview | None:
-    """The code in the arguments of a tool that runs code."""
+    """Return the code in the arguments of a tool that runs code."""
     code = args.get(CODE_TOOLS[name]) if name in CODE_TOOLS else None
     return review(code) if isinstance(code, str) else None
 
@@ -239,35 +221,18 @@ def approval_view(
     kept: bool = False,
     whole: bool = False,
 ) -> ApprovalView:
-    """Pending calls, or the decisions on them; `offer` gives the tools that skills in use ask for."""
+    """Return pending calls, or the decisions on them; `offer` gives the tools that skills in use ask for."""
     return ApprovalView(tuple(cards), stamp, offer or {}, kept, whole)
 
 
-@dataclass(frozen=True)
-class ApprovalsView:
-    """The pending calls of all threads: a list of them, then each of them whole."""
-
-    listed: View
-    waiting: tuple[View, ...]
-
-    def text(self) -> str:
-        """The list, then the cards."""
-        return "\n\n".join(view.text() for view in (self.listed, *self.waiting))
-
-    def html(self) -> str:
-        """The list, then the cards, as HTML."""
-        return h.box(*(h.Html(view.html()) for view in (self.listed, *self.waiting)))
-
-
-def offer_words(offer: Mapping[str, Sequence[str]]) -> str:
-    """`the skill tidy asks for write_file, edit_file`."""
-    skills = list(dict.fromkeys(name for names in offer.values() for name in names))
-    one = len(skills) == 1
-    return f"the skill{'' if one else 's'} {', '.join(skills)} ask{'s' if one else ''} for {', '.join(offer)}"
+def approvals_list(listed: View, waiting: Sequence[View]) -> Picture:
+    """Return the pending calls of all threads: a list of them, then each of them whole."""
+    views = (listed, *waiting)
+    return Picture((), ["\n\n".join(view.text() for view in views)], [h.Html(view.html()) for view in views])
 
 
 def _arguments_html(args: Mapping[str, object]) -> list[h.Html]:
-    """All of the arguments: texts of several lines each for itself, line by line."""
+    """Return all of the arguments: texts of several lines each for itself, line by line."""
     long = {name: value for name, value in args.items() if isinstance(value, str) and "\n" in value.rstrip("\n")}
     rest = {name: value for name, value in args.items() if name not in long}
     texts = (h.join(h.label(name), h.pre(text, low=True)) for name, text in long.items())
@@ -279,17 +244,15 @@ def _card_html(card: CallCard) -> list[h.Child]:
     head = h.el("div", h.el("b", card.title), " · ", h.swatch(short(card.state, 200), colour))
     body: list[h.Child] = []
     if card.shown:
-        body += [
-            h.label("question" if card.call.is_question else "arguments"),
-            *_arguments_html(card.shown),
-        ]
+        label = h.label("question" if card.call.is_question else "arguments")
+        body += [label, *_arguments_html(card.shown)]
     if card.code is not None:
         body.append(code_html(card.code))
     if card.change is not None:
-        body += [change_html(card.change)]
+        body.append(change_html(card.change))
     if card.open:
-        why = f"Asked because {card.why}" if card.code is None else POWER.capitalize()
-        return [head, h.el("div", h.muted(why)), *body]
+        reason = f"Asked because {why(card.call)}" if card.code is None else POWER.capitalize()
+        return [head, h.el("div", h.muted(reason)), *body]
     if card.decision is not None and card.decision.args is not None:
         code = code_of(card.call.name, card.ran)
         ran = _arguments_html(card.ran) if code is None else [code_html(code)]
@@ -302,18 +265,12 @@ def _card_html(card: CallCard) -> list[h.Child]:
 
 
 def change_html(change: FileDiff | NotebookDiff) -> h.Html:
-    """What a call does to a file or notebook, below the name of it."""
+    """Return what a call does to a file or notebook, below the name of it."""
     label = h.label(_head(change))
     if isinstance(change, FileDiff):
         return h.join(label, diff_html(change))
     cells = (h.join(h.el("div", h.muted(cell.title)), diff_html(_marked(cell).lines)) for cell in change.cells)
     return h.join(label, *cells)
-
-
-def notebook_lines(change: NotebookDiff) -> list[str]:
-    """The changed cells for a terminal."""
-    marked = NotebookDiff(change.path, tuple(map(_marked, change.cells)))
-    return [_head(change), *(marked.unified().split("\n") if change.cells else ())]
 
 
 def _head(change: FileDiff | NotebookDiff) -> str:
@@ -322,8 +279,38 @@ def _head(change: FileDiff | NotebookDiff) -> str:
 
 
 def _marked(cell: CellDiff) -> CellDiff:
-    """A cell whose hidden and lookalike characters are written out, as on the card of code."""
+    """Return a cell whose hidden and lookalike characters are written out, as on the card of code."""
     before, after = (
         None if source is None else "\n".join(map(shown, review(source).lines)) for source in (cell.before, cell.after)
     )
     return CellDiff(cell.number, cell.kind, before, after, cell.outputs)
+
+
+# -- code that somebody reads before it runs: every line of it, with what can't be seen made visible
+
+
+POWER = "approved code can do all that you can: read and change your variables, files and accounts"
+"""What a card says of code."""
+UNREAD = "later code then runs without being shown to you first"
+"""What is said of allowing a tool that runs code."""
+
+_MARK = "background:rgba(248,81,73,0.35);border-radius:3px;padding:0 2px"
+
+
+def code_html(review: CodeReview) -> h.Html:
+    """Return a block that neither folds nor scrolls; long lines wrap."""
+    digits = len(str(len(review.lines)))
+    rows: list[h.Child] = []
+    for number, pieces in enumerate(review.lines, 1):
+        rows.append(h.muted(f"{number:>{digits}}  "))
+        rows += [h.el("span", text, style=_MARK) if odd else text for text, odd in pieces]
+        rows.append("\n")
+    warnings = (h.el("div", h.swatch(what, h.ORANGE.format(0.25))) for what in review.warnings)
+    return h.join(h.label(counted(len(review.lines), "line")), h.pre(*rows[:-1]), *warnings)
+
+
+def code_text(review: CodeReview) -> list[str]:
+    """Return the code for a terminal, with what it reaches for below it."""
+    digits = len(str(len(review.lines)))
+    lines = [f"  {n:>{digits}} │ {''.join(text for text, _ in pieces)}" for n, pieces in enumerate(review.lines, 1)]
+    return [*lines, *(f"  note: {warning}" for warning in review.warnings)]

@@ -4,13 +4,13 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from deepnb.views import html as h
-from deepnb.views.numbers import counted
+from deepnb.views.text import counted
 
 _SPARKS = "▁▂▃▄▅▆▇█"
 
 
 def cells(amounts: Sequence[int], scale: int, columns: int) -> list[int]:
-    """How many of `columns` each amount takes where `scale` takes all.
+    """Return how many of `columns` each amount takes where `scale` takes all.
 
     An amount above nothing takes at least one cell, and never do all together take more than
     `columns`: the widest gives way.
@@ -24,7 +24,7 @@ def cells(amounts: Sequence[int], scale: int, columns: int) -> list[int]:
 
 
 def position(at: int, scale: int, columns: int) -> int:
-    """The cell in front of which a mark stands, from 0 to `columns`."""
+    """Return the cell in front of which a mark stands, from 0 to `columns`."""
     return max(0, min(columns, round(at * columns / scale))) if scale > 0 else 0
 
 
@@ -33,20 +33,20 @@ MARK = "↓"
 
 
 def sparkline(figures: Sequence[int], marks: Collection[int] = ()) -> str:
-    """One sign for each figure, the higher the more; the lowest sign is for nothing. `marks` are indices."""
+    """Return one sign for each figure, the higher the more; the lowest sign is for nothing. `marks` are indices."""
     top = max([*figures, 1])
     signs = [_SPARKS[min(7, max(0, f) * 7 // top)] for f in figures]
     return "".join(MARK + sign if i in marks else sign for i, sign in enumerate(signs))
 
 
 def plot_top(figures: Sequence[int], line: int | None) -> int:
-    """What the height of a plot stands for: the highest figure, or a `line` above it that is not too far away."""
+    """Return what the height of a plot stands for: the highest figure, or a `line` above it that is not far away."""
     highest = max([*figures, 1])
     return max(highest, line) if line is not None and line <= _FAR * highest else highest
 
 
 def plot_html(figures: Sequence[int], marks: Collection[int] = (), line: int | None = None) -> h.Html:
-    """Bars side by side with a level `line` across them, and a dashed upright before each of the marked.
+    """Return bars side by side with a level `line` across them, and a dashed upright before each of the marked.
 
     The frame has a fixed height, the bars a part of it, and the line is the border of an empty element that a margin
     draws over them: plain values, which the sanitizers of notebooks leave. With every style gone the bars are a
@@ -85,7 +85,7 @@ _LEVEL = f"height:{{}}px;margin:-{{}}px 0 0 0;border-top:2px solid {h.RED.format
 
 
 def sampled(figures: Sequence[int], marks: Collection[int], most: int) -> tuple[list[int], list[int]]:
-    """At most so many figures that stand for all: of neighbours the highest, marked where one of them is."""
+    """Return at most so many figures that stand for all: of neighbours the highest, marked where one of them is."""
     if len(figures) <= most:
         return list(figures), sorted(marks)
     edges = [n * len(figures) // most for n in range(most + 1)]

@@ -11,11 +11,10 @@ from deepnb.core.subagents import Spent
 from deepnb.core.values import Usage
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, cells, plot_html, plot_top, position, sparkline
-from deepnb.views.numbers import cost as cost_words
-from deepnb.views.numbers import counted, percent
-from deepnb.views.numbers import tokens as written
-from deepnb.views.table import table_html, table_text
-from deepnb.views.text import COLUMNS, indent, page, short, title_line
+from deepnb.views.text import COLUMNS, counted, indent, page, percent, short, title_line
+from deepnb.views.text import cost as cost_words
+from deepnb.views.text import tokens as written
+from deepnb.views.view import table_html, table_text
 
 EMPTY = "no model calls yet: type %agent PROMPT"
 WIDE = 60
@@ -74,11 +73,8 @@ class BudgetView:
 
     @property
     def scale(self) -> int:
-        """The tokens that the whole bar stands for: the window, or where that is not known the trigger."""
-        if self.budget is None:
-            return 0
-        rule = self.budget.rule
-        return max(rule.window or rule.drawn or 0, self.budget.total, 1)
+        """The tokens that the whole bar stands for: the window, or the trigger if that is not known."""
+        return scale_of(self.budget) if self.budget else 0
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -100,7 +96,25 @@ class BudgetView:
     def facts(self) -> tuple[str, ...]:
         """What the gauge says in words, a line each."""
         paid = (f"cost so far {cost_words(self.cost)}",) if self.cost is not None else ()
-        return (*_facts(self.budget), *_cached(self.cached), *_nested(self.nested), *paid) if self.budget else ()
+        return (*_facts(self.budget), *self._cached, *self._nested, *paid) if self.budget else ()
+
+    @property
+    def _cached(self) -> tuple[str, ...]:
+        """The share of the request that the provider read from its cache."""
+        if self.cached is None:
+            return ()
+        usage, drop = self.cached
+        why, read = f": {drop}" if drop else "", usage.cached or 0
+        return (f"{percent(read, usage.input)} of the input was cached ({read:,} of {usage.input:,}){why}",)
+
+    @property
+    def _nested(self) -> tuple[str, ...]:
+        """What subagents spent: their requests are not in the gauge, which is the main agent's."""
+        spent = self.nested.values()
+        calls, tokens = sum(one.calls for one in spent), sum(one.input + one.output for one in spent)
+        exact = all(one.exact for one in spent)
+        words = f"plus {counted(tokens, 'token', exact)} in {counted(calls, 'subagent call')}: see %agent subagents"
+        return (words,) if calls else ()
 
     @property
     def title(self) -> str:
@@ -113,18 +127,18 @@ class BudgetView:
         return f"context · {total} of {window:,} tokens · {percent(self.budget.total, window)}"
 
     def text(self) -> str:
-        """The bar, its trigger marked above it, the parts as a table, and the facts."""
         if self.budget is None:
             return page([title_line("context", self.stamp), EMPTY])
-        lines = [title_line(self.title, self.stamp), "", *_bar_text(self), ""]
+        lines = [title_line(self.title, self.stamp), "", *self._bar_text(), ""]
         lines += [indent(table_text(("", "part", "tokens", "share"), self._rows(), right=(2, 3))), ""]
         lines += [short(fact, COLUMNS) for fact in self.facts]
         if self.history:
-            lines += [f"per call {sparkline(*self._last_calls)}", f"         {_ends(self)}"]
-        return page([*lines, *self._items_text()])
+            lines += [f"per call {sparkline(*self._last_calls)}", f"         {self._ends()}"]
+        if self.items and self.unfolded:
+            lines += ["", indent(table_text(_HEAD, self._item_rows, right=(2,))), "", *_HOW]
+        return page([*lines, *([self._largest] if self.items and not self.unfolded else [])])
 
     def html(self) -> str:
-        """A bar of soft colours over a table of the same figures."""
         if self.budget is None:
             return h.box(h.heading("context", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
@@ -140,20 +154,30 @@ class BudgetView:
             trigger = self.budget.rule.drawn
             drawn = trigger is not None and trigger <= plot_top(self._last_calls[0], trigger)
             label = h.label("tokens per call (red line: trigger)" if drawn else "tokens per call")
-            body += [label, plot_html(*self._last_calls, trigger), h.muted(_ends(self))]
+            body += [label, plot_html(*self._last_calls, trigger), h.muted(self._ends())]
         return h.box(*body, self._items_html())
+
+    def _ends(self) -> str:
+        """Return the first and last total, over how many calls, and the number of compactions."""
+        words = f"{self.history[0]:,} → {self.history[-1]:,} tokens over {counted(len(self.history), 'call')}"
+        words += f", {counted(len(self.compactions), 'compaction')} ({MARK})" if self.compactions else ""
+        trigger = self.budget.rule.drawn if self.budget else None
+        return words if trigger is None else f"{words}, trigger {trigger:,}"
+
+    def _bar_text(self) -> list[str]:
+        filled = "".join(part.letter * part.cells for part in self.parts)
+        bar = f"[{filled}{'·' * (WIDE - len(filled))}]"
+        if self.mark is None or self.budget is None:
+            return [bar]
+        words = f"{self.budget.rule.drawn:,} compacts"
+        if self.mark > len(words):
+            return [" " * (self.mark - len(words)) + f"{words} ▼", bar]
+        return [" " * (self.mark + 1) + f"▼ {words}", bar]
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
         """What the request is made of, one by one."""
         return self.budget.items if self.budget else ()
-
-    def _items_text(self) -> list[str]:
-        if not self.items or self.budget is None:
-            return []
-        if self.unfolded:
-            return ["", indent(table_text(_HEAD, self._item_rows, right=(2,))), "", *_HOW]
-        return [self._largest]
 
     @property
     def _largest(self) -> str:
@@ -175,15 +199,11 @@ class BudgetView:
     @property
     def _item_rows(self) -> list[tuple[str, ...]]:
         assert self.budget is not None
-        return [
-            (
-                part_look(item.part)[0],
-                f"{item.name}: {short(item.start, 40)}" if item.start else item.name,
-                figure(self.budget, item.tokens),
-                item.out or "-",
-            )
-            for item in self.items
-        ]
+        rows = list[tuple[str, ...]]()
+        for item in self.items:
+            name = f"{item.name}: {short(item.start, 40)}" if item.start else item.name
+            rows.append((part_look(item.part)[0], name, figure(self.budget, item.tokens), item.out or "-"))
+        return rows
 
     @property
     def _last_calls(self) -> tuple[tuple[int, ...], frozenset[int]]:
@@ -207,17 +227,17 @@ def budget_view(
     nested: Mapping[str, Spent] | None = None,
     cached: tuple[Usage, str] | None = None,
 ) -> BudgetView:
-    """The gauge of a request; `history` holds the totals of the calls until it, `compactions` indices in it."""
+    """Return the gauge of a request; `history` holds the totals of the calls until it, `compactions` indices in it."""
     return BudgetView(budget, stamp, tuple(history), tuple(compactions), cost, cached, nested or {})
 
 
 def part_look(part: str) -> tuple[str, str]:
-    """(letter, colour) of a part, the same wherever it is shown."""
+    """Return (letter, colour) of a part, the same wherever it is shown."""
     return _LOOKS.get(part, _OTHER)
 
 
 def rule_words(rule: Rule) -> str:
-    """`compacts at 85 % of the window (6,800 of 8,000 tokens), keeps the last 10 %`."""
+    """Return `compacts at 85 % of the window (6,800 of 8,000 tokens), keeps the last 10 %`."""
     kind, value = rule.trigger
     if not rule.known:
         return "when the context is compacted is not recorded"
@@ -237,7 +257,7 @@ def rule_words(rule: Rule) -> str:
 
 
 def reserve_words(rule: Rule) -> str:
-    """How much of the window is set aside for the answer, and how far that is lowered; empty where that says nothing."""
+    """Return how much of the window is set aside for the answer, and how far that is lowered; empty where that says nothing."""
     at = rule.drawn
     if at is not None and rule.trigger_tokens is None:
         return f"compacts at {at:,} tokens at the latest, {_rest(rule)}"
@@ -248,13 +268,13 @@ def reserve_words(rule: Rule) -> str:
 
 
 def _rest(rule: Rule) -> str:
-    """Why no more is sent: `the window of 4,096 less 1,024 for the answer`."""
+    """Return why no more is sent: `the window of 4,096 less 1,024 for the answer`."""
     assert rule.window is not None and rule.limit is not None
     return f"the window of {rule.window:,} less {rule.window - rule.limit:,} for the answer"
 
 
 def left_words(budget: Budget) -> str:
-    """What is left until the trigger, in tokens or messages, and about how many turns that is."""
+    """Return what is left until the trigger, in tokens or messages, and about how many turns that is."""
     (kind, value), compacts = budget.rule.trigger, budget.rule.compacts
     if not budget.rule.known:
         return ""
@@ -265,15 +285,11 @@ def left_words(budget: Budget) -> str:
     elif budget.left is None and not (kind == "messages" and compacts):
         return ""
     elif not budget.left:
-        return (
-            "past the trigger: the next call compacts the context first, if it can"
-            if compacts
-            else "the window is full"
-        )
+        past = "past the trigger: the next call compacts the context first, if it can"
+        return past if compacts else "the window is full"
     else:
-        words = (
-            f"{counted(budget.left, 'token', budget.exact)} left{' until the trigger' if budget.rule.compacts else ''}"
-        )
+        until = " until the trigger" if compacts else ""
+        words = f"{counted(budget.left, 'token', budget.exact)} left{until}"
     turns = budget.turns_left
     if turns is None:
         return words
@@ -282,13 +298,18 @@ def left_words(budget: Budget) -> str:
 
 
 def figure(budget: Budget, tokens: int) -> str:
-    """`1,234`, or `~1,234` where the count is an estimate."""
+    """Return `1,234`, or `~1,234` where the count is an estimate."""
     return written(tokens, budget.exact)
 
 
+def scale_of(budget: Budget) -> int:
+    """Return the tokens that a whole gauge stands for: the window, or the trigger if that is not known."""
+    return max(budget.rule.window or budget.rule.drawn or 0, budget.total, 1)
+
+
 def gauge_line(budget: Budget, columns: int = 30) -> str:
-    """A bar of one line: `[#####·····▼··] 65 %`."""
-    scale = max(budget.rule.window or budget.rule.drawn or 0, budget.total, 1)
+    """Return a bar of one line: `[#####·····▼··] 65 %`."""
+    scale = scale_of(budget)
     full = position(budget.total, scale, columns)
     bar = "█" * full + "·" * (columns - full)
     if (trigger := budget.rule.drawn) is not None:
@@ -315,50 +336,12 @@ def _facts(budget: Budget) -> tuple[str, ...]:
     return tuple(fact for fact in (*facts, budget.unseen) if fact)
 
 
-def _cached(cached: tuple[Usage, str] | None) -> tuple[str, ...]:
-    """The share of the request that the provider read from its cache."""
-    if cached is None:
-        return ()
-    usage, drop = cached
-    why, read = f": {drop}" if drop else "", usage.cached or 0
-    return (f"{percent(read, usage.input)} of the input was cached ({read:,} of {usage.input:,}){why}",)
-
-
-def _nested(spent: Mapping[str, Spent]) -> tuple[str, ...]:
-    """What subagents spent: their requests are not in the gauge, which is the main agent's."""
-    calls, tokens = (sum(one.calls for one in spent.values()), sum(one.input + one.output for one in spent.values()))
-    if not calls:
-        return ()
-    exact = all(one.exact for one in spent.values())
-    return (f"plus {counted(tokens, 'token', exact)} in {counted(calls, 'subagent call')}: see %agent subagents",)
-
-
 def _fraction(value: float) -> str:
     return f"{100 * value:g} %"
 
 
-def _ends(view: BudgetView) -> str:
-    """The first and last total, over how many calls, and the number of compactions."""
-    history = view.history
-    words = f"{history[0]:,} → {history[-1]:,} tokens over {counted(len(history), 'call')}"
-    words += f", {counted(len(view.compactions), 'compaction')} ({MARK})" if view.compactions else ""
-    trigger = view.budget.rule.drawn if view.budget else None
-    return words if trigger is None else f"{words}, trigger {trigger:,}"
-
-
-def _bar_text(view: BudgetView) -> list[str]:
-    filled = "".join(p.letter * p.cells for p in view.parts)
-    bar = f"[{filled}{'·' * (WIDE - len(filled))}]"
-    if view.mark is None or view.budget is None:
-        return [bar]
-    words = f"{view.budget.rule.drawn:,} compacts"
-    label = f"{words} ▼" if view.mark > len(words) else f"▼ {words}"
-    start = view.mark - len(words) - 1 if view.mark > len(words) else view.mark
-    return [" " * (start + 1) + label, bar]
-
-
 def bar_html(view: BudgetView) -> h.Html:
-    """The bar. Each part's letters are its text, all but the first unseen: without styles they are the bar."""
+    """Return the bar. Each part's letters are its text, all but the first unseen: without styles they are the bar."""
     look = (
         "background:{};flex:{} 1 0;overflow:hidden;white-space:nowrap;font-size:10px;line-height:18px;text-indent:3px;"
         "border-right:1px solid transparent"
@@ -374,18 +357,10 @@ def bar_html(view: BudgetView) -> h.Html:
     free = view.scale - sum(p.tokens for p in view.parts)
     dots = "·" * (WIDE - sum(p.cells for p in view.parts))
     if free > 0:
-        spans.append(
-            h.el(
-                "span",
-                dots,
-                style=f"flex:{free} 1 0;overflow:hidden;color:transparent",
-                title=f"free: {counted(free, 'token')}",
-            )
-        )
-    frame = (
-        f"display:flex;height:18px;border:1px solid {h.LINE};border-radius:6px;overflow:hidden;font-family:monospace"
-    )
-    bar = h.el("div", *spans, style=frame)
+        hidden = f"flex:{free} 1 0;overflow:hidden;color:transparent"
+        spans.append(h.el("span", dots, style=hidden, title=f"free: {counted(free, 'token')}"))
+    frame = f"display:flex;height:18px;border:1px solid {h.LINE};border-radius:6px;overflow:hidden"
+    bar = h.el("div", *spans, style=f"{frame};font-family:monospace")
     if view.mark is None or view.budget is None:
         return h.el("div", bar, style="max-width:46em;margin:4px 0")
     trigger = view.budget.rule.drawn or 0

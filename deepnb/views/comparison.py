@@ -4,26 +4,23 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
+from typing import cast
 
 from deepnb.core.budget import PARTS
 from deepnb.core.comparison import Column, State
-from deepnb.core.diff import FileDiff
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data
-from deepnb.views.diff import counts, rows
-from deepnb.views.footer import model_words
+from deepnb.views.diff import counts, marks, pieces, rows, words
 from deepnb.views.markdown import markdown_html
-from deepnb.views.numbers import cost, counted, percent, seconds, tokens
 from deepnb.views.search_marks import MARK
-from deepnb.views.table import table_html, table_text
-from deepnb.views.text import clean, indent, page, short, title_line
-from deepnb.views.tool import Tool, call_line, tool_html
-from deepnb.views.word_diff import marks, pieces, words
+from deepnb.views.text import clean, cost, counted, indent, page, percent, seconds, short, title_line, tokens
+from deepnb.views.tool import Status, Tool, call_line, tool_html
+from deepnb.views.turn import model_words
+from deepnb.views.view import table_html, table_text
 
 DIFFERS = "≠"
 _STATES: dict[State, str] = {"running": "running …", "waiting": "waits for its turn"}
 _COLOURS = {"failed": h.RED.format(0.2), "done": h.GREEN.format(0.18)}
-_WAITING = "rgba(210,153,34,0.22)"
 _UNKNOWN = "–"
 _BRIEF = 96
 """Columns of an answer in short."""
@@ -64,7 +61,6 @@ class ComparisonView:
         return f"comparison · {', '.join(self.columns[0].options)}"
 
     def text(self) -> str:
-        """The answers below each other, the figures side by side."""
         lines = [title_line(self.title, self.stamp)]
         seen: dict[str, str] = {}
         for column, answer in zip(self.columns, marked_text([c.answer for c in self.columns]), strict=True):
@@ -73,12 +69,11 @@ class ComparisonView:
             said = short(said, _BRIEF) if self.brief else said
             lines += ["", f"{column.name}  {_state(column)}", *([indent(said)] if answer else [])]
             calls = () if self.brief else _calls(column)
-            lines += [f"  {self._sign(call)} {call_line(*call)}  {how}" for call, how in calls]
+            lines += [f"  {DIFFERS if self._only(call) else '→'} {call_line(*call)}  {how}" for call, how in calls]
             lines += [f"  {line}" for line in _remarks(column)]
         return page([*lines, "", table_text(*self._table()), "", *self.lines])
 
     def html(self) -> str:
-        """Cards that stand side by side where there is room, and a table of the figures."""
         answers = marked_html([column.answer for column in self.columns])
         cards = (self._card(*one) for one in zip(self.columns, answers, strict=True))
         side = h.el("div", *cards, style="display:flex;flex-wrap:wrap;gap:8px;margin:4px 0 8px 0")
@@ -86,12 +81,17 @@ class ComparisonView:
         bold = [[h.el("b", cell) if row[0] else cell for cell in row] for row in rows]
         table = h.el("div", table_html(head, bold, right), style="overflow-x:auto")
         title, what = self.title.split(" · ", 1)
-        return h.box(h.heading(title, what, stamp=self.stamp), side, table, *map(_small, self.lines))
+        return h.box(h.heading(title, what, stamp=self.stamp), side, table, *map(h.small, self.lines))
 
     def _card(self, column: Column, answer: h.Html) -> h.Html:
-        head = h.el("div", h.el("b", column.name), " ", h.swatch(_state(column), _colour(column)))
-        calls = (h.el("div", self._mark(call), tool_html(_tool(column, call, how))) for call, how in _calls(column))
-        edge = "border-left:3px solid rgba(210,153,34,0.8);padding:0 8px;margin:4px 0"
+        colour = _COLOURS.get(column.state, h.ORANGE.format(0.22))
+        head = h.el("div", h.el("b", column.name), " ", h.swatch(_state(column), colour))
+        mark = h.el("mark", f"{DIFFERS} differs", style=MARK)
+        calls = (
+            h.el("div", mark if self._only(call) else None, tool_html(Tool("", *call, status=cast(Status, how))))
+            for call, how in _calls(column)
+        )
+        edge = f"border-left:3px solid {h.ORANGE.format(0.8)};padding:0 8px;margin:4px 0"
         remarks = (h.el("div", line, style=edge) for line in _remarks(column))
         return h.el("div", head, answer, *calls, *remarks, style=_CARD)
 
@@ -101,19 +101,13 @@ class ComparisonView:
         return ("", "", *names), rows, tuple(range(2, len(self.columns) + 2))
 
     def _only(self, call: tuple[str, object]) -> bool:
-        """Whether some column that has ended has made no such call."""
+        """Return whether some column that has ended has made no such call."""
         ended = [column for column in self.columns if column.state == "done"]
         return any(all(call != other for other, _ in _calls(column)) for column in ended)
 
-    def _sign(self, call: tuple[str, object]) -> str:
-        return DIFFERS if self._only(call) else "→"
-
-    def _mark(self, call: tuple[str, object]) -> h.Html | None:
-        return h.el("mark", f"{DIFFERS} differs", style=MARK) if self._only(call) else None
-
 
 def comparison_view(columns: Sequence[Column], thread: str, stamp: str = "") -> ComparisonView:
-    """The columns of a prompt that was run in forks of a thread."""
+    """Return the columns of a prompt that was run in forks of a thread."""
     return ComparisonView(tuple(columns), tuple(_figures(columns)), tuple(_lines(columns, thread)), stamp)
 
 
@@ -140,7 +134,7 @@ def _figures(columns: Sequence[Column]) -> Iterator[Figure]:
     if any(c.compactions for c in columns):
         yield row("compactions", lambda c: f"{c.compactions:,}")
     if any(c.changed for c in columns):
-        yield row("files changed", lambda c: ", ".join(map(_change, c.changed)) or "none")
+        yield row("files changed", lambda c: ", ".join(f"{d.path} {counts(rows(d))}" for d in c.changed) or "none")
     if any(c.usage.cost is not None for c in columns):
         yield row("cost", lambda c: _UNKNOWN if c.usage.cost is None else cost(c.usage.cost))
     yield row("time", lambda c: seconds(c.turn.seconds) if c.turn else _UNKNOWN, compared=False)
@@ -159,7 +153,7 @@ def _lines(columns: Sequence[Column], thread: str) -> Iterator[str]:
 
 
 def _remarks(column: Column) -> list[str]:
-    """What was said of it, that its model did not know of a change of memory, and how it ended, where not well."""
+    """Return what was said of it, that its model did not know of a change of memory, and how it ended, where not well."""
     stale = [f"stale: the memory in its prompt is older than {', '.join(column.stale)}"] if column.stale else []
     return [*column.notes, *stale, *([column.problem] if column.problem else [])]
 
@@ -168,28 +162,12 @@ def _calls(column: Column) -> list[tuple[tuple[str, dict[str, object]], str]]:
     return [((call.name, dict(call.args)), how) for call, how in column.tool_calls]
 
 
-def _tool(column: Column, call: tuple[str, dict[str, object]], how: str) -> Tool:
-    return Tool("", *call, status=how)  # type: ignore[arg-type]
-
-
 def _state(column: Column) -> str:
     return _STATES.get(column.state, column.state)
 
 
-def _colour(column: Column) -> str:
-    return _COLOURS.get(column.state, _WAITING)
-
-
-def _change(diff: FileDiff) -> str:
-    return f"{diff.path} {counts(rows(diff))}"
-
-
 def _share(value: float | None) -> str:
     return _UNKNOWN if value is None else percent(value, 1)
-
-
-def _small(line: str) -> h.Html:
-    return h.el("div", line, style=f"{h.MUTED};font-size:12px")
 
 
 # -- answers with the words marked in which they differ
@@ -202,7 +180,7 @@ _FORMULA = re.compile(r"[$\\]")
 
 
 def marked_text(answers: Sequence[str]) -> list[str]:
-    """The Markdown with »« round what differs."""
+    """Return the Markdown with »« round what differs."""
     texts = [clean(without_data(answer)) for answer in answers]
     return [
         "".join(f"»{piece.text}«" if piece.changed else piece.text for piece in pieces(text, marked))
@@ -211,7 +189,7 @@ def marked_text(answers: Sequence[str]) -> list[str]:
 
 
 def marked_html(answers: Sequence[str]) -> list[h.Html]:
-    """The Markdown rendered, and what differs in <mark>."""
+    """Return the Markdown rendered, and what differs in <mark>."""
     split = [_TAG.split(markdown_html(answer)) for answer in answers]
     texts = [[unescape(node) for node in nodes[::2]] for nodes in split]  # every other one is a tag or a formula
     marked = marks([" ".join(nodes) for nodes in texts])
@@ -219,7 +197,7 @@ def marked_html(answers: Sequence[str]) -> list[h.Html]:
 
 
 def _marked(split: Sequence[str], texts: Sequence[str], marked: Sequence[bool]) -> Iterator[str]:
-    """The markup with marks in the texts between its tags."""
+    """Yield the markup with marks in the texts between its tags."""
     at = 0
     for number, text in enumerate(texts):
         count = len(words(text))

@@ -29,25 +29,25 @@ def data_images_plugin(parser: MarkdownIt) -> None:
 
 
 def is_image(address: str) -> bool:
-    """Whether an address is an image as data, of a type that can only be looked at."""
+    """Return whether an address is an image as data, of a type that can only be looked at."""
     found = _ADDRESS.fullmatch(address)
     return found is not None and found["data"].startswith(_BEGINNINGS[found["type"]])
 
 
 def named(words: str) -> str:
-    """What stands for an image in a text."""
+    """Return what stands for an image in a text."""
     return f"[picture: {words}]" if words else "[picture]"
 
 
 def without_data(text: str) -> str:
-    """`text` with the names of its images in the place of their data, also of one that has not come to its end."""
+    """Return `text` with the names of its images in the place of their data, also of one that has no end yet."""
     if "](" not in text:
         return text
     return _OPEN.sub(_named, _IMAGE.sub(_named, text))
 
 
 def ends_in_image(text: str) -> bool:
-    """Whether `text` ends inside the data of an image."""
+    """Return whether `text` ends inside the data of an image."""
     return _open(text, max(text.rfind("!["), 0)) is not None
 
 
@@ -58,7 +58,7 @@ class ImageNames:
         self._held: list[str] = []
 
     def add(self, piece: str) -> str:
-        """What can be shown by now: what may turn out to be an image waits for its end."""
+        """Return what can be shown by now: what may turn out to be an image waits for its end."""
         if self._held and ")" not in piece and "\n" not in piece and len(self._held) > 1:
             self._held.append(piece)
             return ""
@@ -69,7 +69,7 @@ class ImageNames:
         return without_data(text[:at] if waits else text)
 
     def end(self) -> str:
-        """What waited, now that nothing more comes."""
+        """Return what waited, now that nothing more comes."""
         text, self._held = "".join(self._held), []
         return without_data(text)
 

@@ -1,13 +1,115 @@
-"""What changed in files: a unified diff as text, marked words in HTML."""
+"""What changed in files: a unified diff as text, and in HTML with the words marked that differ."""
 
+import difflib
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations, groupby
+from operator import itemgetter
 from typing import Literal
 
 from deepnb.core.diff import FileDiff, Hunk
 from deepnb.views import html as h
 from deepnb.views.text import page, title_line
-from deepnb.views.word_diff import Piece, split_lines, word_diff
+
+_WORD = re.compile(r"\s*(?:\w+|[^\w\s])")
+_MOST_PAIRS = 200_000
+"""Above this many pairs of equal words difflib takes too long; a hunk like that is not looked into."""
+_LEAST_LIKE = 0.3
+"""Below this likeness the marks would cover nearly everything and say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of one side, and whether it is on this side only."""
+
+    text: str
+    changed: bool
+
+
+def word_diff(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
+    """Return the pieces of `before` and those of `after`; one unmarked piece each where marks won't help."""
+    old, new = words(before), words(after)
+    # White space stays out of the comparison: it repeats too often, and costs difflib 100 times as long.
+    old_words, new_words = [w.lstrip() for w in old], [w.lstrip() for w in new]
+    if not old or not new or _pairs(old_words, new_words) > _MOST_PAIRS:
+        return [Piece(before, False)], [Piece(after, False)]
+    matcher = difflib.SequenceMatcher(None, old_words, new_words, autojunk=False)
+    if matcher.ratio() < _LEAST_LIKE:
+        return [Piece(before, False)], [Piece(after, False)]
+    left: list[Piece] = []
+    right: list[Piece] = []
+    for op, i1, i2, j1, j2 in matcher.get_opcodes():
+        _add(left, "".join(old[i1:i2]), op != "equal")
+        _add(right, "".join(new[j1:j2]), op != "equal")
+    _add(left, before[sum(map(len, old)) :], False)
+    _add(right, after[sum(map(len, new)) :], False)
+    return left, right
+
+
+def marks(texts: Sequence[str]) -> list[list[bool]]:
+    """Return for each text and each of its `words`, whether it is missing in some other of the texts."""
+    found = [[word.lstrip() for word in words(text)] for text in texts]
+    marked = [[False] * len(one) for one in found]
+    for i, j in combinations(range(len(texts)), 2):
+        if _pairs(found[i], found[j]) > _MOST_PAIRS:
+            continue
+        matcher = difflib.SequenceMatcher(None, found[i], found[j], autojunk=False)
+        if matcher.ratio() < _LEAST_LIKE:
+            continue
+        for op, i1, i2, j1, j2 in matcher.get_opcodes():
+            if op != "equal":
+                marked[i][i1:i2] = [True] * (i2 - i1)
+                marked[j][j1:j2] = [True] * (j2 - j1)
+    return marked
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text with the blanks before each; what follows the last is left out."""
+    return _WORD.findall(text)
+
+
+def pieces(text: str, marked: Sequence[bool]) -> list[Piece]:
+    """Return the stretches of a text, by what is `marked` of its words."""
+    out: list[Piece] = []
+    found = words(text)
+    for changed, run in groupby(zip(found, marked, strict=True), key=itemgetter(1)):
+        _add(out, "".join(word for word, _ in run), changed)
+    _add(out, text[sum(map(len, found)) :], False)
+    return out
+
+
+def _pairs(old: list[str], new: list[str]) -> int:
+    counts = Counter(new)
+    return sum(counts[word] for word in old)
+
+
+def _add(pieces: list[Piece], text: str, changed: bool) -> None:
+    """Add a piece; the blanks before a changed word are no part of the change."""
+    if not text:
+        return
+    blank = len(text) - len(text.lstrip())
+    if changed and blank:
+        pieces.append(Piece(text[:blank], False))
+        text = text[blank:]
+    if text:
+        pieces.append(Piece(text, changed))
+
+
+def split_lines(pieces: list[Piece]) -> list[list[Piece]]:
+    """Return the pieces of each line, line feeds left out; text that ends in one has no line after it."""
+    lines: list[list[Piece]] = [[]]
+    for piece in pieces:
+        for i, part in enumerate(piece.text.split("\n")):
+            if i:
+                lines.append([])
+            if part:
+                lines[-1].append(Piece(part, piece.changed))
+    if not lines[-1] and (len(lines) == 1 or pieces[-1].text.endswith("\n")):
+        lines.pop()
+    return lines
+
 
 Sign = Literal["+", "-", " ", "@", "\\"]
 """`@` is the line before a group of changes, a backslash the missing line feed at an end."""
@@ -50,25 +152,23 @@ class DiffView:
     stamp: str = ""
 
     def text(self) -> str:
-        """The title, then what `diff -u` prints."""
         body = [diff.unified().rstrip("\n") or f"{diff.path}: {diff.kind}, empty" for diff in self.diffs]
         return page([title_line(self.title, self.stamp), *(body or ["no changes"])])
 
     def html(self) -> str:
-        """A fold for each file, open, with the words that changed marked."""
         body = [_file(diff) for diff in self.diffs]
         head = h.heading(self.title, stamp=self.stamp)
         return h.box(head, *(body or [h.muted("no changes")]))
 
 
 def diff_view(diffs: Sequence[FileDiff], title: str, stamp: str = "") -> DiffView:
-    """What changed in the files of `diffs`."""
+    """Return what changed in the files of `diffs`."""
     return DiffView(title, tuple(diffs), stamp)
 
 
 def rows(diff: FileDiff, context: int = CONTEXT) -> list[Row]:
-    """The lines of the diff in order, with `context` unchanged lines round each group of changes."""
-    old = _lines(diff.before)
+    """Return the lines of the diff in order, with `context` unchanged lines round each group of changes."""
+    old = re.findall(r"[^\n]*\n|[^\n]+", diff.before or "")  # split at line feeds alone, as the hunks count lines
     out: list[Row] = []
     for group in _groups(diff.hunks, context):
         start = max(0, group[0].start - context)
@@ -83,7 +183,7 @@ def rows(diff: FileDiff, context: int = CONTEXT) -> list[Row]:
 
 
 def diff_html(diff: FileDiff) -> h.Html:
-    """The lines of one file's diff; what goes past 400 lines is folded."""
+    """Return the lines of one file's diff; what goes past 400 lines is folded."""
     lines = rows(diff)
     shown = h.pre(*(_line(row) for row in lines[:SHOWN]))
     if len(lines) <= SHOWN:
@@ -93,19 +193,17 @@ def diff_html(diff: FileDiff) -> h.Html:
 
 
 def counts(lines: Sequence[Row]) -> str:
-    """`+2 −1`: how many lines came and went."""
+    """Return `+2 −1`: how many lines came and went."""
     return f"+{sum(r.sign == '+' for r in lines):,} −{sum(r.sign == '-' for r in lines):,}"
 
 
 def _file(diff: FileDiff) -> h.Html:
-    facts = h.muted(f" · {diff.kind} · {counts(rows(diff))}")
-    if not diff.hunks:
-        return h.fold(h.join(h.code(diff.path), facts), h.muted("empty file"), opened=True)
-    return h.fold(h.join(h.code(diff.path), facts), diff_html(diff), opened=True)
+    head = h.join(h.code(diff.path), h.muted(f" · {diff.kind} · {counts(rows(diff))}"))
+    return h.fold(head, diff_html(diff) if diff.hunks else h.muted("empty file"), opened=True)
 
 
 def _line(row: Row) -> h.Html:
-    """One line of HTML. It keeps its line feed inside, for where no style makes it a block."""
+    """Return one line of HTML. It keeps its line feed inside, for where no style makes it a block."""
     tag, look = _MARKS.get(row.sign, ("span", ""))
     body = [h.el(tag, piece.text, style=look) if piece.changed else piece.text for piece in row.pieces]
     sign = None if row.sign in "@\\" else h.el("span", row.sign, style="padding:0 7px 0 3px")
@@ -113,7 +211,7 @@ def _line(row: Row) -> h.Html:
 
 
 def _changed(before: str, after: str) -> Iterator[Row]:
-    """The lines that went, then those that came, with their changed words marked."""
+    """Yield the lines that went, then those that came, with their changed words marked."""
     left, right = word_diff(before, after)
     for sign, text, pieces in (("-", before, left), ("+", after, right)):
         if text:
@@ -123,7 +221,7 @@ def _changed(before: str, after: str) -> Iterator[Row]:
 
 
 def _groups(hunks: Sequence[Hunk], context: int) -> Iterator[list[Hunk]]:
-    """Hunks that are so near to each other that their context touches, together."""
+    """Yield hunks that are so near to each other that their context touches, together."""
     group: list[Hunk] = []
     for hunk in hunks:
         if group and hunk.start - group[-1].stop > 2 * context:
@@ -136,9 +234,3 @@ def _groups(hunks: Sequence[Hunk], context: int) -> Iterator[list[Hunk]]:
 
 def _row(sign: Sign, line: str) -> Row:
     return Row(sign, (Piece(line.removesuffix("\n"), False),))
-
-
-def _lines(text: str | None) -> list[str]:
-    """Lines with their ends, split at line feeds alone, as the hunks count them."""
-    pieces = (text or "").split("\n")
-    return [line + "\n" for line in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])

@@ -23,7 +23,7 @@ _ENVIRONMENT = (
     r"(?:equation|align|alignat|aligned|alignedat|gather|gathered|multline|eqnarray|flalign|split|array|subarray|"
     r"r?cases|dcases|[pbBvV]?matrix|smallmatrix|darray|CD)\*?"
 )
-_OPENING = re.compile(rf"\$\$?|\\{{1,2}}[(\[]|\\begin\{{{_ENVIRONMENT}\}}")
+_OPENING = re.compile(rf"\$\$?|\\{{1,2}}[(\[]|\\begin\{{{_ENVIRONMENT}\}}")  # $ or $$ | \\[ or \( | \begin{align}
 _CLOSING = {"$": "$", "$$": "$$", "\\(": "\\)", "\\[": "\\]", "\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 
 _ACTIVE = re.compile(
@@ -40,7 +40,7 @@ _WORDS = re.compile(r"(?<!\w)[A-Za-z]{2,}[,.;:]?\s+[A-Za-z]{2,}(?!\w)")
 _ONE_WORD = re.compile(r"[a-z]{4,}")
 _FOOTNOTE = re.compile(r"[\d\s,–-]+")
 _AMOUNT = re.compile(r"\d[\d.,]*\s")
-_ORDINAL = re.compile(r"(?:th|st|nd|rd|s|d)\b")
+_ORDINAL = re.compile(r"(?:th|st|nd|rd|s|d)\b")  # $5$th, $1$st, $2$nd, $3$rd, the $x$s, $x$d
 _NAME = re.compile(r"[A-Za-z0-9_({$]")
 _ALNUM = re.compile(r"[A-Za-z0-9]")
 
@@ -53,7 +53,7 @@ def formulas_plugin(parser: MarkdownIt) -> None:
 
 
 def formula_end(text: str, begin: int, limit: int) -> int:
-    """Where the formula that begins at `begin` ends; 0 where none does."""
+    """Return where the formula that begins at `begin` ends; 0 where none does."""
     found = _OPENING.match(text, begin, limit)
     if found is None:
         return 0
@@ -70,7 +70,7 @@ def formula_end(text: str, begin: int, limit: int) -> int:
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
-    """A formula at the parser's place; one with an active command is text."""
+    """Take a formula at the parser's place, as text if it has an active command; return whether there is one."""
     end = formula_end(state.src, state.pos, state.posMax)
     if not end:
         return False
@@ -83,7 +83,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
 
 
 def _block(state: StateBlock, begin: int, end: int, silent: bool) -> bool:
-    """A displayed formula on lines of its own; some of them may be empty or look like other Markdown."""
+    """Take a displayed formula on lines of its own, which may look like other Markdown; return whether there is one."""
     found = _OPENING.match(state.src, state.bMarks[begin] + state.tShift[begin], state.eMarks[begin])
     if found is None or found[0].endswith("(") or found[0] == "$" or state.is_code_block(begin):
         return False
@@ -114,7 +114,7 @@ def _closing(opening: str) -> str:
 
 
 def _closed(text: str, opening: str, at: int, limit: int) -> int:
-    """Where a formula ends for MathJax: after its closing sign, outside braces; 0 if it never does."""
+    """Return where a formula ends for MathJax: after its closing sign, outside braces; 0 if it never does."""
     closing = _closing(opening)
     braces = 0
     for found in re.compile(rf"{re.escape(closing)}|\\(?:[a-zA-Z]+|.)|[{{}}]", re.DOTALL).finditer(text, at, limit):
@@ -125,12 +125,12 @@ def _closed(text: str, opening: str, at: int, limit: int) -> int:
 
 
 def _single(source: str) -> str:
-    """The formula with single backslashes at its ends: in Jupyter's own Markdown cells they are doubled."""
+    """Return the formula with single backslashes at its ends: in Jupyter's own Markdown cells they are doubled."""
     return source[1:-3] + source[-2:] if source.startswith(("\\\\(", "\\\\[")) else source
 
 
 def _is_math(before: str, opening: str, inner: str, text: str, end: int) -> bool:
-    """Whether what is between two dollars is a formula, and not money or code."""
+    """Return whether what is between two dollars is a formula, and not money or code."""
     if (_ALNUM.match(before) and not (before.isdigit() and inner.startswith("\\"))) or before == "$":
         return False
     if inner[0] == "$" or (_NAME.match(text, end) and not _ORDINAL.match(text, end)):
@@ -146,7 +146,7 @@ def _is_math(before: str, opening: str, inner: str, text: str, end: int) -> bool
 
 
 def _is_escaped(opening: str, inner: str, after: str) -> bool:
-    """Whether brackets are escaped to be brackets: around words, around the number of a note, before a link's address."""
+    """Return whether escaped brackets are to be brackets: round words, round a note's number, before an address."""
     if _COMMAND.search(inner):
         return False
     if opening.endswith("[") and (_FOOTNOTE.fullmatch(inner) or after in ("(", "[", ":")):

@@ -41,21 +41,16 @@ class Piece:
     """The link definitions of the whole answer, as far as they are known."""
 
     def text(self) -> str:
-        """The Markdown, without the data of images."""
         return clean(without_data(self.markdown)).strip("\n")
 
     def html(self) -> str:
-        """The Markdown rendered and sanitised."""
         from deepnb.views.markdown import markdown_html
 
-        return h.box(
-            markdown_html(self.markdown, self.above, self.below, self.links),
-            above=self.above is None,
-            below=self.below is None,
-        )
+        markup = markdown_html(self.markdown, self.above, self.below, self.links)
+        return h.box(markup, above=self.above is None, below=self.below is None)
 
     def joined(self, after: Piece) -> Piece:
-        """This piece and the one after it as one."""
+        """Return this piece and the one after it as one."""
         return Piece(self.markdown + after.markdown, self.above, after.below, self.links)
 
 
@@ -103,12 +98,8 @@ class _Level:
     quoted: bool = False
 
     def into(self, kind: str, number: int = 0, markers: str = "") -> _Level:
-        return _Level(
-            (*self.open, kind),
-            (*self.numbers, number),
-            self.markers + markers,
-            self.quoted or kind == "blockquote_open",
-        )
+        quoted = self.quoted or kind == "blockquote_open"
+        return _Level((*self.open, kind), (*self.numbers, number), self.markers + markers, quoted)
 
     def border(self, source: str, widths: tuple[int, ...] = ()) -> Border:
         from deepnb.views.markdown import Border
@@ -117,7 +108,7 @@ class _Level:
 
 
 def find_cut(text: str, above: Border | None, links: MutableMapping[str, Any]) -> tuple[int, Border] | None:
-    """Where `text` can be cut, and the border there: at the outermost place that leaves a short end.
+    """Return where `text` can be cut, and the border there: at the outermost place that leaves a short end.
 
     None where there is no place yet.
     """
@@ -152,7 +143,7 @@ class _Text:
 
 
 def _places(text: _Text) -> list[tuple[int, Border]]:
-    """The places in `text` where its end can be cut off, outermost first."""
+    """Return the places in `text` where its end can be cut off, outermost first."""
     from deepnb.views.markdown import last_child
 
     places: list[tuple[int, Border]] = []
@@ -186,7 +177,7 @@ def _places(text: _Text) -> list[tuple[int, Border]]:
 
 
 def _number(text: _Text, at: int, depth: int) -> int:
-    """The number of the last item of the list that begins at `at`: that is where a cut leaves the list."""
+    """Return the number of the last item of the list that begins at `at`: that is where a cut leaves the list."""
     token, above = text.tokens[at], text.above
     if token.type != "ordered_list_open":
         return 0
@@ -197,7 +188,7 @@ def _number(text: _Text, at: int, depth: int) -> int:
 
 
 def _inside(text: _Text, token: Token, level: _Level, column: int, lines: list[int]) -> list[tuple[int, Border]]:
-    """Where a block that holds no others can be cut."""
+    """Return where a block that holds no others can be cut."""
     first, end = lines
     quote = "> " if level.quoted else ""
     inner = level.into(token.type)
@@ -221,7 +212,7 @@ def _inside(text: _Text, token: Token, level: _Level, column: int, lines: list[i
 
 
 def _last_line(text: _Text, first: int, end: int) -> int:
-    """Where the last line of a block begins that has something in it; 0 where it is the first."""
+    """Return where the last line of a block begins that has something in it; 0 where it is the first."""
     last = end - 1
     while last > first and (not text.line(last).strip() or _FENCE_LINE.fullmatch(text.line(last))):
         last -= 1
@@ -229,7 +220,7 @@ def _last_line(text: _Text, first: int, end: int) -> int:
 
 
 def _in_paragraph(source: str, begin: int) -> int:
-    """Where a paragraph that goes to the end is cut: after a sentence, else before a word, else anywhere; or 0."""
+    """Return where the last paragraph is cut: after a sentence, else before a word, else anywhere; or 0."""
     if ends_in_image(source):
         return 0
     latest = len(source) - 1
@@ -248,13 +239,13 @@ def _in_paragraph(source: str, begin: int) -> int:
 
 
 def _plain(text: str) -> bool:
-    """Whether no emphasis, code or link is open at the end of `text`."""
+    """Return whether no emphasis, code or link is open at the end of `text`."""
     pairs = (("[", "]"), ("(", ")"), ("<", ">"))
     return all(text.count(sign) % 2 == 0 for sign in _CLOSED) and all(text.count(a) <= text.count(b) for a, b in pairs)
 
 
 def _widths(text: _Text, token: Token, lines: list[int]) -> tuple[int, ...]:
-    """How wide the columns of a table are drawn: as those of its pieces above, or as its rows so far ask."""
+    """Return how wide the columns of a table are drawn: as those of its pieces above, or as its rows so far ask."""
     above = text.above
     if above and above.widths and lines[0] == 0:
         return above.widths

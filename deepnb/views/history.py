@@ -7,9 +7,8 @@ from deepnb.core.clock import moment
 from deepnb.core.offload import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views import compaction
 from deepnb.views import html as h
-from deepnb.views.numbers import counted
 from deepnb.views.search_marks import NO_TERMS, SearchTerms, search_terms
-from deepnb.views.text import indent, middle_cut, pad, page, quoted, short, title_line
+from deepnb.views.text import counted, indent, middle_cut, pad, page, quoted, short, title_line
 
 EMPTY = (
     "nothing offloaded yet: this happens when the context passes the trigger (%agent budget), or with %agent compact"
@@ -48,6 +47,11 @@ class SectionMatch:
         return f"{self.number}. {self.section.at[:19].replace('T', ' ') or 'time unknown'}"
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether another program compacted: nothing of it can be brought back."""
+        return self.section.offload is not None and self.section.offload.foreign
+
+    @property
     def facts(self) -> tuple[str, ...]:
         """What set it off, how many messages went, tokens before and after, how many hold what was looked for."""
         found, offload = [], self.section.offload
@@ -74,7 +78,15 @@ class HistoryView:
     @property
     def matches(self) -> tuple[SectionMatch, ...]:
         """The sections with what is shown of each."""
-        return tuple(_matches(self.sections, self.terms))
+        found = []
+        for number, section in enumerate(self.sections, 1):
+            items = section.items
+            if self.terms:
+                items = tuple(item for item in items if self.terms.all_in(f"{item.role}\n{item.text}"))
+                if not items and not self.terms.all_in(_around(section)):
+                    continue
+            found.append(SectionMatch(number, section, items, self.terms))
+        return tuple(found)
 
     @property
     def title(self) -> str:
@@ -99,7 +111,6 @@ class HistoryView:
         return f"added to the next prompt: {self.brought.line}; --bring none removes it"
 
     def text(self) -> str:
-        """Each section under its time: what it came to, then its messages, a line each."""
         if not self.sections:
             return page([title_line("offloaded history", self.stamp), EMPTY])
         lines = [title_line(self.title, self.stamp), *filter(None, (self.brought_line, self.found_line))]
@@ -111,28 +122,24 @@ class HistoryView:
         return page([*lines, "", BRING] if self.matches and not self.is_foreign else lines)
 
     def html(self) -> str:
-        """Each section folded under its time; inside it each message folded under its first words."""
         if not self.sections:
             return h.box(h.heading("offloaded history", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
-        told = [h.el("div", h.muted(line)) for line in (self.brought_line, self.found_line) if line]
+        body = [h.heading(title, *facts, stamp=self.stamp)]
+        body += [h.el("div", h.muted(line)) for line in (self.brought_line, self.found_line) if line]
         if self.brief:
             heads = [h.el("li", head_html(shown)) for shown in self.matches[-_NEWEST:]]
-            earlier = [h.muted(line) for line in self._earlier]
-            return h.box(
-                h.heading(title, *facts, stamp=self.stamp), *told, *earlier, h.el("ul", *heads), h.muted(WHERE)
-            )
-        room = _room(self.matches)
-        folds = [
+            return h.box(*body, *map(h.muted, self._earlier), h.el("ul", *heads), h.muted(WHERE))
+        room = max(_LEAST, min(_MOST, _ALL // max(1, sum(len(one.items) for one in self.matches))))
+        body += [
             h.fold(head_html(shown), section_html(shown), *_items_html(shown, room), opened=bool(self.terms))
             for shown in self.matches
         ]
-        hint = h.muted(BRING) if self.matches and not self.is_foreign else None
-        return h.box(h.heading(title, *facts, stamp=self.stamp), *told, *folds, hint)
+        return h.box(*body, h.muted(BRING) if self.matches and not self.is_foreign else None)
 
     @property
     def is_foreign(self) -> bool:
-        """Whether another program compacted: nothing of it can be brought back."""
+        """Whether another program compacted."""
         return any(section.offload is not None and section.offload.foreign for section in self.sections)
 
     @property
@@ -144,26 +151,25 @@ class HistoryView:
 def history_view(
     sections: Sequence[HistorySection], stamp: str = "", search: str | None = None, brought: BroughtBack | None = None
 ) -> HistoryView:
-    """The sections by time; those of the same time in the order they came in. `search` are words, or "a phrase"."""
-    return HistoryView(
-        tuple(sorted(sections, key=lambda section: moment(section.at))), stamp, search_terms(search), brought
-    )
+    """Return the sections by time; those of the same time in the order they came in. `search` are words, or "a phrase"."""
+    by_time = sorted(sections, key=lambda section: moment(section.at))
+    return HistoryView(tuple(by_time), stamp, search_terms(search), brought)
 
 
 def head_html(shown: SectionMatch) -> h.Html:
-    """A section's time, and its facts."""
+    """Return a section's time, and its facts."""
     return h.join(h.el("b", shown.title), h.muted(*(f" · {fact}" for fact in shown.facts)))
 
 
 def section_html(shown: SectionMatch) -> h.Html:
-    """What a section came to: its daily note, anchors and summary, and where its words are."""
+    """Return what a section came to: its daily note, anchors and summary, and where its words are."""
     where = h.el("div", h.muted("saved verbatim in ", h.code(shown.section.path)))
     offload = shown.section.offload
     return h.join(compaction.facts_html(offload, shown.terms) if offload else None, where)
 
 
 def message_html(item: HistoryMessage, terms: SearchTerms, room: int = _MOST, section: int = 0) -> h.Html:
-    """One message, folded under its number, role and first words; what was looked for opens it.
+    """Return one message, folded under its number, role and first words; what was looked for opens it.
 
     With its section's number it says what adds it to the next prompt.
     """
@@ -174,22 +180,12 @@ def message_html(item: HistoryMessage, terms: SearchTerms, room: int = _MOST, se
 
 
 def role(item: HistoryMessage) -> str:
-    """Who said it."""
+    """Return who said it."""
     return item.role or "messages that can't be separated: the file was edited"
 
 
-def _matches(sections: Sequence[HistorySection], terms: SearchTerms) -> Iterator[SectionMatch]:
-    for number, section in enumerate(sections, 1):
-        items = section.items
-        if terms:
-            items = tuple(item for item in items if terms.all_in(f"{item.role}\n{item.text}"))
-            if not items and not terms.all_in(_around(section)):
-                continue
-        yield SectionMatch(number, section, items, terms)
-
-
 def _around(section: HistorySection) -> str:
-    """What is said of a section beside its messages."""
+    """Return what is said of a section beside its messages."""
     offload = section.offload
     if offload is None:
         return "" if section.items else section.text
@@ -211,15 +207,8 @@ def _section_lines(shown: SectionMatch) -> list[str]:
     return [*lines, *items[:head], f"  … {len(items) - head - tail:,} messages left out …", *items[-tail:]]
 
 
-def _bring(shown: SectionMatch, item: HistoryMessage) -> str:
-    """What is typed to add a message to the next prompt; nothing for one of another program."""
-    if shown.section.offload is not None and shown.section.offload.foreign:
-        return ""
-    return bring_words(shown.number, item)
-
-
 def bring_words(section: int, item: HistoryMessage) -> str:
-    """What is typed to add a message of a section to the next prompt."""
+    """Return what is typed to add a message of a section to the next prompt."""
     return f"%agent history --bring {section}:{item.number}"
 
 
@@ -228,7 +217,7 @@ def _item_lines(item: HistoryMessage, wide: int, shown: SectionMatch) -> list[st
     if not shown.terms:
         return [head + short(item.text, max(20, 98 - len(head)))]
     found = (f"        {line}" for line in shown.terms.lines(item.text, _HITS))
-    return [f"{head}{_bring(shown, item)}", *found]
+    return [head if shown.is_foreign else head + bring_words(shown.number, item), *found]
 
 
 def _some_lines(text: str) -> list[str]:
@@ -240,17 +229,12 @@ def _some_lines(text: str) -> list[str]:
     return [*lines[:head], f"  │ … {count:,} lines left out …", *lines[-tail:]]
 
 
-def _room(shown: Sequence[SectionMatch]) -> int:
-    """Characters of each message in a picture of all of them."""
-    return max(_LEAST, min(_MOST, _ALL // max(1, sum(len(one.items) for one in shown))))
-
-
 def _items_html(shown: SectionMatch, room: int) -> Iterator[h.Html]:
     if not shown.section.items:
         yield h.pre(middle_cut(shown.section.text, *_HTML), low=True)
     elif shown.items:
         yield h.label("messages")
-    number = shown.number if _bring(shown, HistoryMessage(1, "", "")) else 0
-    yield from (message_html(item, shown.terms, room, number) for item in shown.items[:_ITEMS])
+    section = 0 if shown.is_foreign else shown.number
+    yield from (message_html(item, shown.terms, room, section) for item in shown.items[:_ITEMS])
     if (more := len(shown.items) - _ITEMS) > 0:
         yield h.el("div", h.muted(f"{more:,} more in the file: search to find them"))

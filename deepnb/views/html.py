@@ -15,13 +15,13 @@ LINE = "rgba(128,128,128,0.3)"
 MUTED = "opacity:0.7"  # no one grey has a contrast of 4.5 on a white page and on a black one
 MONO = "font-family:monospace;font-size:12px"
 SOFT = "background:rgba(128,128,128,0.08)"
-GREEN, RED = "rgba(46,160,67,{})", "rgba(248,81,73,{})"
+GREEN, RED, ORANGE, GREY = (f"rgba({rgb},{{}})" for rgb in ("46,160,67", "248,81,73", "210,153,34", "128,128,128"))
 
 _BOX = "font-size:13px;line-height:1.5;max-width:62em;margin:"
 _FRAME = f"border:1px solid {LINE};border-radius:6px;margin:6px 0;padding:4px 10px"
 _PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;white-space:pre-wrap;word-wrap:break-word"
 _VOID = frozenset({"br", "hr", "img"})
-_DELIMITER = re.compile(r"\$|\\(?=[\\(\[$]|begin\s*\{|(?:eq)?ref\s*\{)")
+_DELIMITER = re.compile(r"\$|\\(?=[\\(\[$]|begin\s*\{|(?:eq)?ref\s*\{)")  # $ | \( or \[ | \begin{ | \eqref{
 """Where the page's MathJax would find a formula, or an escape that it would take away."""
 
 
@@ -36,7 +36,7 @@ Child = str | None
 
 
 def esc(text: str) -> Html:
-    """`text` as markup that shows it, odd characters made visible, and nothing in it a formula.
+    """Return `text` as markup that shows it, odd characters made visible, and nothing in it a formula.
 
     MathJax looks for both ends of a formula in a text that no element interrupts.
     """
@@ -44,17 +44,17 @@ def esc(text: str) -> Html:
 
 
 def literal(text: str) -> Html:
-    """`text` as `esc` shows it, but formulas stay formulas: for these, and for code, where MathJax finds none."""
+    """Return `text` as `esc` shows it, but formulas stay formulas: for these, and for code, where MathJax finds none."""
     return Html(escape(clean(text), quote=True))
 
 
 def join(*children: Child) -> Html:
-    """The children one after the other."""
+    """Return the children one after the other."""
     return Html("".join(esc(child) for child in children if child is not None))
 
 
 def el(tag: str, *children: Child, **attributes: str | bool | None) -> Html:
-    """One element; an attribute that is None, False or empty is left out, True is a bare name."""
+    """Return one element; an attribute that is None, False or empty is left out, True is a bare name."""
     written = "".join(
         f" {name}" if value is True else f' {name}="{escape(clean(str(value)), quote=True)}"'
         for name, value in attributes.items()
@@ -66,17 +66,17 @@ def el(tag: str, *children: Child, **attributes: str | bool | None) -> Html:
 
 
 def box(*children: Child, above: bool = True, below: bool = True) -> Html:
-    """The <div> that every view is, with room above and below it."""
+    """Return the <div> that every view is, with room above and below it."""
     return el("div", *children, style=f"{_BOX}{'2px' if above else '0'} 0 {'8px' if below else '0'} 0")
 
 
 def frame(*children: Child) -> Html:
-    """A thin rounded border round its children."""
+    """Return the children with a thin rounded border round them."""
     return el("div", *children, style=_FRAME)
 
 
 def heading(title: str, *facts: Child, stamp: str = "") -> Html:
-    """The small heading of a record: its title, facts beside it, its stamp."""
+    """Return the small heading of a record: its title, facts beside it, its stamp."""
     parts: list[Child] = [el("b", title)]
     for fact in facts:
         parts += [" · ", fact]
@@ -86,31 +86,36 @@ def heading(title: str, *facts: Child, stamp: str = "") -> Html:
 
 
 def muted(*children: Child) -> Html:
-    """Something said in passing."""
+    """Return something said in passing."""
     return el("span", *children, style=MUTED)
 
 
+def small(*children: Child) -> Html:
+    """Return a line in small grey letters."""
+    return el("div", *children, style=f"{MUTED};font-size:12px")
+
+
 def code(text: str) -> Html:
-    """Inline code."""
+    """Return inline code."""
     return el("code", text, style=f"{MONO};background:transparent;padding:0")
 
 
 def pre(*children: Child, low: bool = False) -> Html:
-    """A block of plain text, line by line as it is; a `low` one scrolls when it is long."""
+    """Return a block of plain text, line by line as it is; a `low` one scrolls when it is long."""
     return el("pre", *children, style=f"{_PRE};max-height:26em;overflow-y:auto" if low else _PRE)
 
 
 def label(text: str) -> Html:
-    """A word above what it names."""
+    """Return a word above what it names."""
     return el("div", text, style=f"{MUTED};font-size:12px;margin:6px 0 0 0")
 
 
 def fold(summary: Child, *children: Child, opened: bool = False, framed: bool = True) -> Html:
-    """A fold that needs no script: the summary line, and what it opens to."""
+    """Return a fold that needs no script: the summary line, and what it opens to."""
     line = el("summary", summary, style="display:list-item;cursor:pointer")
     return el("details", line, *children, open=opened, style=_FRAME if framed else "margin:4px 0")
 
 
 def swatch(text: str, colour: str) -> Html:
-    """A word on a soft coloured ground; the word says all, the colour only helps."""
+    """Return a word on a soft coloured ground; the word says all, the colour only helps."""
     return el("span", text, style=f"background:{colour};border-radius:4px;padding:0 5px;white-space:nowrap")

@@ -24,9 +24,6 @@ from deepnb.views.text import clean
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 
@@ -72,8 +69,9 @@ _LANGUAGE = re.compile(r"[\w+#.-]+")
 
 
 def code_html(code: str, info: str = "") -> h.Html:
-    """`code` in the colours of the language that `info`, the words after the fence, begins with."""
-    lexer = _lexer(info)
+    """Return `code` in the colours of the language that `info`, the words after the fence, begins with."""
+    found = _LANGUAGE.search(info.lower())
+    lexer = _lexer_of(found[0]) if found and found[0] in LANGUAGES else None
     if lexer is None:
         return h.literal(code)
     out: list[tuple[str, str]] = []
@@ -83,16 +81,8 @@ def code_html(code: str, info: str = "") -> h.Html:
             out[-1] = (out[-1][0], out[-1][1] + text)
         else:
             out.append((colour, text))
-    return h.join(*(_coloured(colour, text) for colour, text in out))
-
-
-def _coloured(colour: str, text: str) -> h.Html:
-    return h.el("span", h.literal(text), style=f"color:{colour}") if colour else h.literal(text)
-
-
-def _lexer(info: str) -> Lexer | None:
-    found = _LANGUAGE.search(info.lower())
-    return _lexer_of(found[0]) if found and found[0] in LANGUAGES else None
+    literal = ((colour, h.literal(text)) for colour, text in out)
+    return h.join(*(h.el("span", text, style=f"color:{colour}") if colour else text for colour, text in literal))
 
 
 @lru_cache(maxsize=8)
@@ -108,7 +98,7 @@ def _lexer_of(language: str) -> Lexer | None:
 
 @lru_cache(maxsize=256)
 def _colour(kind: str) -> str:
-    """The colour of a kind of token, "" for the text's own."""
+    """Return the colour of a kind of token, "" for the text's own."""
     kind = kind.removeprefix("Token.")
     while kind:
         if kind in COLOURS:
@@ -189,7 +179,7 @@ _STYLED = (
 _ATTRIBUTES = {"a": {"href", "target"}, "ol": {"start", "style"}, "img": {"src", "alt", "style"}}
 _SIGNS = re.compile(r"[\[\]*_`<>!~|&\\()$]")
 _BOXED = re.compile(r"\[([ xX])\] ")
-_SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
+_SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)  # https://a | mailto:a
 
 
 @dataclass(frozen=True)
@@ -209,14 +199,14 @@ class Border:
 def markdown_html(
     text: str, above: Border | None = None, below: Border | None = None, links: MutableMapping[str, Any] | None = None
 ) -> h.Html:
-    """`text` as sanitised markup; one that is too long for the parser as plain text.
+    """Return `text` as sanitised markup; one that is too long for the parser as plain text.
 
     `above` and `below` are the borders to the pieces before and after it; `links` keeps the link
     definitions of all pieces.
     """
     source = clean((above.source if above else "") + text)
     words = without_data(text)
-    if len(words) > _MOST or _signs(words) > _MOST_SIGNS:
+    if len(words) > _MOST or max(len(_SIGNS.findall(one)) for one in words.split("\n\n")) > _MOST_SIGNS:
         return h.pre(clean(words))
     parser = _parser()
     env: dict[str, Any] = {} if links is None else {"references": links}
@@ -239,7 +229,7 @@ def markdown_html(
 
 
 def blocks(source: str, links: MutableMapping[str, Any]) -> list[Token]:
-    """The block tokens of `source`, with the lines each takes; what is inside a line is left alone."""
+    """Return the block tokens of `source`, with the lines each takes; what is inside a line is left alone."""
     parser = _parser()
     tokens: list[Token] = []
     parser.block.parse(clean(source), parser, {"references": links, GROWING: True}, tokens)
@@ -247,14 +237,9 @@ def blocks(source: str, links: MutableMapping[str, Any]) -> list[Token]:
 
 
 def last_child(tokens: Sequence[Token], level: int, begin: int = 0) -> tuple[int, int]:
-    """(how many blocks there are on a level from `begin` on, where the last of them begins)."""
+    """Return (how many blocks there are on a level from `begin` on, where the last of them begins)."""
     found = [i for i in range(begin, len(tokens)) if tokens[i].level == level and tokens[i].nesting >= 0]
     return len(found), found[-1] if found else -1
-
-
-def _signs(text: str) -> int:
-    """The most brackets, stars, ticks and the like in one paragraph."""
-    return max(len(_SIGNS.findall(paragraph)) for paragraph in text.split("\n\n"))
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
@@ -316,18 +301,9 @@ def _parser() -> MarkdownIt:
     data_images_plugin(parser)
     # What may be no link stays in the text as it was written.
     parser.validateLink = lambda address: bool(_SAFE_LINK.match(address))  # type: ignore[assignment, method-assign]
-    for name in (
-        "fence",
-        "code_block",
-        "code_inline",
-        "image",
-        "link_open",
-        "text",
-        "math_inline",
-        "math_block",
-        "data_image",
-    ):
-        parser.add_render_rule(name, globals()[f"_{name}"])
+    code, others = ("fence", "code_block", "code_inline"), ("image", "data_image", "link_open", "text")
+    for name in (*code, "math_inline", "math_block", *others):
+        parser.add_render_rule(name, _drawn)
     parser.core.ruler.push("deepnb_styles", _style)
     return parser
 
@@ -355,48 +331,29 @@ def _box(item: Token, words: Token) -> None:
         item.attrs["style"] = _STYLES["task"]
 
 
-def _fence(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    meta = tokens[at].meta
-    box = _CODE[bool(meta.get("above")), bool(meta.get("below"))]
-    code = h.el("code", code_html(tokens[at].content, tokens[at].info), style=_STYLES["code_in_pre"])
-    return h.el("pre", code, style=box) + "\n"
-
-
-_code_block = _fence
-
-
-def _text(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    return h.esc(tokens[at].content)
-
-
-def _math_inline(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    return h.literal(tokens[at].content)
-
-
-def _math_block(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    return h.el("p", h.literal(tokens[at].content), style=_STYLES["math_block"]) + "\n"
-
-
-def _code_inline(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    return h.el("code", h.literal(tokens[at].content), style=_STYLES["code"])
-
-
-def _image(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    """The picture's words and its address as a link: opening a notebook must load nothing from afar."""
+def _drawn(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    """Return the markup of a token whose content needs more than the parser's own rules give it."""
     token = tokens[at]
-    words = named(token.content)
-    inside = sum({"link_open": 1, "link_close": -1}.get(t.type, 0) for t in tokens[:at])
-    if inside > 0:
-        return h.esc(words)
-    address = str(token.attrs.get("src", ""))
-    return h.join(words, " ", h.el("a", address, href=address, target="_blank"))
-
-
-def _data_image(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    words, address = str(tokens[at].attrs["alt"]), str(tokens[at].attrs.get("src", ""))
-    return h.el("img", src=address, alt=words or "picture", style=_STYLES["image"]) if address else h.esc(named(words))
-
-
-def _link_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    address = h.el("a", href=str(tokens[at].attrs.get("href", "")), target="_blank")
-    return address.removesuffix("</a>")
+    address = str(token.attrs.get("src") or token.attrs.get("href") or "")
+    match token.type:
+        case "fence" | "code_block":
+            box = _CODE[bool(token.meta.get("above")), bool(token.meta.get("below"))]
+            code = h.el("code", code_html(token.content, token.info), style=_STYLES["code_in_pre"])
+            return h.el("pre", code, style=box) + "\n"
+        case "code_inline":
+            return h.el("code", h.literal(token.content), style=_STYLES["code"])
+        case "math_inline":
+            return h.literal(token.content)
+        case "math_block":
+            return h.el("p", h.literal(token.content), style=_STYLES["math_block"]) + "\n"
+        case "link_open":
+            return h.el("a", href=address, target="_blank").removesuffix("</a>")
+        case "data_image":
+            words = str(token.attrs["alt"])
+            picture = h.el("img", src=address, alt=words or "picture", style=_STYLES["image"])
+            return picture if address else h.esc(named(words))
+        case "image":  # its words and its address as a link: opening a notebook must load nothing from afar
+            words = named(token.content)
+            inside = sum({"link_open": 1, "link_close": -1}.get(t.type, 0) for t in tokens[:at])
+            return h.esc(words) if inside > 0 else h.join(words, " ", h.el("a", address, href=address, target="_blank"))
+    return h.esc(token.content)

@@ -1,17 +1,17 @@
-"""What the agent remembers: each file of memory, and whether the prompt has its current text."""
+"""What the agent remembers, and whether the prompt has it; the journal of its changes, and those that wait."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from deepnb.core.diff import FileDiff
-from deepnb.core.journal import OpenConflict
+from deepnb.core.journal import Entry, OpenConflict
 from deepnb.core.secrets import redact
 from deepnb.core.values import Snapshot
 from deepnb.views import html as h
-from deepnb.views.diff import diff_html
-from deepnb.views.numbers import counted
-from deepnb.views.text import indent, middle_cut, page, quoted, title_line
+from deepnb.views.diff import diff_html, diff_view
+from deepnb.views.text import counted, indent, middle_cut, page, quoted, short, title_line
+from deepnb.views.view import Picture
 
 State = Literal["same", "masked", "newer", "new", "gone", "empty", "binary", "edited"]
 
@@ -30,14 +30,12 @@ WHOLE = "%memory show {} shows all of it"
 _CUT, BRIEF = (6_000, 3_000), (500, 500)
 """Characters of the head and tail of a long file: in a record and a panel, and in a picture that is sent each turn."""
 
-_COLOURS = {
+_COLOURS: dict[State, str] = {
     "same": h.GREEN.format(0.18),
-    "edited": "rgba(128,128,128,0.15)",
-    "gone": h.RED.format(0.2),
-    "binary": h.RED.format(0.2),
+    **dict.fromkeys(("gone", "binary"), h.RED.format(0.2)),
+    **dict.fromkeys(("edited", "empty"), h.GREY.format(0.15)),
 }
-_WAITING = "rgba(210,153,34,0.22)"
-_NEUTRAL = "rgba(128,128,128,0.15)"
+_WAITING = h.ORANGE.format(0.22)
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class MemoryFile:
         return self.text if self.text is not None else self.prompt or ""
 
     def cut(self, room: tuple[int, int] = _CUT) -> str:
-        """The text as it is shown: of a long one its head and its tail."""
+        """Return the text as it is shown: of a long one its head and its tail."""
         cut = middle_cut(self.content, *room)
         return cut if cut == self.content else f"{cut}\n({WHOLE.format(self.path)})"
 
@@ -124,12 +122,14 @@ class MemoryView:
         return not self.others and all(file.state == "empty" for file in self.files)
 
     def text(self) -> str:
-        """Each file with its state, its text, and what the prompt lacks of it."""
         if self.is_empty:
             return page([title_line("memory", self.stamp), EMPTY, *self.hints])
         lines = [title_line(self.title, self.stamp)]
         for file in self.files:
-            lines += ["", f"{file.path}  ({file.size})  {file.standing}", *_body(file, self.room)]
+            lines += ["", f"{file.path}  ({file.size})  {file.standing}"]
+            lines += quoted(file.cut(self.room)) if file.content.strip() else []
+            if file.diff:
+                lines += ["  not in the prompt yet:", indent(_unseen(file.diff, self.room), "    ")]
         lines += ["", *(f"no file yet: {path}" for path in self.missing)] if self.missing else []
         if self.others:
             lines += ["", "other files below /memory", *(f"  {other.path}  ({other.size})" for other in self.others)]
@@ -143,7 +143,6 @@ class MemoryView:
         return tuple(f"{file} exists but is not a source: %memory sources add {name}" for name, file in self.at_hand)
 
     def html(self) -> str:
-        """Each file as an open fold."""
         return h.box(*self._elements())
 
     @property
@@ -177,7 +176,7 @@ def memory_view(
     known: State | None = None,
     shares: Mapping[str, tuple[int, int]] | None = None,
 ) -> MemoryView:
-    """What is remembered; `count` gives the tokens of a text, `at_hand` names files that could be joined in.
+    """Return what is remembered; `count` gives the tokens of a text, `at_hand` names files that could be joined in.
 
     `known` is the state of all files, where the prompt is not known; `shares` has (tokens in the prompt, tokens of the
     file) of those that are not in it whole.
@@ -199,17 +198,17 @@ def memory_view(
 
 
 def part_words(sent: int, tokens: int) -> str:
-    """`3,936 of 15,582 tokens in the prompt`."""
+    """Return `3,936 of 15,582 tokens in the prompt`."""
     return f"{sent:,} of {counted(tokens, 'token')} in the prompt"
 
 
 def conflict_line(one: OpenConflict) -> str:
-    """Both texts, and what settles it."""
+    """Return both texts, and what settles it."""
     return f"conflict in {one.path}, {one.conflict}: change it with %memory edit {one.path}, or type %memory accept {one.id} to keep it as it is"
 
 
 def _state(snapshot: Snapshot, path: str) -> State | None:
-    """How the file stands to the prompt; None where neither has it."""
+    """Return how the file stands to the prompt; None where neither has it."""
     text, prompt = _masked(snapshot, path), snapshot.memory.get(path)
     if text is None:
         if path in snapshot.binary:
@@ -234,21 +233,13 @@ def _size(snapshot: Snapshot, path: str, count: Callable[[str], int]) -> str:
     return counted(snapshot.binary[path], "byte")
 
 
-def _body(file: MemoryFile, room: tuple[int, int]) -> list[str]:
-    """The text of the file, indented; then what changed in it since the prompt was made."""
-    lines = quoted(file.cut(room)) if file.content.strip() else []
-    if file.diff:
-        lines += ["  not in the prompt yet:", indent(_unseen(file.diff, room), "    ")]
-    return lines
-
-
 def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
-    """The diff; of a long one its head and its tail."""
+    """Return the diff; of a long one its head and its tail."""
     return middle_cut(diff.unified().rstrip("\n"), *room)
 
 
 def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
-    colour = _COLOURS.get(file.state, _NEUTRAL if file.state == "empty" else _WAITING)
+    colour = _COLOURS.get(file.state, _WAITING)
     head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(file.standing, colour))
     body: list[h.Child] = [h.pre(file.cut(room))] if file.content.strip() else [h.muted("empty")]
     if file.diff:
@@ -256,3 +247,62 @@ def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
         long = len(words) < len(file.diff.unified().rstrip("\n"))
         body += [h.label("not in the prompt yet"), h.pre(words) if long else diff_html(file.diff)]
     return h.fold(head, *body, opened=True)
+
+
+# -- the journal: who changed what
+
+
+_DIFF_CUT = (4_000, 2_000)
+"""Characters of the head and tail of a long diff; `%memory log` has all of it."""
+
+
+def entry_view(entry: Entry) -> Picture:
+    """Return an entry as a line that opens to its diff: `3 · user · turn 2 · /AGENTS.md · +- the first changed line`."""
+    lines = entry.diff.split("\n")
+    start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
+    more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
+    change = f"{short(changed[0], 44)}{more}" if changed else ""
+    turn = f"turn {entry.turn}" if entry.turn else ""
+    line = " · ".join(filter(None, (entry.id, entry.origin, turn, entry.path, change, entry.note)))
+    diff = middle_cut(entry.diff, *_DIFF_CUT) or "(no text)"
+    return Picture((), [line], [h.fold(line, h.muted(entry.at), h.pre(diff, low=True))])
+
+
+def journal_view(entries: Sequence[Entry], stamp: str = "", most: int = 20) -> Picture:
+    """Return the newest entries of the journal, newest first, and how many there are before them."""
+    if not entries:
+        nothing = "no changes yet: type %memory add TEXT"
+        return Picture((), [nothing], [h.muted(nothing)])
+    shown = [entry_view(entry) for entry in reversed(entries[-most:])]
+    older = len(entries) - most
+    rest = [f"{counted(older, 'older change')}: %memory log lists all"] if older > 0 else []
+    lines = [*(indent(one.text()) for one in shown), *rest]
+    body = [*(h.Html(one.html()) for one in shown), *map(h.muted, rest)]
+    return Picture(("journal", counted(len(entries), "change")), lines, body, stamp)
+
+
+# -- changes that need the user's approval
+
+
+@dataclass(frozen=True)
+class PendingChange:
+    """A change that waits, and why."""
+
+    id: str
+    why: str
+    change: FileDiff
+
+
+def pending_view(items: Sequence[PendingChange], stamp: str = "") -> Picture:
+    """Return a card for each change: what it would do, why it waits, and what to type."""
+    if not items:
+        nothing = "nothing needs your approval"
+        return Picture((), [nothing], [h.muted(nothing)])
+    lines, body = list[str](), list[h.Html]()
+    for one in items:
+        title = f"{one.id} · {one.change.path} · {one.why}"
+        todo = f"%memory accept {one.id} applies it, %memory drop {one.id} discards it"
+        lines += ["", diff_view([one.change], title).text(), todo]
+        body.append(h.frame(h.el("div", h.el("b", title)), diff_html(one.change), h.muted(todo)))
+    return Picture(("needs your approval", counted(len(items), "change")), lines, body, stamp)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 from deepnb.core.passages import TurnPassage
 from deepnb.core.session_file import FileTurn, SessionIndex, SessionRow
+from deepnb.core.values import Usage
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
-from deepnb.views.numbers import cost, counted, percent, seconds, tokens
 from deepnb.views.search_marks import search_terms
-from deepnb.views.table import TableView, table_html, table_text, table_view
-from deepnb.views.text import page, short, title_line
+from deepnb.views.text import cost, counted, percent, seconds, short, tokens
+from deepnb.views.view import Picture, table_html, table_text, table_view
 
 _BARS, _SIGNS = 90, 60
 """Columns of the plot, and of the sparkline, that all calls of a session are put into."""
@@ -30,106 +28,86 @@ _QUOTED = ' "?!,;:'
 HEAD = ("turn", "prompt", "tools", "context", "in / out", "time", "")
 
 
-@dataclass(frozen=True)
-class OpenedView:
-    """What is known of it before anything of its content is read."""
-
-    index: SessionIndex
-    name: str
-    """Of its thread here."""
-
-    @property
-    def title(self) -> str:
-        """`opened · Claude Code · 128 turns`."""
-        return f"opened · {self.index.kind} · {counted(len(self.index.turns), 'turn')}"
-
-    @property
-    def rows(self) -> tuple[tuple[str, str], ...]:
-        """(what, figures), those that are not known left out."""
-        index = self.index
-        called = [(index.title, "{}"), (index.id, "id {}"), (index.cwd, "in {}"), (index.version, "version {}")]
-        turns = index.turns
-        models = dict.fromkeys(model for turn in turns for model in turn.models)
-        rows = [
-            ("file", f"{short(index.path, 200)} ({size(index.bytes)})"),
-            ("session", " · ".join(form.format(short(text, 80)) for text, form in called if text)),
-            ("time", _span(turns)),
-            ("models", _some([short(model, 40) for model in models])),
-            ("calls", _calls(turns)),
-            ("tools", _tools(turns)),
-            ("tokens", _spent(index)),
-            ("context", self._context()),
-            (
-                "also",
-                ", ".join(f"{n:,} {what if n > 1 else what.removesuffix('s')}" for what, n in index.counts.items()),
-            ),
-            ("memory files", _memory(turns)),
-            ("unknown", _some([f"{n:,} × {short(what, 40)}" for what, n in index.unknown.items()])),
-            ("unreadable", _unreadable(index)),
-        ]
-        return tuple((what, text) for what, text in rows if text)
-
-    @property
-    def next(self) -> tuple[str, ...]:
-        """What to type."""
-        lines = ["%agent turns lists the turns, %agent turns N shows one, %agent turns WORDS searches them"]
-        lines.append("%agent budget, %agent history, %agent transcript and %memory show the rest of it")
-        return (*lines, "%agent fork NAME --at N goes on from turn N in a thread of your own")
-
-    @cached_property
-    def series(self) -> tuple[list[int], list[int]]:
-        """(context size at each call of the main agent, indices of those that a compaction came before)."""
-        return context_series(self.index.turns)
-
-    def text(self) -> str:
-        """The figures, the context as a line of signs, the newest turns, and what to type."""
-        lines = [title_line(self.title, f"thread {self.name}"), ""]
-        lines += [f"{what:<13} {text}" for what, text in self.rows]
-        if len(self.series[0]) > 1:
-            lines += ["", f"context over time  {sparkline(*sampled(*self.series, _SIGNS))}", f"{'':<18} {self._ends()}"]
-        if self.index.turns:
-            lines += ["", table_text(HEAD, turn_rows(self.index.turns[-_NEWEST:]), right=(0, 3, 4, 5))]
-        return page([*lines, "", *self.index.notices, *self.next])
-
-    def html(self) -> str:
-        """The opened session, with the context as a plot."""
-        title, *facts = self.title.split(" · ")
-        body: list[h.Child] = [h.heading(title, *facts, stamp=f"thread {self.name}")]
-        body.append(table_html(("", ""), self.rows))
-        if len(self.series[0]) > 1:
-            figures, marks = sampled(*self.series, _BARS)
-            body += [h.label("context over time, in tokens"), plot_html(figures, marks), h.muted(self._ends())]
-        if self.index.turns:
-            newest = self.index.turns[-_NEWEST:]
-            if len(newest) < len(self.index.turns):
-                body.append(h.label(f"newest {len(newest)} of {counted(len(self.index.turns), 'turn')}"))
-            body += [table_html(HEAD, turn_rows(newest), (0, 3, 4, 5))]
-        body += [h.el("div", line) for line in self.index.notices]
-        return h.box(*body, *(h.el("div", h.muted(line)) for line in self.next))
-
-    def _context(self) -> str:
-        index, biggest = self.index, max(self.series[0], default=0)
-        if not biggest:
-            return ""
-        last, exact = index.context, _reported(index.turns)
-        now = "" if last is None else tokens(last, exact)
-        of = f" of {index.window:,} tokens ({percent(last, index.window)})" if index.window and last else " tokens"
-        compactions = f", {counted(index.compactions, 'compaction')}" if index.compactions else ""
-        return f"{f'{now}{of} at the end, ' if now else ''}at most {tokens(biggest, exact)}{compactions}"
-
-    def _ends(self) -> str:
-        figures, marks = self.series
-        words = f"{figures[0]:,} → {figures[-1]:,} tokens over {counted(len(figures), 'call')}"
-        return words + (f", {counted(self.index.compactions, 'compaction')} ({MARK})" if marks else "")
+def opened_view(index: SessionIndex, name: str) -> Picture:
+    """Return the first picture of a session that was opened as the thread `name`, before any of its content is read."""
+    rows = [(what, text) for what, text in _rows(index) if text]
+    lines, body = [f"{what:<13} {text}" for what, text in rows], [table_html(("", ""), rows)]
+    figures, marks = context_series(index.turns)
+    if len(figures) > 1:
+        ends = f"{figures[0]:,} → {figures[-1]:,} tokens over {counted(len(figures), 'call')}"
+        ends += f", {counted(index.compactions, 'compaction')} ({MARK})" if marks else ""
+        signs = sparkline(*sampled(figures, marks, _SIGNS))
+        lines += ["", f"context over time  {signs}", f"{'':<18} {ends}"]
+        plot = plot_html(*sampled(figures, marks, _BARS))
+        body += [h.label("context over time, in tokens"), plot, h.muted(ends)]
+    if newest := index.turns[-_NEWEST:]:
+        table = turn_rows(newest)
+        lines += ["", table_text(HEAD, table, right=(0, 3, 4, 5))]
+        if len(newest) < len(index.turns):
+            body.append(h.label(f"newest {len(newest)} of {counted(len(index.turns), 'turn')}"))
+        body.append(table_html(HEAD, table, (0, 3, 4, 5)))
+    todo = (
+        "%agent turns lists the turns, %agent turns N shows one, %agent turns WORDS searches them",
+        "%agent budget, %agent history, %agent transcript and %memory show the rest of it",
+        "%agent fork NAME --at N goes on from turn N in a thread of your own",
+    )
+    body += [*(h.el("div", line) for line in index.notices), *(h.el("div", h.muted(line)) for line in todo)]
+    title = ("opened", index.kind, counted(len(index.turns), "turn"))
+    return Picture(title, ["", *lines, "", *index.notices, *todo], body, f"thread {name}")
 
 
-def opened_view(index: SessionIndex, name: str) -> OpenedView:
-    """The first picture of a session that was opened."""
-    return OpenedView(index, name)
+def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
+    """Yield (what, figures) of a session; those that are not known are empty."""
+    turns = index.turns
+    yield "file", f"{short(index.path, 200)} ({size(index.bytes)})"
+    called = [(index.title, "{}"), (index.id, "id {}"), (index.cwd, "in {}"), (index.version, "version {}")]
+    yield "session", " · ".join(form.format(short(text, 80)) for text, form in called if text)
+    times = [at[:16].replace("T", " ") for turn in turns for at in (turn.started, turn.ended) if at]
+    zone = " UTC" if any(turn.started.endswith(("Z", "+00:00")) for turn in turns) else ""
+    yield "time", f"{times[0]} – {times[-1]}{zone}" if times else ""
+    yield "models", _some([short(model, 40) for model in dict.fromkeys(m for turn in turns for m in turn.models)])
+    nested = sum(bool(call.path) for turn in turns for call in turn.calls)
+    own = sum(len(turn.calls) for turn in turns) - nested
+    yield "calls", f"{own:,}" + (f", and {nested:,} of subagents" if nested else "")
+    used: Counter[str] = Counter()
+    for turn in turns:
+        used.update(turn.tools)
+        used.update(turn.nested_tools)
+    yield "tools", _some([f"{short(name, 40)} {n:,}" for name, n in used.most_common()])
+    yield "tokens", _spent(index.usage)
+    yield "context", _context(index)
+    also = (f"{n:,} {what if n > 1 else what.removesuffix('s')}" for what, n in index.counts.items())
+    yield "also", ", ".join(also)
+    edited = Counter(edit.path for turn in turns for edit in turn.edits)
+    yield "memory files", _some([f"{short(path, 60)} ({counted(n, 'edit')})" for path, n in edited.most_common()])
+    yield "unknown", _some([f"{n:,} × {short(what, 40)}" for what, n in index.unknown.items()])
+    bad = _some([str(n) for n in index.bad_lines])
+    yield "unreadable", f"{counted(index.bad, 'line')}: {bad}" if index.bad else ""
+
+
+def _spent(usage: Usage) -> str:
+    if not usage.input and not usage.output:
+        return ""
+    paid = f", {cost(usage.cost)}" if usage.cost is not None else ""
+    cached = f" ({percent(usage.cached, usage.input)} cached)" if usage.cached else ""
+    return f"{usage.input:,} in{cached}, {usage.output:,} out{paid}"
+
+
+def _context(index: SessionIndex) -> str:
+    biggest, last = max(context_series(index.turns)[0], default=0), index.context
+    if not biggest:
+        return ""
+    exact = any(call.usage is not None for turn in index.turns for call in turn.calls)
+    now = ""
+    if last is not None:
+        part = f" of {index.window:,} tokens ({percent(last, index.window)})" if index.window and last else " tokens"
+        now = f"{tokens(last, exact)}{part} at the end, "
+    compactions = f", {counted(index.compactions, 'compaction')}" if index.compactions else ""
+    return f"{now}at most {tokens(biggest, exact)}{compactions}"
 
 
 def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
-    """(tokens of each request of the main agent for an answer, indices of those that a compaction came before)."""
+    """Return (tokens of each request of the main agent for an answer, indices of those that a compaction came before)."""
     figures: list[int] = []
     marks: list[int] = []
     for turn in turns:
@@ -137,18 +115,13 @@ def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
         for n in range(len(own) + 1):
             if any(one.calls == n for one in turn.compactions):
                 marks.append(len(figures))
-            if n < len(own) and own[n].purpose == "answer" and (given := _given(own[n])):
+            if n < len(own) and own[n].purpose == "answer" and (given := own[n].spent.input):
                 figures.append(given)
     return figures, sorted({mark for mark in marks if mark < len(figures)})
 
 
-def _given(call: object) -> int:
-    usage, budget = getattr(call, "usage", None), getattr(call, "budget", None)
-    return int(usage.input if usage is not None else budget.total if budget is not None else 0)
-
-
-def file_turns_view(turns: Sequence[FileTurn], stamp: str = "") -> TableView:
-    """The turns of an opened session, as its index has them."""
+def file_turns_view(turns: Sequence[FileTurn], stamp: str = "") -> Picture:
+    """Return the turns of an opened session, as its index has them."""
     shown = turns[-_LISTED:]
     title = "turns" if len(shown) == len(turns) else f"turns · the last {len(shown):,} of {len(turns):,}"
     empty = "this session has no turns"
@@ -156,7 +129,7 @@ def file_turns_view(turns: Sequence[FileTurn], stamp: str = "") -> TableView:
 
 
 def turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
-    """A row for each turn."""
+    """Return a row for each turn."""
     return [
         (
             f"{turn.number}",
@@ -165,14 +138,14 @@ def turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
             "" if turn.context is None else f"{turn.context:,}",
             f"{turn.usage.input:,} / {turn.usage.output:,}" if turn.usage.input or turn.usage.output else "",
             seconds(_took(turn)),
-            ", ".join(_flags(turn)),
+            ", ".join(["compacted"] * bool(turn.compactions) + ["memory"] * bool(turn.edits)),
         )
         for turn in turns
     ]
 
 
-def found_view(passages: Sequence[TurnPassage], words: str, stamp: str = "") -> TableView:
-    """What a search found: turn, what it is, and the line with the words."""
+def found_view(passages: Sequence[TurnPassage], words: str, stamp: str = "") -> Picture:
+    """Return what a search found: turn, what it is, and the line with the words."""
     terms = search_terms(words)
     rows = [
         (f"{one.turn}", short(one.what, 24), short(next(iter(terms.lines(one.text, 1)), one.text), 200))
@@ -183,70 +156,30 @@ def found_view(passages: Sequence[TurnPassage], words: str, stamp: str = "") -> 
     return table_view(("turn", "where", "text"), rows, title, (0,), f"nothing holds {words}", stamp)
 
 
-@dataclass(frozen=True)
-class SessionsView:
-    """Sessions that can be opened, the newest first, each with the cell to type."""
-
-    rows: tuple[SessionRow, ...]
-    place: str
-    """The directory, as it was named; empty where it is not known."""
-
-    @property
-    def shown(self) -> tuple[SessionRow, ...]:
-        """The sessions that are listed."""
-        return self.rows[:_LISTED]
-
-    @property
-    def title(self) -> str:
-        """`sessions below ~/.claude · 12`."""
-        where = f" in {short(self.place, 80)}" if self.place else ""
-        more = f", the newest {len(self.shown):,} are listed" if len(self.rows) > len(self.shown) else ""
-        return f"sessions{where} · {len(self.rows):,}{more}"
-
-    def text(self) -> str:
-        """Two lines for each: what it is, and what opens it."""
-        lines = [self.title]
-        for row in self.shown:
-            facts = (*_row_facts(row)[:3], row.context and f"{row.context:,} tokens", short(_about(row), 56))
-            lines += [
-                "",
-                "  ".join(str(fact) for fact in facts if fact),
-                *([f"  {open_cell(row)}"] if not row.problem else []),
-            ]
-        return page(lines if self.rows else [*lines, "", "no session of a known kind"])
-
-    def html(self) -> str:
-        """A table."""
-        head = ("time", "made by", "size", "context", "first words", "to open it")
-        cells = [
-            (
-                *_row_facts(row),
-                short(_about(row), 72),
-                h.code(open_cell(row)) if not row.problem else h.muted("can't be opened"),
-            )
-            for row in self.shown
-        ]
-        title, *facts = self.title.split(" · ")
-        body = table_html(head, cells, (2, 3)) if cells else h.muted("no session of a known kind")
-        return h.box(h.heading(title, *facts), body)
-
-
-def sessions_view(rows: Sequence[SessionRow], place: str) -> SessionsView:
-    """The sessions below a directory, with the cell to type for each."""
-    return SessionsView(tuple(rows), place)
-
-
-def _row_facts(row: SessionRow) -> tuple[str, str, str, str]:
-    context = "" if row.context is None else f"{row.context:,}"
-    return row.at[:16].replace("T", " "), short(row.kind, 20), size(row.bytes) if row.bytes else "", context
-
-
-def _about(row: SessionRow) -> str:
-    return row.problem or row.prompt or "(no words)"
+def sessions_view(rows: Sequence[SessionRow], place: str) -> Picture:
+    """Return the sessions of a directory, newest first, with the cell to type for each; `place` is empty if not known."""
+    shown = rows[:_LISTED]
+    lines, cells = list[str](), list[tuple[str, ...]]()
+    for row in shown:
+        at, kind = row.at[:16].replace("T", " "), short(row.kind, 20)
+        large, about = size(row.bytes) if row.bytes else "", row.problem or row.prompt or "(no words)"
+        context = f"{row.context:,} tokens" if row.context else ""
+        lines += ["", "  ".join(filter(None, (at, kind, large, context, short(about, 56))))]
+        lines += [] if row.problem else [f"  {open_cell(row)}"]
+        figure = "" if row.context is None else f"{row.context:,}"
+        typed = h.muted("can't be opened") if row.problem else h.code(open_cell(row))
+        cells.append((at, kind, large, figure, short(about, 72), typed))
+    more = f", the newest {len(shown):,} are listed" if len(rows) > len(shown) else ""
+    title = (f"sessions{f' in {short(place, 80)}' if place else ''}", f"{len(rows):,}{more}")
+    if not rows:
+        nothing = "no session of a known kind"
+        return Picture(title, ["", nothing], [h.muted(nothing)])
+    head = ("time", "made by", "size", "context", "first words", "to open it")
+    return Picture(title, lines, [table_html(head, cells, (2, 3))])
 
 
 def open_cell(row: SessionRow) -> str:
-    """What opens a session; empty where its path or its id can't be typed."""
+    """Return what opens a session: a call where its path or its id can't be typed after a magic."""
     path, id_ = row.path, row.id
     if not path.isprintable() or "'" in path or not id_.isprintable() or any(map(str.isspace, id_)):
         return f"deepnb.open_session({path!r}, {id_!r})" if row.several else f"deepnb.open_session({path!r})"
@@ -255,61 +188,17 @@ def open_cell(row: SessionRow) -> str:
 
 
 def size(count: int) -> str:
-    """`1.2 MB`."""
+    """Return a number of bytes as `1.2 MB`."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= scale:
             return f"{count / scale:,.1f} {unit}"
     return counted(count, "byte")
 
 
-def _span(turns: Sequence[FileTurn]) -> str:
-    times = [at[:16].replace("T", " ") for turn in turns for at in (turn.started, turn.ended) if at]
-    zone = " UTC" if any(turn.started.endswith(("Z", "+00:00")) for turn in turns) else ""
-    return f"{times[0]} – {times[-1]}{zone}" if times else ""
-
-
-def _calls(turns: Sequence[FileTurn]) -> str:
-    nested = sum(bool(call.path) for turn in turns for call in turn.calls)
-    own = sum(len(turn.calls) for turn in turns) - nested
-    return f"{own:,}" + (f", and {nested:,} of subagents" if nested else "")
-
-
-def _tools(turns: Sequence[FileTurn]) -> str:
-    used: Counter[str] = Counter()
-    for turn in turns:
-        used.update(turn.tools)
-        used.update(turn.nested_tools)
-    return _some([f"{short(name, 40)} {n:,}" for name, n in used.most_common()])
-
-
-def _spent(index: SessionIndex) -> str:
-    usage = index.usage
-    if not usage.input and not usage.output:
-        return ""
-    paid = f", {cost(usage.cost)}" if usage.cost is not None else ""
-    cached = f" ({percent(usage.cached, usage.input)} cached)" if usage.cached else ""
-    return f"{usage.input:,} in{cached}, {usage.output:,} out{paid}"
-
-
-def _memory(turns: Sequence[FileTurn]) -> str:
-    edited = Counter(edit.path for turn in turns for edit in turn.edits)
-    return _some([f"{short(path, 60)} ({counted(n, 'edit')})" for path, n in edited.most_common()])
-
-
-def _unreadable(index: SessionIndex) -> str:
-    if not index.bad:
-        return ""
-    return f"{counted(index.bad, 'line')}: {_some([str(n) for n in index.bad_lines])}"
-
-
 def _some(words: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
+    """Return the first of them, and how many more there are."""
     more = len(words) - _NAMED
     return ", ".join(words[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _reported(turns: Sequence[FileTurn]) -> bool:
-    return any(call.usage is not None for turn in turns for call in turn.calls)
 
 
 def _took(turn: FileTurn) -> float:
@@ -319,10 +208,3 @@ def _took(turn: FileTurn) -> float:
         return max(0.0, (datetime.fromisoformat(turn.ended) - datetime.fromisoformat(turn.started)).total_seconds())
     except (ValueError, TypeError):
         return 0.0
-
-
-def _flags(turn: FileTurn) -> Iterator[str]:
-    if turn.compactions:
-        yield "compacted"
-    if turn.edits:
-        yield "memory"

@@ -1,12 +1,15 @@
-"""Words somebody looks for: whether a text holds them, and where, for text and HTML."""
+"""Words somebody looks for, marked in the texts that hold them, and what a search of memory found."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from deepnb.views import html as h
-from deepnb.views.text import clean
+from deepnb.views.text import clean, counted, quoted
+from deepnb.views.view import Picture
 
-_TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')
+_TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')  # "two words" | “two words” | zebras
 MARK = "background:#f2d17a;color:#000;border-radius:3px;padding:0 1px"
 _AROUND = 60
 """Characters that are shown before and after a hit in a long line."""
@@ -25,15 +28,15 @@ class SearchTerms:
         return " ".join(f'"{term}"' if " " in term else term for term in self.terms)
 
     def all_in(self, text: str) -> bool:
-        """Whether the text holds each term."""
+        """Return whether the text holds each term."""
         return all(_pattern(term).search(text) for term in self.terms)
 
     def text(self, text: str) -> str:
-        """The text with »« round what was looked for."""
+        """Return the text with »« round what was looked for."""
         return self._any.sub(lambda hit: f"»{hit[0]}«", text) if self.terms else text
 
     def html(self, text: str) -> h.Html:
-        """The text with its hits marked."""
+        """Return the text with its hits marked."""
         if not self.terms:
             return h.esc(text)
         parts: list[h.Html] = []
@@ -45,7 +48,7 @@ class SearchTerms:
         return h.join(*parts, h.esc(text[at:]))
 
     def lines(self, text: str, most: int) -> list[str]:
-        """At most so many lines of the text that hold a term, marked; long ones cut round it."""
+        """Return at most so many lines of the text that hold a term, marked; long ones cut round it."""
         found = []
         for line in text.split("\n"):
             if hit := self._any.search(line):
@@ -61,14 +64,43 @@ class SearchTerms:
 
 
 NO_TERMS = SearchTerms()
-"""Where nothing is looked for."""
+"""The terms of no search."""
 
 
 def search_terms(text: str | None) -> SearchTerms:
-    """What somebody typed, as terms."""
+    """Return what somebody typed, as terms."""
     found = (" ".join("".join(groups).split()) for groups in _TERM.findall(text or ""))
     return SearchTerms(tuple(dict.fromkeys(term for term in found if term)))
 
 
 def _pattern(term: str) -> re.Pattern[str]:
     return re.compile(r"\s+".join(map(re.escape, term.split())), re.IGNORECASE)
+
+
+class Passage(Protocol):
+    """A passage: lines `start` to `end` (from 1) of a file, and the legs that found it."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def leg(self) -> str: ...
+
+
+def hits_view(query: str, hits: Sequence[Passage], terms: Iterable[str], stamp: str = "") -> Picture:
+    """Return the passages that a search found, best first, with the `terms` in them marked."""
+    wanted = SearchTerms(tuple(dict.fromkeys(terms)))
+    lines, body = list[str](), list[h.Child]()
+    for hit in hits:
+        place = f"{hit.path}:{hit.start}" if hit.start == hit.end else f"{hit.path}:{hit.start}-{hit.end}"
+        lines += ["", f"{place}  ({hit.leg})", *quoted(wanted.text(hit.text))]
+        head = h.join(h.code(place), h.muted(" · found by ", hit.leg))
+        body.append(h.fold(head, h.pre(wanted.html(hit.text)), opened=True))
+    if not hits:
+        lines, body = ["no matches"], [h.muted("no matches")]
+    return Picture((f"search: {' '.join(query.split())}", counted(len(hits), "passage")), lines, body, stamp)

@@ -1,14 +1,13 @@
-"""What the agent can do on demand: each skill's line in the prompt, what it costs, where it is read."""
+"""What the agent can do on demand: each skill, its line in the prompt, what it costs, and what to fix in it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from deepnb.core.offload import ranges
-from deepnb.core.skills import Skill, SkillRead, skill_line
+from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.views import html as h
-from deepnb.views.numbers import counted
-from deepnb.views.table import table_html
-from deepnb.views.text import pad, page, quoted, short, title_line, width
+from deepnb.views.text import counted, page, quoted, title_line
+from deepnb.views.view import Picture, listing, table_html
 
 EMPTY = "no skills yet: type %skills new NAME, or %skills add to list those that come with deepnb"
 
@@ -70,44 +69,28 @@ class SkillsView:
         return f"skills · {usable} · {tokens} in every request{more}"
 
     def text(self) -> str:
-        """For each skill its name, cost and what it is for; below that its path, and what is to be said of it."""
         if not self.rows:
             return page([title_line("skills", self.stamp), EMPTY])
-        names = min(32, max(width(row.name) for row in self.rows))
-        lines = [title_line(self.title, self.stamp)]
+        rows = []
         for row in self.rows:
-            skill = row.skill
-            lines.append(f"  {pad(short(row.name, names), names)}  {pad(row.cost, 13, right=True)}  "
-                         f"{short(' '.join(skill.description.split()), 81 - names)}")  # fmt: skip
-            margin = " " * (names + 19)
-            lines += [margin + fact for fact in (skill.path, *row.facts)]
-            lines += [f"{margin}problem: {skill.problem}"] if skill.problem else []
-        return page(lines)
+            problem = [f"problem: {row.skill.problem}"] if row.skill.problem else []
+            rows.append((row.name, row.cost, row.skill.description, (row.skill.path, *row.facts, *problem)))
+        return page([title_line(self.title, self.stamp), *listing(rows)])
 
     def html(self) -> str:
-        """A table: skill, what it is for, tokens in every request, tokens when read."""
         if not self.rows:
             return h.box(h.heading("skills", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
         head = ("skill", "description", "tokens", "tokens if read")
-        return h.box(
-            h.heading(title, *facts, stamp=self.stamp), table_html(head, list(map(_cells, self.rows)), right=(2, 3))
-        )
+        table = table_html(head, list(map(_cells, self.rows)), right=(2, 3))
+        return h.box(h.heading(title, *facts, stamp=self.stamp), table)
 
 
-@dataclass(frozen=True)
-class SkillCard:
-    """One skill of a panel."""
-
-    row: SkillRow
-
-    def text(self) -> str:
-        return SkillsView((self.row,)).text()
-
-    def html(self) -> str:
-        """Its name, what it is for and what is to be said of it."""
-        name, what, tokens, read = _cells(self.row)
-        return h.box(h.el("div", name), what, h.muted(f"tokens in every request: {tokens}; if read: {read} more"))
+def skill_card(row: SkillRow) -> Picture:
+    """Return the picture of one skill in a panel: what it is for, what it costs, and what is to be said of it."""
+    name, what, tokens, read = _cells(row)
+    costs = h.muted(f"tokens in every request: {tokens}; if read: {read} more")
+    return Picture((), [SkillsView((row,)).text()], [h.el("div", name), what, costs])
 
 
 def skills_view(
@@ -119,82 +102,64 @@ def skills_view(
     reads: Mapping[str, SkillRead] | None = None,
     pinned: Collection[str] = (),
 ) -> SkillsView:
-    """The skills in their order; `count` gives the tokens of a text.
+    """Return the skills in their order; `count` gives the tokens of a text.
 
     `texts` and `reads` are by path: a skill's file, and what the agent saw of it. `pinned` are names.
     """
-    return SkillsView(tuple(_row(skill, count, texts or {}, reads or {}, pinned) for skill in skills), stamp)
-
-
-def _row(
-    skill: Skill,
-    count: Callable[[str], int],
-    texts: Mapping[str, str],
-    reads: Mapping[str, SkillRead],
-    pinned: Collection[str],
-) -> SkillRow:
-    tokens = count(skill_line(skill.name, skill.description, skill.path)) if skill.usable else 0
-    body = count(texts[skill.path]) if skill.path in texts else None
-    return SkillRow(skill, tokens, body, reads.get(skill.path), skill.name in pinned)
+    rows = []
+    for skill in skills:
+        tokens = count(skill_line(skill.name, skill.description, skill.path)) if skill.usable else 0
+        body = count(texts[skill.path]) if texts and skill.path in texts else None
+        rows.append(SkillRow(skill, tokens, body, (reads or {}).get(skill.path), skill.name in pinned))
+    return SkillsView(tuple(rows), stamp)
 
 
 def _read(read: SkillRead) -> str:
-    """`read in turn 2`, `partly read in turns 1, 2: 100 of 155 lines`, and whether it was changed since."""
+    """Return `read in turn 2`, `partly read in turns 1, 2: 100 of 155 lines`, and whether it was changed since."""
     when = f"turn{'s' if len(read.turns) > 1 else ''} {ranges(read.turns)}"
     how = "pinned" if read.pinned else "read" if read.whole else "partly read"
     part = "" if read.whole else f": {read.lines:,} of {counted(read.total, 'line')}"
     return f"{how} in {when}{part}" + ("; changed since" if read.changed else "")
 
 
-@dataclass(frozen=True)
-class SkillView:
-    """One skill with the text of its SKILL.md."""
-
-    skill: Skill
-    body: str
-    stamp: str = ""
-
-    def text(self) -> str:
-        """Name, path, what it is for, its other fields, what is wrong with it; then its text."""
-        skill = self.skill
-        name = skill.name or skill.directory
-        lines = [title_line(f"skill {name} · {skill.path}", self.stamp), skill.description.strip(), *_fields(skill)]
-        lines += [f"problem: {skill.problem}"] if skill.problem else []
-        return page([*lines, "", *quoted(self.body)])
-
-    def html(self) -> str:
-        """The skill with the text of its file."""
-        skill = self.skill
-        problem = _problem(skill.problem) if skill.problem else None
-        head = h.heading(f"skill {skill.name or skill.directory}", h.code(skill.path), stamp=self.stamp)
-        fields = [h.el("div", line, style=h.MUTED) for line in _fields(skill)]
-        return h.box(head, h.el("div", skill.description), *fields, problem, h.pre(self.body))
-
-
-def skill_view(skill: Skill, text: str, stamp: str = "") -> SkillView:
-    """One skill, with the `text` of its SKILL.md."""
-    return SkillView(skill, text, stamp)
+def skill_view(skill: Skill, text: str, stamp: str = "") -> Picture:
+    """Return one skill: its path, what it is for, its other fields, what is wrong with it, and the `text` of its file."""
+    title = f"skill {skill.name or skill.directory}"
+    fields = [] if skill.enabled else ["disabled: the agent does not see it"]
+    fields += list(SkillRow(skill, 0).facts)
+    fields += [f"license: {skill.license}"] if skill.license else []
+    fields += [f"{key}: {value}" for key, value in skill.metadata.items()]
+    problem = [f"problem: {skill.problem}"] if skill.problem else []
+    lines = [skill.description.strip(), *fields, *problem, "", *quoted(text)]
+    head = h.heading(title, h.code(skill.path), stamp=stamp)
+    body = [h.el("div", skill.description), *(h.el("div", line, style=h.MUTED) for line in fields), _problem(skill)]
+    return Picture((), [title_line(f"{title} · {skill.path}", stamp), *lines], [head, *body, h.pre(text)])
 
 
 def _cells(row: SkillRow) -> tuple[str, str, str, str]:
+    """Return name, description and facts, tokens in every request, and tokens if read."""
     skill = row.skill
-    problem = None
-    if skill.problem:
-        problem = _problem(skill.problem)
     path = h.el("div", h.code(skill.path), style=h.MUTED)
     facts = [h.el("div", fact, style=h.MUTED) for fact in row.facts[row.body is not None :]]
     tokens = "–" if skill.problem else f"{row.tokens:,}" if skill.enabled else "disabled"
     body = "–" if row.body is None else f"{row.body:,}"
-    return h.el("b", row.name), h.join(skill.description, path, *facts, problem), tokens, body
+    return h.el("b", row.name), h.join(skill.description, path, *facts, _problem(skill)), tokens, body
 
 
-def _problem(words: str) -> h.Html:
-    return h.el("div", h.swatch("problem", h.RED.format(0.2)), ": ", words)
+def _problem(skill: Skill) -> h.Html | None:
+    return h.el("div", h.swatch("problem", h.RED.format(0.2)), ": ", skill.problem) if skill.problem else None
 
 
-def _fields(skill: Skill) -> list[str]:
-    """The fields of a skill beside name and description, a line each."""
-    lines = [] if skill.enabled else ["disabled: the agent does not see it"]
-    lines += list(SkillRow(skill, 0).facts)
-    lines += [f"license: {skill.license}"] if skill.license else []
-    return lines + [f"{key}: {value}" for key, value in skill.metadata.items()]
+def findings_view(findings: Sequence[Finding], stamp: str = "") -> Picture:
+    """Return what to fix in skills, in the order of the files: file, line, problem and fix, nothing cut short."""
+    broken = sum(one.broken for one in findings)
+    notes = len(findings) - broken
+    title = ["skills to fix", *[f"{broken} broken"] * bool(broken), *[counted(notes, "note")] * bool(notes)]
+    lines, rows = list[str](), list[tuple[str, ...]]()
+    for one in findings:
+        grade, place = "broken" if one.broken else "note", f"{one.path}, line {one.line}" if one.line else one.path
+        lines += [f"  {grade}: {place}: {one.what}", f"      {one.do}"]
+        mark = h.swatch(grade, h.RED.format(0.2)) if one.broken else grade
+        rows.append((mark, h.code(one.path), f"{one.line or '–'}", one.what, one.do))
+    head = ("", "file", "line", "problem", "fix")
+    return Picture(title, lines, [table_html(head, rows, right=(2,))], stamp)

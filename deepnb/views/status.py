@@ -1,16 +1,16 @@
-"""The state of the session on one small panel."""
+"""The state of the session on one small panel, a turn that is still running, and what a changed setting does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deepnb.core.budget import Budget
+from deepnb.core.budget import Budget, Rule
 from deepnb.views import html as h
-from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words
-from deepnb.views.footer import model_words
+from deepnb.views.bar import position
+from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words, rule_words, scale_of
 from deepnb.views.memory import part_words
-from deepnb.views.numbers import counted, percent
-from deepnb.views.table import table_html
-from deepnb.views.text import page, title_line
+from deepnb.views.text import counted, elapsed, page, percent, short, title_line
+from deepnb.views.turn import model_words
+from deepnb.views.view import Picture, table_html
 
 KINDS = {
     "empty": "empty: has its own memory, notes and skills",
@@ -47,67 +47,124 @@ class StatusInfo:
     """path -> (tokens in the prompt, tokens of the file), of the memory files that are not in it whole."""
 
 
+def status_view(info: StatusInfo) -> Picture:
+    """Return the panel of a session: a line for each thing, the context as a small gauge."""
+    window = "window unknown" if info.window is None else f"window {info.window:,} tokens"
+    counts = (info.thread, counted(info.turns, "turn"), counted(info.messages, "message"))
+    sizes = {path: part_words(*share) for path, share in info.shares.items()}
+    files = ", ".join(f"{path} ({sizes.get(path) or counted(tokens, 'token')})" for path, tokens in info.memory)
+    rows = [
+        ("model", f"{model_words(info.model)} · {window}"),
+        ("thread", " · ".join([*counts, *(KINDS[kind] for kind in info.kind)])),
+        ("memory", f"{files or 'nothing remembered yet'} · refresh {info.refresh}"),
+        ("skills", f"{info.skills:,}" if info.skills else "none yet: %skills new NAME"),
+        ("files", f"{info.files:,}"),
+    ]
+    rows = [row for row in rows if row[0] not in info.lacks]
+    if info.lacks:
+        rows.append(("lacks", f"{', '.join(info.lacks)}: %agent use lists what would give them"))
+    if info.pending:
+        rows.append(("pending", info.pending))
+    gauge = [] if info.budget is None else [gauge_line(info.budget)]
+    context = [*gauge, _left(info.budget)]
+    lines = [f"  {name:<8} {value}" for name, value in rows]
+    lines[2:2] = [f"  {'' if at else 'context':<8} {line}" for at, line in enumerate(context)]
+    cells = [
+        (h.muted(name), h.swatch(value, h.ORANGE.format(0.25)) if name == "pending" else value) for name, value in rows
+    ]
+    bar = bar_html(budget_view(info.budget)) if info.budget else None
+    cells.insert(2, (h.muted("context"), h.join(_left(info.budget, share=True), bar)))
+    hints = (h.el("div", h.muted(hint)) for hint in info.hints)
+    body = h.frame(h.heading("deepnb", stamp=info.stamp), table_html(("", ""), cells), *hints)
+    return Picture((), [title_line("deepnb", info.stamp), *lines, *info.hints], [body])
+
+
+def _left(budget: Budget | None, share: bool = False) -> str:
+    """Return how much of the window is taken, with its `share`, and what is left of it."""
+    if budget is None:
+        return "no model calls yet: %agent PROMPT"
+    window = f" of {budget.rule.window:,}" if budget.rule.window else ""
+    part = percent(budget.total, budget.rule.window) if share and budget.rule.window else ""
+    return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left_words(budget))))
+
+
+# -- a turn that is still running
+
+
+_CELLS = 120
+"""Pixels of the gauge."""
+
+
 @dataclass(frozen=True)
-class StatusView:
-    """The panel."""
+class RunningView:
+    """The line. What it says is of one moment, which `at` names where the line may outlive the turn."""
 
-    info: StatusInfo
-
-    @property
-    def rows(self) -> tuple[tuple[str, str], ...]:
-        """(what, its state), in order."""
-        info = self.info
-        window = "window unknown" if info.window is None else f"window {info.window:,} tokens"
-        kinds = [KINDS[kind] for kind in info.kind]
-        sizes = {path: part_words(*info.shares[path]) for path in info.shares}
-        files = ", ".join(f"{path} ({sizes.get(path) or counted(tokens, 'token')})" for path, tokens in info.memory)
-        rows = [
-            ("model", f"{model_words(info.model)} · {window}"),
-            (
-                "thread",
-                " · ".join([info.thread, counted(info.turns, "turn"), counted(info.messages, "message"), *kinds]),
-            ),
-            ("memory", f"{files or 'nothing remembered yet'} · refresh {info.refresh}"),
-            ("skills", f"{info.skills:,}" if info.skills else "none yet: %skills new NAME"),
-            ("files", f"{info.files:,}"),
-        ]
-        rows = [row for row in rows if row[0] not in info.lacks]
-        if info.lacks:
-            rows.append(("lacks", f"{', '.join(info.lacks)}: %agent use lists what would give them"))
-        return (*rows, ("pending", info.pending)) if info.pending else tuple(rows)
+    seconds: float
+    doing: str
+    budget: Budget | None = None
+    """What the main agent's last request held."""
+    hint: str = ""
+    """How to stop it."""
+    at: str = ""
 
     def text(self) -> str:
-        """A line for each thing, the context as a small gauge."""
-        lines = [title_line("deepnb", self.info.stamp), *(f"  {name:<8} {value}" for name, value in self.rows)]
-        lines[3:3] = [
-            f"  {'context':<8} {line}" if not i else f"           {line}" for i, line in enumerate(self._context())
-        ]
-        return page([*lines, *self.info.hints])
+        return page([" · ".join(filter(None, (self._when, self.doing, self._context, self.hint)))])
 
     def html(self) -> str:
-        """A framed table, the gauge above it."""
-        gauge = bar_html(budget_view(self.info.budget)) if self.info.budget else None
-        rows = [(h.muted(name), _value(name, value)) for name, value in self.rows]
-        rows.insert(2, (h.muted("context"), h.join(self._left(share=True), gauge)))
-        hints = [h.el("div", h.muted(hint)) for hint in self.info.hints]
-        return h.box(h.frame(h.heading("deepnb", stamp=self.info.stamp), table_html(("", ""), rows), *hints))
+        gauge = h.join(" · ", self._context, " ", self._gauge()) if self.budget else None
+        hint = f" · {self.hint}" if self.hint else None
+        look = "font-size:12px;font-variant-numeric:tabular-nums"
+        return h.box(h.el("div", h.el("b", self._when), " · ", self.doing, h.muted(gauge, hint), style=look))
 
-    def _left(self, share: bool = False) -> str:
-        budget = self.info.budget
-        if budget is None:
-            return "no model calls yet: %agent PROMPT"
-        window = f" of {budget.rule.window:,}" if budget.rule.window else ""
-        part = percent(budget.total, budget.rule.window) if share and budget.rule.window else ""
-        return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left_words(budget))))
+    @property
+    def _when(self) -> str:
+        return f"as of {self.at}: {elapsed(self.seconds)}" if self.at else elapsed(self.seconds)
 
-    def _context(self) -> list[str]:
-        return [*([gauge_line(self.info.budget)] if self.info.budget else []), self._left()]
+    @property
+    def _context(self) -> str:
+        if self.budget is None:
+            return ""
+        total, window = self.budget.total, self.budget.rule.window
+        share = f" of {window:,} tokens ({percent(total, window)})" if window else " tokens"
+        return f"context {figure(self.budget, total)}{share}"
+
+    def _gauge(self) -> h.Html:
+        """Return a frame filled as far as the window is, the trigger an upright line in it."""
+        assert self.budget is not None
+        rule, scale = self.budget.rule, scale_of(self.budget)
+        full = position(self.budget.total, scale, _CELLS)
+        mark = None if rule.drawn is None else position(rule.drawn, scale, _CELLS)
+        parts = [h.el("span", style=_PART.format(full, "background:rgba(66,133,210,0.75)"))]
+        if mark is not None and mark > full:
+            parts.append(h.el("span", style=_PART.format(mark - full, f"border-right:2px solid {h.RED.format(0.75)}")))
+        return h.el("span", *parts, style=_FRAME.format(_CELLS), title="how full the context is; red: the trigger")
 
 
-def status_view(info: StatusInfo) -> StatusView:
-    """The panel of a session."""
-    return StatusView(info)
+_FRAME = (
+    f"display:inline-block;width:{{}}px;height:9px;border:1px solid {h.LINE};overflow:hidden;white-space:nowrap;"
+    "vertical-align:middle;line-height:9px;font-size:0"
+)
+_PART = "display:inline-block;height:9px;width:{}px;box-sizing:border-box;{}"
 
 
-def _value(name: str, value: str) -> str:
-    return h.swatch(value, "rgba(210,153,34,0.25)") if name == "pending" else value
+_SIZES = ("window", "trigger", "keep")
+_AT_ONCE = ("rerun", "stop_at_approval", "stream_hz", "updates", "offer_explain", "clock")
+_VALUE = 60
+
+
+def setting_words(name: str, value: object, rule: Rule) -> str:
+    """Return what it does: `window is 6,500: compacts at 85 % of the window ...`, `max_steps is 5 from the next turn on`."""
+    if name in _SIZES:
+        return f"{name} is {_value(value)}: {rule_words(rule)}"
+    when = "" if name in _AT_ONCE else " from the next turn on"
+    return f"{name} is {_value(value)}{when}"
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "the default"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return short(", ".join(f"{key}: {one}" for key, one in value.items()) or "empty", _VALUE)
+    return short(str(value), _VALUE) or "empty"

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from deepnb.core.subagents import Listed, Spent
 from deepnb.views import html as h
-from deepnb.views.numbers import counted, tokens
-from deepnb.views.table import table_html
-from deepnb.views.text import pad, page, quoted, short, title_line, width
+from deepnb.views.text import counted, page, quoted, title_line, tokens
+from deepnb.views.view import Picture, listing, table_html
 
 OFF = "subagents are disabled: enable_subagents=True lets the agent delegate tasks"
 NONE = "no subagents: type %agent subagents add NAME"
@@ -65,19 +64,12 @@ class SubagentsView:
         return OFF if not self.limit else "" if self.rows else NONE
 
     def text(self) -> str:
-        """For each its name, what it was used for and what it is for; below that the rest."""
         if self.empty:
             return page([title_line("subagents", self.stamp), self.empty])
-        names = min(32, max(width(row.name) for row in self.rows))
-        lines = [title_line(self.title, self.stamp)]
-        for row in self.rows:
-            about = short(" ".join(row.listed.agent.description.split()), 81 - names)
-            lines.append(f"  {pad(short(row.name, names), names)}  {pad(row.used, 13, right=True)}  {about}")
-            lines += [" " * (names + 19) + fact for fact in row.facts]
-        return page(lines)
+        rows = [(row.name, row.used, row.listed.agent.description, row.facts) for row in self.rows]
+        return page([title_line(self.title, self.stamp), *listing(rows)])
 
     def html(self) -> str:
-        """A table: subagent, what it is for, tasks, calls, tokens."""
         if self.empty:
             return h.box(h.heading("subagents", stamp=self.stamp), h.muted(self.empty))
         title, *facts = self.title.split(" · ")
@@ -86,52 +78,28 @@ class SubagentsView:
         return h.box(h.heading(title, *facts, stamp=self.stamp), table_html(head, cells, right=(2, 3, 4, 5)))
 
 
-@dataclass(frozen=True)
-class SubagentView:
-    """One subagent with its system prompt, or the text of its file."""
-
-    row: SubagentRow
-    body: str
-    stamp: str = ""
-
-    @property
-    def title(self) -> str:
-        """`subagent critic · /agents/critic.md`."""
-        return f"subagent {self.row.name} · {self.row.listed.path or self.row.listed.source}"
-
-    def text(self) -> str:
-        """Says what the subagent is for, what it has, and what it spent; then its prompt."""
-        lines = [title_line(self.title, self.stamp), self.row.listed.agent.description.strip(), *self.row.facts[1:]]
-        return page([*lines, "", *(quoted(self.body) if self.body.strip() else ["(no system prompt)"])])
-
-    def html(self) -> str:
-        """The subagent with its whole prompt."""
-        title, where = self.title.split(" · ", 1)
-        facts = [_fact(fact) for fact in self.row.facts[1:]]
-        body = h.pre(self.body) if self.body.strip() else h.muted("(no system prompt)")
-        about = h.el("div", self.row.listed.agent.description)
-        return h.box(h.heading(title, h.code(where), stamp=self.stamp), about, *facts, body)
-
-
 def subagents_view(rows: Sequence[SubagentRow], limit: int, stamp: str = "") -> SubagentsView:
-    """The subagents in their order, nested at most `limit` deep."""
+    """Return the subagents in their order, nested at most `limit` deep."""
     return SubagentsView(tuple(rows), limit, stamp)
 
 
-def subagent_view(row: SubagentRow, body: str, stamp: str = "") -> SubagentView:
-    """One subagent, with the `body` that is its prompt or its file."""
-    return SubagentView(row, body, stamp)
+def subagent_view(row: SubagentRow, body: str, stamp: str = "") -> Picture:
+    """Return one subagent, with the `body` that is its system prompt or its file."""
+    title, where = f"subagent {row.name}", row.listed.path or row.listed.source
+    about, facts, prompt = row.listed.agent.description, row.facts[1:], "(no system prompt)"
+    lines = [about.strip(), *facts, "", *(quoted(body) if body.strip() else [prompt])]
+    text = h.pre(body) if body.strip() else h.muted(prompt)
+    head = h.heading(title, h.code(where), stamp=stamp)
+    body_ = [head, h.el("div", about), *map(_fact, facts), text]
+    return Picture((), [title_line(f"{title} · {where}", stamp), *lines], body_)
 
 
 def _cells(row: SubagentRow) -> tuple[str, ...]:
     where, *facts = row.facts
     path = h.el("div", h.code(where), style=h.MUTED)
-    spent = row.spent
     kept = [fact for fact in facts if not fact.endswith("in this thread")]
-    figures = (
-        *(f"{n:,}" for n in (spent.runs, spent.calls)),
-        *(tokens(n, spent.exact) for n in (spent.input, spent.output)),
-    )
+    spent = row.spent
+    figures = f"{spent.runs:,}", f"{spent.calls:,}", *(tokens(n, spent.exact) for n in (spent.input, spent.output))
     return h.el("b", row.name), h.join(row.listed.agent.description, path, *map(_fact, kept)), *figures
 
 

@@ -1,5 +1,6 @@
-"""Text as a screen shows it: cleaned characters, columns, lines that fit."""
+"""Text as a screen shows it: cleaned characters, columns, lines that fit; figures in words."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ _ODD = re.compile(
 
 
 def clean(text: str) -> str:
-    """`text` with what would break or fool a screen made visible.
+    """Return `text` with what would break or fool a screen made visible.
 
     Control characters become their pictures (ESC is ␛). The signs that turn the direction of
     writing (CVE-2021-42574) and the unseen tags (U+E0000 and on) become their names, and lone
@@ -32,7 +33,7 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def width(text: str) -> int:
-    """How many columns a terminal gives `text`: East Asian wide signs take two, marks none."""
+    """Return how many columns a terminal gives `text`: East Asian wide signs take two, marks none."""
     return len(text) if text.isascii() else sum([_columns(char) if char > "\x7f" else 1 for char in text])
 
 
@@ -43,13 +44,13 @@ def _columns(char: str) -> int:
 
 
 def pad(text: str, columns: int, right: bool = False) -> str:
-    """`text` filled up with blanks to `columns`; blanks come first with `right`."""
+    """Return `text` filled up with blanks to `columns`; blanks come first with `right`."""
     blanks = " " * (columns - width(text))
     return blanks + text if right else text + blanks
 
 
 def short(text: str, columns: int) -> str:
-    """`text` on one line of at most `columns`, ending in … where something was left out."""
+    """Return `text` on one line of at most `columns`, ending in … where something was left out."""
     line = " ".join(text[: 4 * columns + 40].split())
     if width(line) <= columns and len(text) <= 4 * columns + 40:
         return line
@@ -63,7 +64,7 @@ def short(text: str, columns: int) -> str:
 
 
 def middle_cut(text: str, head: int, tail: int) -> str:
-    """`text`, or its head and tail with a line between them that counts what was left out."""
+    """Return `text`, or its head and tail with a line between them that counts what was left out."""
     left_out = len(text) - head - tail
     if left_out <= 60:
         return text
@@ -71,20 +72,59 @@ def middle_cut(text: str, head: int, tail: int) -> str:
 
 
 def indent(text: str, by: str = "  ") -> str:
-    """`text` with `by` before each line that is not empty."""
+    """Return `text` with `by` before each line that is not empty."""
     return "\n".join(by + line if line else "" for line in text.split("\n"))
 
 
 def quoted(text: str) -> list[str]:
-    """The lines of someone's text, set apart from our words by a stroke before each."""
+    """Return the lines of someone's text, set apart from our words by a stroke before each."""
     return [f"  │ {line}" for line in text.rstrip("\n").split("\n")]
 
 
 def title_line(title: str, stamp: str = "") -> str:
-    """The first line of a record: what it is, and of which turn."""
+    """Return the first line of a record: what it is, and of which turn."""
     return f"{title}   ({stamp})" if stamp else title
 
 
 def page(lines: Iterable[str]) -> str:
-    """The lines joined and cleaned; no blanks at the ends of lines, no line feed at the end."""
+    """Return the lines joined and cleaned; no blanks at the ends of lines, no line feed at the end."""
     return "\n".join(line.rstrip() for line in clean("\n".join(lines)).split("\n")).rstrip("\n")
+
+
+def seconds(value: float) -> str:
+    """Return a time, always as `0.01 s`: two decimals, so that a saved notebook can mask it."""
+    return f"{value if math.isfinite(value) else 0.0:,.2f} s"
+
+
+def elapsed(value: float) -> str:
+    """Return a time that grows: `8 s`, `1 min 05 s`, `1 h 02 min`."""
+    whole = int(value)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def cost(dollars: float) -> str:
+    """Return US dollars, as `$0.0012`; two decimals from a dollar on."""
+    return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
+
+
+def tokens(count: int, exact: bool = True) -> str:
+    """Return `1,234`, or `~1,234` for an estimate."""
+    return f"{'' if exact else '~'}{count:,}"
+
+
+def counted(count: int, noun: str, exact: bool = True) -> str:
+    """Return `1 call`, `2 calls`, `1,234 tokens`; `~1,234 tokens` for an estimate."""
+    return f"{tokens(count, exact)} {noun}{'' if count == 1 else 's'}"
+
+
+def percent(part: float, whole: float) -> str:
+    """Return `65 %`, `0.4 %`, `<0.1 %`; a dash where there is no whole."""
+    if whole <= 0:
+        return "–"
+    value = 100 * part / whole
+    if 0 < value < 0.05:
+        return "<0.1 %"
+    return f"{value:.0f} %" if value >= 9.95 or value <= 0 else f"{value:.1f} %"

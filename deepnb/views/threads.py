@@ -1,13 +1,11 @@
 """The threads of a session as a tree, each a line of turns, and the turns of a thread as a list."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from deepnb.core.values import ThreadInfo, Turn
 from deepnb.views import html as h
-from deepnb.views.numbers import counted, seconds, tokens
-from deepnb.views.table import TableView, table_view
-from deepnb.views.text import page, short
+from deepnb.views.text import counted, seconds, short, tokens
+from deepnb.views.view import Picture, table_view
 
 NO_THREADS = "no threads yet: type %agent new NAME"
 NO_TURNS = "no turns yet: type %agent PROMPT"
@@ -21,89 +19,49 @@ _LANE = 20
 """Turns that a line shows, its last ones."""
 
 
-@dataclass(frozen=True)
-class ThreadsView:
-    """The threads as a tree, and below it the first words of the turns that each has of its own."""
-
-    table: TableView
-    threads: tuple[ThreadInfo, ...]
-
-    def text(self) -> str:
-        """The table, then the newest turns of each thread, a line each."""
-        words = [(t, own_prompts(t)) for t in self.threads]
-        lines = [
-            line
-            for one, prompts in words
-            if prompts
-            for line in (_titled(one), *(f"  {turn_words(n, prompt)}" for n, prompt in prompts[-_NEWEST:]))
-        ]
-        return page([self.table.text(), *(["", *lines] if lines else [])])
-
-    def html(self) -> str:
-        """The table, and a fold for the turns of each thread."""
-        folds = [
-            h.fold(
-                h.join(h.el("b", _titled(thread)), " ", turn_words(*prompts[-1])),
-                *(h.el("div", turn_words(n, prompt), style="margin:0 0 0 1.4em") for n, prompt in prompts),
-                framed=False,
-            )
-            for thread in self.threads
-            if (prompts := own_prompts(thread))
-        ]
-        return h.box(h.Html(self.table.html()), *folds)
-
-
-def _titled(thread: ThreadInfo) -> str:
-    """`main:`, or where it was opened from."""
-    return f"{thread.name}: opened from {short(thread.source, 200)}" if thread.source else f"{thread.name}:"
-
-
 def own_prompts(thread: ThreadInfo) -> list[tuple[int, str]]:
-    """(number, prompt) of the newest turns of a thread, without those of the thread it was forked from."""
+    """Return (number, prompt) of the newest turns of a thread, without those of the thread it was forked from."""
     first = thread.turns - len(thread.prompts) + 1
     return [(n, prompt) for n, prompt in enumerate(thread.prompts, first) if n > _inherited(thread)]
 
 
 def turn_words(number: int, prompt: str) -> str:
-    """`3 · plot the units by region`."""
+    """Return `3 · plot the units by region`."""
     return f"{number} · {short(prompt, _LINE) or 'no words'}"
 
 
-def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> ThreadsView:
-    """The threads, each below the one it was forked from, with the first words of their turns."""
-    return ThreadsView(threads_table(threads, stamp), tuple(thread for _, thread in tree(threads)))
+def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> Picture:
+    """Return the threads as a tree, and below it the first words of the turns that each has of its own."""
+    table = threads_table(threads, stamp)
+    lines, folds = list[str](), list[h.Html]()
+    for _, one in tree(threads):
+        if prompts := own_prompts(one):
+            title = f"{one.name}: opened from {short(one.source, 200)}" if one.source else f"{one.name}:"
+            lines += [title, *(f"  {turn_words(n, prompt)}" for n, prompt in prompts[-_NEWEST:])]
+            summary = h.join(h.el("b", title), " ", turn_words(*prompts[-1]))
+            turns = (h.el("div", turn_words(n, prompt), style="margin:0 0 0 1.4em") for n, prompt in prompts)
+            folds.append(h.fold(summary, *turns, framed=False))
+    return Picture((), [table.text(), *(["", *lines] if lines else [])], [h.Html(table.html()), *folds])
 
 
-def threads_table(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
-    """The threads, each below the one it was forked from."""
-    rows = [
-        (
-            f"└{'──' * (depth - 1)} {thread.name}" if depth else thread.name,
-            marks(thread),
-            lane(thread),
-            *(
-                ("", "")
-                if thread.status and not thread.messages
-                else (f"{thread.turns:,}", "" if thread.source else f"{thread.messages:,}")
-            ),
-            short(thread.source.partition(" · ")[0], 24) or thread.parent or "",
-        )
-        for depth, thread in tree(threads)
-    ]
+def threads_table(threads: Sequence[ThreadInfo], stamp: str = "") -> Picture:
+    """Return the threads, each below the one it was forked from."""
+    rows = []
+    for depth, thread in tree(threads):
+        counts = f"{thread.turns:,}", "" if thread.source else f"{thread.messages:,}"
+        name = f"└{'──' * (depth - 1)} {thread.name}" if depth else thread.name
+        came = short(thread.source.partition(" · ")[0], 24) or thread.parent or ""
+        shown = ("", "") if thread.status and not thread.messages else counts
+        rows.append((name, marks(thread), lane(thread), *shown, came))
     opened, forked = any(thread.source for thread in threads), any(thread.parent for thread in threads)
-    head = (
-        "thread",
-        "",
-        LEGEND if any(thread.turns for thread in threads) else "",
-        "turns",
-        "messages",
-        "opened from" if opened and not forked else "from" if opened else "forked from",
-    )
+    came_from = "opened from" if opened and not forked else "from" if opened else "forked from"
+    legend = LEGEND if any(thread.turns for thread in threads) else ""
+    head = ("thread", "", legend, "turns", "messages", came_from)
     return table_view(head, rows, "threads", (3, 4), NO_THREADS, stamp)
 
 
 def lane(thread: ThreadInfo) -> str:
-    """Its turns in a row: those of the thread it was forked from, its own, compactions, and where it was rewound to."""
+    """Return its turns in a row: those of the thread it was forked from, its own, compactions, and where it was rewound to."""
     own = _inherited(thread)
     first = max(1, thread.turns - _LANE + 1)
     back = {to for _, to in thread.rewound}
@@ -116,43 +74,23 @@ def lane(thread: ThreadInfo) -> str:
 
 
 def _inherited(thread: ThreadInfo) -> int:
-    """How many turns a thread has of the one it was forked from."""
+    """Return how many turns a thread has of the one it was forked from."""
     number = (thread.parent or "").rpartition("@")[2]
     return int(number) if number.isdigit() else 0
 
 
-@dataclass(frozen=True)
-class ThreadCard:
-    """One thread with its line of turns."""
-
-    depth: int
-    thread: ThreadInfo
-
-    def text(self) -> str:
-        """One line."""
-        return " · ".join(part for part in (self.thread.name, lane(self.thread), *self.facts) if part)
-
-    def html(self) -> str:
-        """The threads, each set in under the one it comes from."""
-        name = h.join(h.el("b", self.thread.name), "  ", lane(self.thread))
-        facts = h.muted(" · ", " · ".join(self.facts))
-        return h.box(h.el("div", name, facts, style=f"margin:0 0 0 {2 * self.depth}em"))
-
-    @property
-    def facts(self) -> tuple[str, ...]:
-        t = self.thread
-        came = f"forked from {t.parent}" if t.parent else ""
-        words = (
-            marks(t),
-            counted(t.turns, "turn"),
-            "" if t.source else counted(t.messages, "message"),
-            t.source or came,
-        )
-        return tuple(word for word in words if word)
+def thread_card(depth: int, thread: ThreadInfo) -> Picture:
+    """Return one thread with its line of turns, `depth` deep in the tree."""
+    came = f"forked from {thread.parent}" if thread.parent else ""
+    messages = "" if thread.source else counted(thread.messages, "message")
+    facts = [word for word in (marks(thread), counted(thread.turns, "turn"), messages, thread.source or came) if word]
+    name = h.join(h.el("b", thread.name), "  ", lane(thread))
+    line = h.el("div", name, h.muted(" · ", " · ".join(facts)), style=f"margin:0 0 0 {2 * depth}em")
+    return Picture((), [" · ".join(filter(None, (thread.name, lane(thread), *facts)))], [line])
 
 
-def turns_view(turns: Sequence[Turn], stamp: str = "") -> TableView:
-    """The turns: what was asked and said, what it cost, what was out of the ordinary."""
+def turns_view(turns: Sequence[Turn], stamp: str = "") -> Picture:
+    """Return the turns: what was asked and said, what it cost, what was out of the ordinary."""
     rows = [
         (
             f"{turn.number}",
@@ -169,24 +107,20 @@ def turns_view(turns: Sequence[Turn], stamp: str = "") -> TableView:
 
 
 def marks(thread: ThreadInfo) -> str:
-    """Whether it is current, needs an approval, or was made with `--empty` or `--shared`."""
-    waits = ["needs approval"] if thread.waits else []
-    status = [thread.status] if thread.status else []
-    return ", ".join([*(["← current"] if thread.current else []), *status, *waits, *thread.kind])
+    """Return whether it is current, needs an approval, or was made with `--empty` or `--shared`."""
+    found = {"← current": thread.current, thread.status: bool(thread.status), "needs approval": thread.waits}
+    return ", ".join([*(word for word, there in found.items() if there), *thread.kind])
 
 
 def flags(turn: Turn) -> tuple[str, ...]:
-    """What was out of the ordinary: error, interrupted, compacted."""
-    found = {
-        "error": turn.error is not None,
-        "interrupted": turn.interrupted is not None,
-        "compacted": turn.compacted,
-    }
+    """Return what was out of the ordinary: error, interrupted, compacted."""
+    stopped = turn.interrupted is not None
+    found = {"error": turn.error is not None, "interrupted": stopped, "compacted": turn.compacted}
     return tuple(name for name, there in found.items() if there)
 
 
 def tree(threads: Sequence[ThreadInfo]) -> list[tuple[int, ThreadInfo]]:
-    """(depth, thread) of every thread, each below its parent; one whose parent is not there stands at the left."""
+    """Return (depth, thread) of every thread, each below its parent; one whose parent is not there stands at the left."""
     names = {thread.name for thread in threads}
     below: dict[str | None, list[ThreadInfo]] = {}
     for thread in threads:

@@ -1,14 +1,16 @@
-"""A call of a tool: one line that says what was asked and how it went, and a card with the rest."""
+"""A call of a tool, and a task handed to a subagent: a line that says how it went, and a card with the rest."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deepnb.core.answers import how_called
+from deepnb.core.subagents import TASK
+from deepnb.core.values import Usage
 from deepnb.views import html as h
-from deepnb.views.numbers import counted, seconds
-from deepnb.views.text import clean, middle_cut, short, width
+from deepnb.views.text import clean, counted, indent, middle_cut, page, seconds, short, tokens, width
+from deepnb.views.view import View
 
 Status = Literal["running", "ok", "error", "cut"]
 
@@ -19,11 +21,12 @@ _HEAD, _TAIL, _MIDDLE = 3_000, 1_000, 30_000
 """Characters of a long result that its card shows at once, and of those between them that it unfolds."""
 
 WORDS = {"running": "running …", "ok": "ok", "error": "error", "cut": "interrupted: no result"}
+_NEST = f"border-left:2px solid {h.LINE};margin:6px 0;padding:0 0 0 10px"
 COLOURS = {
-    "running": "rgba(128,128,128,0.2)",
+    "running": h.GREY.format(0.2),
     "ok": h.GREEN.format(0.18),
     "error": h.RED.format(0.22),
-    "cut": "rgba(210,153,34,0.25)",
+    "cut": h.ORANGE.format(0.25),
 }
 
 
@@ -41,7 +44,7 @@ class Tool:
 
 
 def call_line(name: str, args: Mapping[str, Any], columns: int = _LINE) -> str:
-    """`write_file(file_path="/AGENTS.md", content="- The user…")` in at most `columns`."""
+    """Return `write_file(file_path="/AGENTS.md", content="- The user…")` in at most `columns`."""
     room = max(8, columns - width(name) - 2)
     written: list[str] = []
     for key, value in args.items():
@@ -56,28 +59,24 @@ def call_line(name: str, args: Mapping[str, Any], columns: int = _LINE) -> str:
 
 
 def tool_text(tool: Tool) -> tuple[str, list[str]]:
-    """The line of the call, and the line of its result if there is one to show."""
+    """Return the line of the call, and the line of its result if there is one to show."""
     took = "" if tool.seconds is None else f" {seconds(tool.seconds)}"
-    first, how = short(_first_line(tool.result or ""), 92), how_called(tool.id)
+    first, how = short(next(filter(str.strip, (tool.result or "")[:4_000].split("\n")), ""), 92), how_called(tool.id)
     line = f"→ {call_line(tool.name, tool.args)}{how and f' {how}'}  {WORDS[tool.status]}{took}"
     return line, [f"  {first}"] if first else []
 
 
 def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
-    """The card: its summary line opens to arguments, what happened inside, and the result."""
+    """Return the card: its summary line opens to arguments, what happened inside, and the result."""
     took = "" if tool.seconds is None else seconds(tool.seconds)
     state = h.join(" · ", h.swatch(WORDS[tool.status], COLOURS[tool.status]), "  ", h.muted(took))
     body: list[h.Child] = []
     if tool.args:
         body += [h.label("arguments"), h.pre(middle_cut(pretty(tool.args), _HEAD, _TAIL), low=True)]
     if inside:
-        nest = f"border-left:2px solid {h.LINE};margin:6px 0;padding:0 0 0 10px"
-        body += [h.label("inside"), h.el("div", *inside, style=nest)]
+        body += [h.label("inside"), h.el("div", *inside, style=_NEST)]
     if tool.result is not None:
-        body += [
-            h.label("result"),
-            long_text(tool.result) if tool.result else " (empty)",
-        ]
+        body += [h.label("result"), long_text(tool.result) if tool.result else " (empty)"]
     if tool.traceback:
         body.append(h.fold("traceback", h.pre(tool.traceback, low=True), framed=False))
     how = [h.muted(f" {how}") for how in (how_called(tool.id),) if how]
@@ -86,7 +85,7 @@ def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
 
 
 def long_text(text: str) -> h.Html:
-    """A block of text; of a long one its head and its tail, with a fold that shows all between them."""
+    """Return a block of text; of a long one its head and its tail, with a fold that shows all between them."""
     between = len(text) - _HEAD - _TAIL
     if between <= 60:
         return h.pre(text, low=True)
@@ -99,7 +98,7 @@ def long_text(text: str) -> h.Html:
 
 
 def pretty(value: Any) -> str:
-    """JSON on several lines; what JSON does not know is written as Python shows it."""
+    """Return JSON on several lines; what JSON does not know is written as Python shows it."""
     try:
         return json.dumps(value, ensure_ascii=False, indent=2, default=repr)
     except (TypeError, ValueError, RecursionError):
@@ -115,5 +114,77 @@ def _value(value: Any, columns: int) -> str:
     return short(pretty(value), columns)
 
 
-def _first_line(text: str) -> str:
-    return next((line for line in text[:4_000].split("\n") if line.strip()), "")
+# -- a task handed to a subagent: while it runs its card holds a line for each thing done, when it is over all
+
+
+_TASK = 60
+"""Columns of the task in its line."""
+_SAID = 160
+"""Columns of what a subagent is saying just now."""
+
+
+def is_task(tool: Tool) -> bool:
+    """Return whether a call hands a task to a subagent."""
+    return tool.name == TASK and isinstance(tool.args.get("subagent_type"), str)
+
+
+def task_text(tool: Tool, calls: int, usage: Usage, inside: Sequence[View], last: str) -> str:
+    """Return `→ subagent critic: "list files"  ok 0.36 s · 2 calls · 5,764 in / 31 out`, what it did and its report."""
+    state, *report = _end(tool, calls, usage, last)
+    lines = [indent(one.text(), "  │ ") for one in inside]
+    return page([f"{task_head(tool)}  {state}", *lines, *report])
+
+
+def task_head(tool: Tool) -> str:
+    """Return `→ subagent critic: "list files"`."""
+    return page([f"→ subagent {_who(tool)}"])
+
+
+def task_end(tool: Tool, calls: int, usage: Usage, last: str) -> str:
+    """Return how it ended and what it spent, and its report where that is not what was said last."""
+    state, *report = _end(tool, calls, usage, last)
+    return page([f"  {state}", *report])
+
+
+def _end(tool: Tool, calls: int, usage: Usage, last: str) -> list[str]:
+    took = "" if tool.seconds is None else f" {seconds(tool.seconds)}"
+    state = " · ".join([f"{WORDS[tool.status]}{took}", *_spent(calls, usage)])
+    result = clean(tool.result or "").strip()
+    return [state, *([f"  {short(result, 92)}"] if result and result != last.strip() else [])]
+
+
+def task_html(
+    tool: Tool, calls: int, usage: Usage, inside: Sequence[View], last: str, now: Callable[[], str]
+) -> h.Html:
+    """Return the card: its summary line opens to the task, what the subagent did, and its report. `now` is its last doing."""
+    took = "" if tool.seconds is None else seconds(tool.seconds)
+    state = h.join(" · ", h.swatch(WORDS[tool.status], COLOURS[tool.status]), "  ")
+    running = tool.status == "running"
+    said = [*([took] if took else []), *_spent(calls, usage), *([short(now(), _SAID)] if running and inside else [])]
+    line = h.join(h.muted("subagent "), h.code(_who(tool)), state, h.muted(" · ".join(said)))
+    task = str(tool.args.get("description", ""))
+    body: list[h.Child] = [h.label("task"), h.pre(middle_cut(task, _HEAD, _TAIL), low=True)]
+    if inside:
+        shown = [h.el("div", short(one.text(), _SAID)) if running else h.Html(one.html()) for one in inside]
+        body += [h.label("what it did"), h.el("div", *shown, style=_NEST)]
+    result = (tool.result or "").strip()
+    if result and result != last.strip():
+        body += [h.label("report"), long_text(result)]
+    return h.fold(line, *body)
+
+
+def doing(tool: Tool) -> str:
+    """Return what a call is, in a few words: for the line of the subagent that makes it."""
+    return f"subagent {_who(tool)}" if is_task(tool) else call_line(tool.name, tool.args, 60)
+
+
+def _who(tool: Tool) -> str:
+    name = short(str(tool.args["subagent_type"]), 64)
+    task = short(clean(str(tool.args.get("description", ""))), _TASK).replace('"', "'")
+    return f'{name}: "{task}"'
+
+
+def _spent(calls: int, usage: Usage) -> list[str]:
+    if not calls:
+        return []
+    return [counted(calls, "call"), f"{tokens(usage.input, usage.exact)} in / {tokens(usage.output, usage.exact)} out"]

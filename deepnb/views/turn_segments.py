@@ -1,4 +1,4 @@
-"""A turn as it happens: answers, tool cards, notes and compactions, in order.
+"""A turn as it happens: answers, tool cards, what code put out, notes and compactions, in order.
 
 `Segments.add` takes one event and says which segment to show again. What it costs goes with the
 event, not with what was said before: an answer keeps its pieces and joins them when looked at.
@@ -6,20 +6,96 @@ event, not with what was said before: an answer keeps its pieces and joins them 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from deepnb.core import values
+from deepnb.core.image import PICTURES
 from deepnb.core.offload import Offload
+from deepnb.core.terminal_text import terminal_text
 from deepnb.views import compaction
 from deepnb.views import html as h
-from deepnb.views.code_output import Printed, Rich, Variables
 from deepnb.views.data_images import without_data
-from deepnb.views.subagent_card import doing, is_task, task_html, task_text
-from deepnb.views.text import clean, indent, page, short
-from deepnb.views.tool import Tool, tool_html, tool_text
+from deepnb.views.text import clean, indent, middle_cut, page, short
+from deepnb.views.tool import Tool, doing, is_task, task_html, task_text, tool_html, tool_text
 
-__all__ = ["Answer", "Compaction", "Note", "Segment", "Segments", "Thinking", "ToolSegment", "turn_segments"]
+_GROWING = 2_000
+"""Characters of the end of a text that are shown while it grows: then it is sent whole."""
+_WORDS = 3_000
+"""Characters that stand for a rich output in a terminal."""
+
+
+@dataclass
+class Printed:
+    """Text that code wrote to stdout or stderr."""
+
+    kind: str
+    parts: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    @property
+    def words(self) -> str:
+        """All of it; its end while it grows."""
+        text = terminal_text(_whole(self.parts))
+        return text if self.ended or len(text) <= _GROWING else f"…{text[-_GROWING:]}"
+
+    def text(self) -> str:
+        return clean(self.words.rstrip("\n"))
+
+    def html(self) -> str:
+        head = h.label(self.kind) if self.kind != "stdout" else None
+        return h.box(head, h.pre(self.words.rstrip("\n")))
+
+
+@dataclass
+class Variables:
+    """Which names of the user's variables the code changed."""
+
+    line: str
+
+    def text(self) -> str:
+        return clean(f"variables: {self.line}")
+
+    def html(self) -> str:
+        return h.box(h.muted(f"variables: {self.line}"))
+
+
+@dataclass
+class Rich:
+    """A table, a plot or anything else that Jupyter shows in its own way."""
+
+    output: values.CodeOutput
+
+    @property
+    def bundle(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """As the kernel displays it."""
+        return self.output.data, self.output.metadata
+
+    def text(self) -> str:
+        """Return its words."""
+        return clean(middle_cut(self.output.text, _WORDS, 500))
+
+    def html(self) -> str:
+        """Return the picture, else the sanitised HTML, else its words: for where it can't be an output of its own."""
+        data = harmless(self.output)
+        for kind in PICTURES:
+            if kind in data:
+                source = f"data:{kind};base64,{''.join(data[kind].split())}"
+                return h.box(h.el("img", src=source, alt=self.output.text, style="max-width:100%"))
+        return h.box(h.Html(data["text/html"]) if "text/html" in data else h.pre(self.text()))
+
+
+def harmless(output: values.CodeOutput) -> dict[str, str]:
+    """Return MIME type -> data of a rich output as it may leave the kernel: pictures, sanitised HTML, and its words."""
+    kept = {kind: data for kind in PICTURES if isinstance(data := output.data.get(kind), str)}
+    if isinstance(markup := output.data.get("text/html"), str):
+        import nh3
+
+        gone = {"script", "style", "svg", "math", "iframe"}
+        kept["text/html"] = nh3.clean(markup, url_schemes=set(), clean_content_tags=gone)
+    return {**kept, "text/plain": output.text}
+
 
 _TAIL = 400
 """Characters of a thought, or of what a subagent says, that are shown while it grows: then it is sent whole."""
@@ -37,16 +113,12 @@ class Answer:
     @property
     def markdown(self) -> str:
         """The pieces joined, just as the model sent them."""
-        if len(self.parts) > 1:
-            self.parts[:] = ["".join(self.parts)]
-        return "".join(self.parts)
+        return _whole(self.parts)
 
     def text(self) -> str:
-        """The Markdown, without the data of images."""
         return clean(without_data(self.markdown))
 
     def html(self) -> str:
-        """The Markdown rendered and sanitised."""
         from deepnb.views.markdown import markdown_html
 
         return h.box(markdown_html(self.markdown))
@@ -66,11 +138,9 @@ class Thinking:
         return "".join(self.parts) if self.ended else _tail(self.parts)
 
     def text(self) -> str:
-        """`thinking: ...`, its first words."""
         return page([f"thinking: {short(self.words, 90)}"] if self.ended else ["thinking ..."])
 
     def html(self) -> str:
-        """A fold with the words as they are."""
         title = f"thinking · {len(self.words):,} characters" if self.ended else "thinking ..."
         return h.box(h.fold(h.muted(title), h.pre(self.words), framed=False))
 
@@ -82,11 +152,9 @@ class Note:
     line: str
 
     def text(self) -> str:
-        """`note: ...`."""
         return page([f"note: {' '.join(self.line.split())}"])
 
     def html(self) -> str:
-        """The line, small, beside a thin edge."""
         look = f"border-left:3px solid {h.LINE};padding:1px 10px;{h.MUTED}"
         return h.box(h.el("div", h.el("b", "note: "), self.line, style=look))
 
@@ -97,21 +165,14 @@ class Compaction:
 
     offload: Offload
 
-    @property
-    def line(self) -> str:
-        """What happened, in one line."""
-        return compaction.line(self.offload)
-
     def text(self) -> str:
-        """The line, and the first words of the summary."""
         summary = short(self.offload.summary, 90)
-        return page([f"⇣ {self.line}", *([f"  {summary}"] if summary else [])])
+        return page([f"⇣ {compaction.line(self.offload)}", *([f"  {summary}"] if summary else [])])
 
     def html(self) -> str:
-        """The line, which opens to what was kept and where the words are."""
         where = self.offload.path
         words = h.el("div", h.muted("saved verbatim in ", h.code(where))) if where else None
-        return h.box(h.fold(h.join("⇣ ", self.line), words, compaction.facts_html(self.offload)))
+        return h.box(h.fold(h.join("⇣ ", compaction.line(self.offload)), words, compaction.facts_html(self.offload)))
 
 
 @dataclass
@@ -130,7 +191,6 @@ class ToolSegment(Tool):
         return self.nested.segments if self.nested else []
 
     def text(self) -> str:
-        """`→ name(args)  ok 0.01 s`, what happened inside, and the first line of the result."""
         if is_task(self):
             return task_text(self, self.calls, self.usage, self._inside, self.said_last)
         inside = [indent(child.text(), "  │ ") for child in self._inside]
@@ -138,7 +198,6 @@ class ToolSegment(Tool):
         return page([call, *inside, *result])
 
     def html(self) -> str:
-        """A card that opens to the arguments, the nested segments and the result."""
         if is_task(self):
             return h.box(task_html(self, self.calls, self.usage, self._inside, self.said_last, self._now))
         return h.box(tool_html(self, [h.Html(child.html()) for child in self._inside]))
@@ -159,7 +218,7 @@ class ToolSegment(Tool):
         return last.markdown if isinstance(last, Answer) else ""
 
     def _now(self) -> str:
-        """What happens inside just now."""
+        """Return what happens inside just now."""
         last = self.children[-1]
         if isinstance(last, Answer):
             return _tail(last.parts)[-80:]
@@ -197,7 +256,7 @@ class Segments:
         """Call -> how many of its outputs there are: one that was shown while the code ran comes again."""
 
     def add(self, event: values.Event, path: values.Path | None = None) -> int | None:
-        """The index of the segment that `event` made or changed; None where there is nothing to show.
+        """Return the index of the segment that `event` made or changed; None where there is nothing to show.
 
         `path` is what is left of the event's own, inside the calls it happened in.
         """
@@ -286,7 +345,7 @@ class Segments:
             last.ended = True
 
     def _tool(self, id: str, name: str, *, begins: bool = False) -> int:  # noqa: A002
-        """The segment of a call; a new one where a call `begins` under the id of one that has ended."""
+        """Return the segment of a call; a new one where a call `begins` under the id of one that has ended."""
         if id not in self._tools or (begins and self._at(self._tools[id]).status in ("ok", "error")):
             self._tools[id] = self._append(ToolSegment(id, name))
             self._outputs.pop(id, None)
@@ -313,7 +372,6 @@ class Segments:
                     segment.nested.close()
 
     def text(self) -> str:
-        """All segments, a blank line between an answer and what is not one."""
         out: list[str] = []
         for i, segment in enumerate(self.segments):
             apart = i and (isinstance(segment, Answer) or isinstance(self.segments[i - 1], Answer))
@@ -321,12 +379,11 @@ class Segments:
         return "\n".join(out)
 
     def html(self) -> str:
-        """All segments in one <div>."""
         return h.el("div", *(h.Html(segment.html()) for segment in self.segments))
 
 
 def turn_segments(turn: values.Turn) -> Segments:
-    """The segments of a turn that is over; a tool call without an end is shown as cut."""
+    """Return the segments of a turn that is over; a tool call without an end is shown as cut."""
     segments = Segments()
     for event in turn.events:
         segments.add(event)
@@ -334,8 +391,14 @@ def turn_segments(turn: values.Turn) -> Segments:
     return segments
 
 
+def _whole(parts: list[str]) -> str:
+    """Return the pieces joined, and keep them so."""
+    parts[:] = ["".join(parts)]
+    return parts[0]
+
+
 def _tail(parts: Sequence[str]) -> str:
-    """The end of what the pieces say together, without joining them all."""
+    """Return the end of what the pieces say together, without joining them all."""
     out: list[str] = []
     room = _TAIL
     for part in reversed(parts):

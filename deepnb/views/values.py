@@ -1,7 +1,9 @@
-"""What a value shows of itself as the last line of a cell: the picture that its magic shows, or that in short."""
+"""What a value shows of itself as the last line of a cell: the fullest picture there is room for, and where to see all."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from html import unescape
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.diff import FileDiff
@@ -9,17 +11,16 @@ from deepnb.core.offload import HistorySection
 from deepnb.core.stack import Stack
 from deepnb.core.values import ThreadInfo, Turn
 from deepnb.core.xray import Xray
+from deepnb.views import html as h
+from deepnb.views.agent import added, stack_title, stack_view
 from deepnb.views.approval import CallCard, approval_view, why
-from deepnb.views.brief import brief, has_room
 from deepnb.views.diff import diff_view
 from deepnb.views.history import WHERE, history_view
-from deepnb.views.stack import stack_view
-from deepnb.views.table import TableView, table_view
-from deepnb.views.text import short
+from deepnb.views.text import page, short
 from deepnb.views.threads import threads_table, threads_view, turns_view
 from deepnb.views.tool import call_line
 from deepnb.views.turn import ShortTurnView, TurnView
-from deepnb.views.view import View
+from deepnb.views.view import Picture, View, table_view
 from deepnb.views.xray import xray_view
 
 _ROWS = 8
@@ -27,52 +28,55 @@ _ROWS = 8
 
 
 def turn_value(turn: Turn) -> View:
-    """A turn as its cell showed it, below its prompt."""
+    """Return a turn as its cell showed it, below its prompt."""
     shorter = (lambda: ShortTurnView(turn, 700), lambda: ShortTurnView(turn, 160))
     return brief(TurnView(turn), shorter, "whole answer: turn.text; all that happened: %agent transcript")
 
 
 def turns_value(turns: Sequence[Turn]) -> View:
-    """The turns of a thread as a list, its last ones."""
+    """Return the turns of a thread as a list, its last ones."""
     return brief(turns_view(turns), [lambda: turns_view(turns[-_ROWS:])], "all turns: %agent turns")
 
 
 def threads_value(threads: Sequence[ThreadInfo]) -> View:
-    """The threads as a tree; of many the last ones, and the current one."""
+    """Return the threads as a tree; of many the last ones, and the current one."""
     last = [t for t in threads[:-_ROWS] if t.current] + list(threads[-_ROWS:])
     shorter = (lambda: threads_table(threads), lambda: threads_table(last))
     return brief(threads_view(threads), shorter, "all threads: %agent threads")
 
 
 def history_value(sections: Sequence[HistorySection]) -> View:
-    """The offloaded history, or its last sections without their messages."""
+    """Return the offloaded history, or its last sections without their messages."""
     whole = history_view(sections)
     return brief(whole, [lambda: replace(whole, brief=True)], WHERE)
 
 
 def xray_value(xray: Xray) -> View:
-    """A request by part, and what changed in it, without what was sent."""
+    """Return a request by part, and what changed in it, without what was sent."""
     view = replace(xray_view(xray), brief=True)
     return brief(view, rest=view.where)
 
 
 def stack_value(stack: Stack) -> View:
-    """The layers of an agent, or their names alone."""
-    view = stack_view(stack)
+    """Return the layers of an agent, or their names alone."""
 
-    def names() -> TableView:
-        lines = [(f"{i}", layer.name, layer.origin, view.added(layer)) for i, layer in enumerate(stack.layers, 1)]
-        return table_view(("", "layer", "from", "adds"), lines, view.title, (0, 3))
+    def names() -> Picture:
+        lines = [(f"{i}", layer.name, layer.origin, added(stack, layer)) for i, layer in enumerate(stack.layers, 1)]
+        return table_view(("", "layer", "from", "adds"), lines, " · ".join(stack_title(stack)), (0, 3))
 
-    return brief(view, [names], "what each layer does: %agent graph")
+    return brief(stack_view(stack), [names], "what each layer does: %agent graph")
 
 
 def diffs_value(diffs: Sequence[FileDiff]) -> View:
-    """What changed in some files, or which ones they are."""
+    """Return what changed in some files, or which ones they are."""
     title = f"diff of {len(diffs):,} files" if len(diffs) > 1 else "diff"
 
-    def names() -> TableView:
-        lines = [(short(diff.path, 60), diff.kind, _counts(diff)) for diff in diffs[:_ROWS]]
+    def names() -> Picture:
+        lines = []
+        for diff in diffs[:_ROWS]:
+            changed = [line[:1] for line in diff.unified(context=0).split("\n")[2:]]
+            figures = f"+{changed.count('+'):,} −{changed.count('-'):,}"
+            lines.append((short(diff.path, 60), diff.kind, figures))
         more = [(f"and {len(diffs) - _ROWS:,} more", "", "")] if len(diffs) > _ROWS else []
         return table_view(("file", "", "lines"), [*lines, *more], title, (2,))
 
@@ -81,17 +85,11 @@ def diffs_value(diffs: Sequence[FileDiff]) -> View:
     return brief(diff_view(diffs, title) if small else None, [names], "whole diff: .unified() of each file")
 
 
-def _counts(diff: FileDiff) -> str:
-    """`+2 −1`: how many lines came and went."""
-    lines = diff.unified(context=0).split("\n")[2:]
-    return f"+{sum(line.startswith('+') for line in lines):,} −{sum(line.startswith('-') for line in lines):,}"
-
-
 def calls_value(calls: Sequence[PendingCall]) -> View:
-    """Calls that need approval, with what to type."""
+    """Return calls that need approval, with what to type."""
     cards = [CallCard(number, call) for number, call in enumerate(calls, 1)]
 
-    def lines() -> TableView:
+    def lines() -> Picture:
         shown = [(f"{n}", call_line(c.name, c.args, 70), why(c)) for n, c in enumerate(calls[:_ROWS], 1)]
         return table_view(("", "call", "reason"), shown, approval_view(cards).title, (0,))
 
@@ -100,8 +98,71 @@ def calls_value(calls: Sequence[PendingCall]) -> View:
 
 
 def decision_value(decision: Decision) -> View:
-    """A decision and the call it is on."""
+    """Return a decision and the call it is on."""
     call, args = decision.call, decision.call.args if decision.args is None else decision.args
     state = short(CallCard(1, call, decision=decision).state, 200)
     table = table_view(("call", "decision"), [(call_line(call.name, args), state)])
     return brief(table, rest="all arguments: .call.args")
+
+
+LIMIT = 1_900
+"""Bytes of text that a picture has at most, without its last line and whatever its tags take."""
+
+
+@dataclass(frozen=True)
+class BriefView:
+    """A picture, below it the line that says where all is."""
+
+    picture: View
+    rest: str
+
+    def text(self) -> str:
+        return page([self.picture.text(), self.rest])
+
+    def html(self) -> str:
+        return h.el("div", h.Html(self.picture.html()), h.box(h.muted(self.rest), above=False))
+
+
+def brief(whole: View | None, shorter: Iterable[Callable[[], View]] = (), rest: str = "") -> View:
+    """Return a whole picture if it is short enough, else the first of some shorter ones that is; the last is cut if none is.
+
+    `whole` is None where it is known to be too long. `rest` is said below any other, where that does not say it
+    itself: which call or magic shows all.
+    """
+    if whole is not None and is_brief(whole):
+        return whole
+    picture = whole
+    for draw in shorter:
+        picture = draw()
+        if is_brief(picture):
+            return picture if rest in picture.text() else BriefView(picture, rest)
+    assert picture is not None
+    return BriefView(_cut(picture), rest)
+
+
+def _cut(picture: View) -> Picture:
+    """Return the first lines of a picture, as many as there is room for."""
+    lines, room = [], LIMIT - 20
+    for line in picture.text().split("\n"):
+        kept = line.encode()[:room].decode(errors="ignore")
+        lines.append(kept)
+        room -= len(kept.encode()) + 1
+        if kept != line or room <= 0:
+            break
+    words = "\n".join([*lines, "…"])
+    return Picture((), [words], [h.pre(words)])
+
+
+def is_brief(picture: View) -> bool:
+    """Return whether its text, and that of its HTML, have room as the value of a cell."""
+    return has_room(picture.text()) and has_room(html_text(picture.html()))
+
+
+def has_room(text: str) -> bool:
+    """Return whether a text is short enough."""
+    return len(text.encode("utf-8", "surrogatepass")) <= LIMIT
+
+
+def html_text(markup: str) -> str:
+    """Return what is to be read of some HTML, folds opened."""
+    return unescape(re.sub(r"<[^>]*>", "", markup))

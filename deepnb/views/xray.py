@@ -10,9 +10,8 @@ from deepnb.core.xray import PieceChange, Xray
 from deepnb.views import html as h
 from deepnb.views.budget import figure, part_look
 from deepnb.views.diff import diff_html
-from deepnb.views.numbers import counted, percent
-from deepnb.views.table import table_html, table_text
-from deepnb.views.text import indent, middle_cut, page, quoted, title_line
+from deepnb.views.text import counted, indent, middle_cut, page, percent, quoted, title_line
+from deepnb.views.view import table_html, table_text
 
 EMPTY = "no model calls yet: type %agent PROMPT"
 _CUT = {"tools": (160, 60)}
@@ -63,16 +62,8 @@ class XrayView:
         return f"to read what was sent: %agent xray {self.xray.turn}.{self.xray.call.number}"
 
     def text(self) -> str:
-        """The parts as a table, what changed, then each piece, long ones cut in the middle."""
-        rows = [
-            (part_look(part)[0], part, counted(len(pieces), "piece"), figure(self.xray.call.budget, _sum(pieces)))
-            for part, pieces in self.xray.parts.items()
-        ]
-        lines = [
-            title_line(self.title, self.stamp),
-            "",
-            indent(table_text(("", "part", "", "tokens"), rows, right=(3,))),
-        ]
+        table = table_text(("", "part", "", "tokens"), [(part_look(row[0])[0], *row) for row in self._rows], right=(3,))
+        lines = [title_line(self.title, self.stamp), "", indent(table)]
         lines += ["", *self.facts, *(f"  {line}" for line in self._changed)]
         if self.brief:
             return page([*lines, self.where])
@@ -86,30 +77,30 @@ class XrayView:
         return page(lines)
 
     def html(self) -> str:
-        """The request, in which each part and each piece is a fold."""
         title, *facts = self.title.split(" · ")
         body: list[h.Child] = [h.heading(title, *facts, stamp=self.stamp)]
         body += [h.el("div", fact) for fact in self.facts]
         if self.brief:
-            return h.box(*body, *self._outline())
+            rows = [(h.swatch(*part_look(row[0])), *row) for row in self._rows]
+            body.append(table_html(("", "part", "", "tokens"), rows, right=(3,)))
+            return h.box(*body, h.el("ul", *(h.el("li", line) for line in self._changed)), h.muted(self.where))
         if changes := self.xray.changes:
-            shown = [self._change(change) for change in changes]
+            shown = list(map(self._change, changes))
             body.append(h.fold(f"{counted(len(changes), 'change')} since {self.xray.since}", *shown, opened=True))
         for part, pieces in self.xray.parts.items():
-            letter, colour = part_look(part)
             words = f" {part} · {counted_tokens(self.xray, _sum(pieces))} · {counted(len(pieces), 'piece')}"
-            folds = [self._piece(piece) for piece in pieces]
-            body.append(h.fold(h.join(h.swatch(letter, colour), words), *folds))
+            folds = (h.fold(self._named(one), h.pre(_text(one), low=True), framed=False) for one in pieces)
+            body.append(h.fold(h.join(h.swatch(*part_look(part)), words), *folds))
         return h.box(*body)
 
-    def _outline(self) -> list[h.Child]:
-        rows = []
-        for part, pieces in self.xray.parts.items():
-            letter, colour = part_look(part)
-            tokens = figure(self.xray.call.budget, _sum(pieces))
-            rows.append((h.swatch(letter, colour), part, counted(len(pieces), "piece"), tokens))
-        changes = [h.el("li", line) for line in self._changed]
-        return [table_html(("", "part", "", "tokens"), rows, right=(3,)), h.el("ul", *changes), h.muted(self.where)]
+    @property
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """(part, how many pieces, tokens) of each part."""
+        budget = self.xray.call.budget
+        return [
+            (part, counted(len(pieces), "piece"), figure(budget, _sum(pieces)))
+            for part, pieces in self.xray.parts.items()
+        ]
 
     @property
     def _changed(self) -> list[str]:
@@ -122,9 +113,6 @@ class XrayView:
     def _named(self, piece: Sent) -> str:
         return f"{_name(piece)} · {counted_tokens(self.xray, piece.tokens)}"
 
-    def _piece(self, piece: Sent) -> h.Html:
-        return h.fold(self._named(piece), h.pre(_text(piece), low=True), framed=False)
-
     def _change(self, change: PieceChange) -> h.Html:
         words = f"{_sign(change)} {self._named(change.piece)}"
         if change.before and change.after:
@@ -133,12 +121,12 @@ class XrayView:
 
 
 def xray_view(xray: Xray, stamp: str = "") -> XrayView:
-    """The picture of a request."""
+    """Return the picture of a request."""
     return XrayView(xray, stamp)
 
 
 def counted_tokens(xray: Xray, tokens: int) -> str:
-    """`1 token`, `~1,234 tokens`."""
+    """Return `1 token`, `~1,234 tokens`."""
     return counted(tokens, "token", xray.call.budget.exact)
 
 

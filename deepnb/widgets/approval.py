@@ -8,12 +8,10 @@ from typing import Any
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import DeepnbError, InvalidError
-from deepnb.views.code import UNREAD
-from deepnb.views.notice import notice_view
+from deepnb.views.approval import UNREAD
 from deepnb.views.tool import pretty
-from deepnb.views.view import View
-from deepnb.widgets.actions import button, close
-from deepnb.widgets.page import shown
+from deepnb.views.view import View, notice_view
+from deepnb.widgets.actions import button, close, shown
 
 EDIT, DISCARD = "Edit ...", "Discard edits"
 
@@ -37,10 +35,9 @@ class ApprovalButtons:
 
         self._w, self._decide, self._offer = w, decide, tuple(offer)
         self._said = w.HTML()
-        self._rows = {
-            call.key: w.VBox(self._row(n, call))
-            for n, call in zip(numbers or range(1, len(calls) + 1), calls, strict=True)
-        }
+        self._rows = {}
+        for n, call in zip(numbers or range(1, len(calls) + 1), calls, strict=True):
+            self._rows[call.key] = w.VBox(self._question(n, call) if call.is_question else self._call(n, call))
         self.widget: Any = w.VBox([*self._rows.values(), self._said], layout=w.Layout(width="100%"))
 
     def decided(self, calls: Sequence[PendingCall]) -> None:
@@ -65,19 +62,12 @@ class ApprovalButtons:
         """End them: ipywidgets keeps a widget for ever unless it is closed."""
         close(self.widget)
 
-    def _row(self, number: int, call: PendingCall) -> list[Any]:
-        return self._question(number, call) if call.is_question else self._call(number, call)
-
     def _question(self, number: int, call: PendingCall) -> list[Any]:
-        """A text for an answer in JSON, and the button that sends it."""
+        """Return a text for an answer in JSON, and the button that sends it."""
         w = self._w
-        area = w.Textarea(
-            placeholder='JSON, such as {"answer": "yes"}',
-            rows=3,
-            description="Answer",
-            tooltip=f"answer to question {number}, as JSON",
-            layout=w.Layout(width="99%"),
-        )
+        about, hint = f"answer to question {number}, as JSON", 'JSON, such as {"answer": "yes"}'
+        look = w.Layout(width="99%")
+        area = w.Textarea(placeholder=hint, rows=3, description="Answer", tooltip=about, layout=look)
         send = button("Answer", f"answer question {number}", "success")
         do = 'write a JSON value, such as true or "text"'
         send.on_click(lambda _: shown(area, lambda text: self._click(lambda: call.answer(arguments(text, do)))))
@@ -85,17 +75,16 @@ class ApprovalButtons:
 
     def _call(self, number: int, call: PendingCall) -> list[Any]:
         w, name = self._w, f"call {number}, {call.name}"
-        text = _editable(call)
-        area = self._area(name, call, text)
+        code = CODE_TOOLS.get(call.name)
+        text = pretty(dict(call.args)) if code is None else str(call.args.get(code, ""))
+        area = self._area(name, text, is_code=code is not None)
         approve = button("Approve", f"approve {name}", "success")
         reason = w.Text(placeholder="optional", description="Reason", tooltip=f"reason to reject {name}; Enter rejects")
         reject = button("Reject", f"reject {name}", "danger")
         edit = button(EDIT, f"edit the arguments of {name}")
-        unread = call.name in CODE_TOOLS
-        allow = button(
-            f"Allow {call.name} in this thread{', unread' if unread else ''}",
-            f"approve {name} and later calls of its tool in this thread{f': {UNREAD}' if unread else ''}",
-        )
+        unread, later = (", unread", f": {UNREAD}") if code is not None else ("", "")
+        every = f"approve {name} and later calls of its tool in this thread{later}"
+        allow = button(f"Allow {call.name} in this thread{unread}", every)
 
         def is_open() -> bool:
             return bool(area.layout.display == "")
@@ -113,7 +102,8 @@ class ApprovalButtons:
             def typed(now: str) -> Decision:
                 if _lines(now) == _lines(text):
                     return call.approve(remember=remember, also=also)
-                return call.edit(_edited(call, now), remember=remember, also=also)
+                args = arguments(now) if code is None else {**call.args, code: now}
+                return call.edit(args, remember=remember, also=also)
 
             if is_open():
                 shown(area, lambda now: self._click(lambda: typed(now)))
@@ -130,9 +120,8 @@ class ApprovalButtons:
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         more = [allow] if "remember" in call.allowed else []
         if call.name in self._offer and "remember" in call.allowed:
-            these = button(
-                f"Allow {', '.join(self._offer)} in this thread", f"approve {name} and the tools skills ask for"
-            )
+            asked = f"Allow {', '.join(self._offer)} in this thread"
+            these = button(asked, f"approve {name} and the tools skills ask for")
             these.on_click(lambda _: run(also=self._offer))
             more = [allow, these] if self._offer != (call.name,) else [these]
         runs = (approve,) if {"approve", "edit"} & {*call.allowed} else ()
@@ -140,16 +129,11 @@ class ApprovalButtons:
         offered = [part for kind, parts in controls.items() if kind in call.allowed for part in parts]
         return [area, w.HBox([label, *runs, *offered, *more], layout=flow)]
 
-    def _area(self, name: str, call: PendingCall, text: str) -> Any:
-        """A text with the code of a call that runs some, with the arguments of any other as JSON; not seen yet."""
-        is_code = call.name in CODE_TOOLS
-        return self._w.Textarea(
-            text,
-            rows=min(max(text.count("\n") + 2, 4), 16),
-            description="Code" if is_code else "Arguments",
-            tooltip=f"code of {name}" if is_code else f"arguments of {name}, as JSON",
-            layout=self._w.Layout(display="none", width="99%"),
-        )
+    def _area(self, name: str, text: str, *, is_code: bool) -> Any:
+        """Return a text area with the code of a call, or with its arguments as JSON; it is not seen yet."""
+        word, about = ("Code", f"code of {name}") if is_code else ("Arguments", f"arguments of {name}, as JSON")
+        rows, hidden = min(max(text.count("\n") + 2, 4), 16), self._w.Layout(display="none", width="99%")
+        return self._w.Textarea(text, rows=rows, description=word, tooltip=about, layout=hidden)
 
     def _entered(self, content: Any, reason: Any, call: PendingCall) -> None:
         def reject(why: str) -> None:
@@ -224,27 +208,15 @@ class ApprovalsPanel:
 
 
 def arguments(text: str, do: str = 'write an object such as {"file_path": "/a.md"}') -> Any:
-    """The value of a JSON text; a mistake is one line that says where it is, and what to `do`."""
+    """Return the value of a JSON text; a mistake is one line that says where it is, and what to `do`."""
     try:
         return json.loads(text)
     except ValueError as error:
         raise InvalidError(f"not valid JSON ({error})", do) from None
 
 
-def _editable(call: PendingCall) -> str:
-    """What of a call is edited, as a text."""
-    code = CODE_TOOLS.get(call.name)
-    return pretty(dict(call.args)) if code is None else str(call.args.get(code, ""))
-
-
-def _edited(call: PendingCall, text: str) -> Any:
-    """The arguments that such a text stands for."""
-    code = CODE_TOOLS.get(call.name)
-    return arguments(text) if code is None else {**call.args, code: text}
-
-
 def _lines(text: str) -> str:
-    """A text as a page gives it back: its lines end in line feeds."""
+    """Return a text as a page gives it back: its lines end in line feeds."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

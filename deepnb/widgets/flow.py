@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.views.code_output import HasBundle
 from deepnb.views.growing_markdown import Piece
-from deepnb.views.view import View
+from deepnb.views.view import HasBundle, View
 from deepnb.widgets.screen import NOTHING, Output, Screen
 
 _LIGHT = 3.0
@@ -113,7 +112,7 @@ class Flow:
         self._dirty.add(len(self._runs) - 1)
 
     def join_above(self, thing: View) -> bool:
-        """`thing` below the others of the run above the last one, if that is short and can hold it; whether it is."""
+        """Put `thing` at the end of the run above the last one, if that is short and can hold it; return whether it is."""
         above = self._runs[-2] if len(self._runs) > 1 else []
         if not above or isinstance(above[-1], Piece | HasBundle) or not self._is_light(above):
             return False
@@ -135,7 +134,7 @@ class Flow:
         self._dirty.add(len(self._runs))
 
     def changed_at(self, thing: View) -> int:
-        """`thing` looks otherwise now; gives how large its output is, in bytes; 0 where it is to be sent anyway."""
+        """Note that `thing` looks otherwise now; return the bytes of its output, 0 where it is to be sent anyway."""
         at = self._find(thing)
         if at in self._dirty:
             return 0
@@ -220,7 +219,7 @@ class Flow:
 
 
 def _joined(run: Sequence[View], blocks: bool = False) -> list[View]:
-    """The things of a run; pieces of one answer that meet are one piece, or with `blocks` those of one block."""
+    """Return the things of a run; pieces of one answer that meet are one piece, or with `blocks` those of one block."""
     out: list[View] = []
     for thing in run:
         last = out[-1] if out else None
@@ -238,7 +237,7 @@ def _joined(run: Sequence[View], blocks: bool = False) -> list[View]:
 
 
 def _across(above: View, below: View) -> Piece | None:
-    """Two pieces of one block as the second of them, which may still grow."""
+    """Return two pieces of one block as the second of them, which may still grow."""
     if not isinstance(above, Piece) or not isinstance(below, Piece) or below.above is None or not below.above.open:
         return None
     if above.below is not below.above:

@@ -1,13 +1,15 @@
-"""Panels to touch: ipywidgets fed with views, each beside its static twin; live across cells."""
+"""Panels to touch, each beside its static twin and live across cells; and a text to edit, which becomes a record."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from deepnb.views.notice import notice_view
-from deepnb.views.view import HasParts, View
-from deepnb.widgets.actions import Refreshable, button, close
+from deepnb.core.errors import DeepnbError
+from deepnb.views import html as h
+from deepnb.views.view import HasParts, Stack, View, notice_view
+from deepnb.widgets.actions import Refreshable, button, close, shown
 from deepnb.widgets.screen import Output, Screen
 
 Source = Callable[[], View]
@@ -75,7 +77,7 @@ class TurnPanel:
             self._turn.value = changed[-1 if by < 0 else 0]
 
     def _beyond(self, by: int) -> list[int]:
-        """The turns with a change on one side of the one that is shown."""
+        """Return the turns with a change on one side of the one that is shown."""
         return [turn for turn in self._changed() if (turn - self._turn.value) * by > 0]
 
     def _show_turn(self) -> None:
@@ -101,17 +103,17 @@ class Live:
         below = screen.show(_drawn(twin))
         if not screen.notebook:
             return
-        for shown in [s for s in self._shown if s.place == (cell, text) and cell is not None]:
-            self._end(shown)
+        for before in [s for s in self._shown if s.place == (cell, text) and cell is not None]:
+            self._end(before)
         if len(self._shown) >= MAX_LIVE:
             oldest = self._shown[0]
             self._end(oldest)
             oldest.below.update(Stack(_drawn(oldest.twin), notice_view(_ENDED)))
         self._shown.append(_Shown((cell, text), panel, twin, below, self._subscribe))
 
-    def _end(self, shown: _Shown) -> None:
-        self._shown.remove(shown)
-        shown.end()
+    def _end(self, panel: _Shown) -> None:
+        self._shown.remove(panel)
+        panel.end()
 
 
 class _Shown:
@@ -151,26 +153,11 @@ class Folded:
         return self._view.text()
 
     def html(self) -> str:
-        from deepnb.views.html import Html, box, fold
-
-        return box(fold(self._title, Html(self._view.html()), framed=False))
-
-
-class Stack:
-    """Views one below the other, as one."""
-
-    def __init__(self, *views: View) -> None:
-        self._views = views
-
-    def text(self) -> str:
-        return "\n\n".join(v.text() for v in self._views)
-
-    def html(self) -> str:
-        return "".join(v.html() for v in self._views)
+        return h.box(h.fold(self._title, h.Html(self._view.html()), framed=False))
 
 
 def _drawn(source: Source) -> View:
-    """The picture, or a line that says why it can't be shown: an error here must not end the turn."""
+    """Return the picture, or a line that says why it can't be shown: an error here must not end the turn."""
     try:
         return source()
     except Exception as error:
@@ -195,3 +182,63 @@ def _fill_parts(column: Any, view: View) -> None:
 def _set(page: Any, html: str) -> None:
     if page.value != html:
         page.value = html
+
+
+Save = Callable[[str], "Saved"]
+
+_ROWS = (6, 24)
+"""Lines of text that are seen at once, at least and at most."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What became of a text: the record of it, and where it has to be looked at again, the text as it now is."""
+
+    record: View
+    again: str | None = None
+    why: str = ""
+
+
+class Editor:
+    """`save` gets the text as typed; a `DeepnbError` it raises is shown, and the text stays."""
+
+    def __init__(self, name: str, text: str, save: Save) -> None:
+        import ipywidgets as w
+
+        self._name, self._save = name, save
+        self._settled: Callable[[View], None] = lambda record: None
+        self._closed = f"cancelled: {name} is unchanged"
+        rows = min(max(text.count("\n") + 2, _ROWS[0]), _ROWS[1])
+        about, wide, style = f"the text of {name}", w.Layout(width="99%"), {"description_width": "initial"}
+        self._area = w.Textarea(text, rows=rows, description="text", tooltip=about, layout=wide, style=style)
+        self._said = w.HTML()
+        self._button_save = button("Save", f"save {name}", "primary", None)
+        self._button_cancel = button("Cancel", "close without saving", width=None)
+        self._button_save.on_click(lambda _: shown(self._area, self._on_save))
+        self._button_cancel.on_click(lambda _: self._end(notice_view(self._closed)))
+        head = w.HTML(notice_view(f"editing {name}", "ok").html())
+        buttons = w.HBox([self._button_save, self._button_cancel])
+        self.widget: Any = w.VBox([head, self._area, self._said, buttons], layout=w.Layout(width="100%"))
+
+    def show(self, screen: Screen, twin: View) -> None:
+        """Show the editor and below it its static twin; a record of what became of the text takes its place."""
+        without = f"to edit {self._name} where there are no widgets, run a cell that begins with %%memory {self._name}"
+        self._settled = screen.widget(self.widget, without).update
+        screen.show(twin)
+
+    def _on_save(self, text: str) -> None:
+        try:
+            saved = self._save(text)
+        except DeepnbError as error:
+            self._said.value = notice_view(error.typed, "error").html()
+            return
+        if saved.again is None:
+            self._end(saved.record)
+        else:
+            self._area.value = saved.again
+            self._closed = f"closed: {self._name} holds both texts"
+            self._said.value = notice_view(saved.why, "warning").html()
+
+    def _end(self, record: View) -> None:
+        self._settled(record)
+        close(self.widget)

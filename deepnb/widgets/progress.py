@@ -4,23 +4,34 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import copy_context
+from typing import Self
 
-from deepnb.views.notice import notice_view
-from deepnb.views.view import View
+from deepnb.views.view import View, notice_view
 from deepnb.widgets.screen import Output, Screen
 
 
 class Progress:
     """Shows its line after some seconds; `end` puts the record in its place."""
 
-    def __init__(self, screen: Screen, line: str, after: float = 1.0) -> None:
+    def __init__(self, screen: Screen, line: str, after: float = 1.0, failed: str = "") -> None:
+        """Leaving a `with` by an error says what `failed`."""
+        self._failed = failed
         self._screen = screen
         self._line = line
         self._output: Output | None = None
         self._ended = False
         self._lock = threading.Lock()
-        self._timer = _timer(after, self._begin)
+        # In the context of now, which says which cell an output belongs to.
+        self._timer = threading.Timer(after, copy_context().run, args=(self._begin,))
+        self._timer.daemon = True
         self._timer.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self.stop(self._failed)
 
     def say(self, line: str) -> None:
         """Say another line from now on."""
@@ -89,12 +100,5 @@ class Pulse:
 
 
 def pause(seconds: float, least: float) -> float:
-    """How long to wait before a line that says how long something has taken is shown anew: later ever longer."""
+    """Return how long to wait before a line that says how long something has taken is shown anew: later ever longer."""
     return min(max(least, seconds / 20), 5.0)
-
-
-def _timer(seconds: float, act: Callable[..., None], *args: str) -> threading.Timer:
-    """Acts in the context of now, which says which cell an output belongs to."""
-    timer = threading.Timer(seconds, copy_context().run, args=(act, *args))
-    timer.daemon = True
-    return timer

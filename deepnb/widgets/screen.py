@@ -1,14 +1,14 @@
-"""Where things are shown: static outputs with a display id in a notebook, lines in a terminal."""
+"""Where things are shown: outputs with a display id in a notebook, widgets in an app of Voila, lines in a terminal."""
 
 from __future__ import annotations
 
 import itertools
+import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from deepnb.views.code_output import HasBundle
-from deepnb.views.view import View
+from deepnb.views.view import HasBundle, Stack, View
 
 
 class Output(Protocol):
@@ -82,7 +82,7 @@ class Reserved:
         return output
 
     def take(self) -> Output:
-        """The first that is free, to hold what may be given back."""
+        """Return the first that is free, to hold what may be given back."""
         return self._free.pop(0)
 
     def give_back(self, output: Output) -> None:
@@ -136,16 +136,13 @@ class _HeldOutput:
         """There is no widget in an output that stays as it was made."""
 
 
-class Nowhere:
+class Nowhere(Terminal):
     """No place to show things: for what happens where no output can be made."""
 
     notebook = True
 
-    def show(self, view: View) -> Output:
-        return _Printed()
-
-    def widget(self, widget: Any, text: str) -> Output:
-        return _Printed()
+    def __init__(self) -> None:
+        super().__init__(write=lambda text: None)
 
 
 class Counted:
@@ -197,8 +194,10 @@ class _Displayed:
         self._last: dict[str, Any] | None = None
 
     def update(self, view: View) -> None:
-        data, metadata = view.bundle if isinstance(view, HasBundle) else (_plain(view), {})
-        self._publish(dict(data), dict(metadata))
+        if isinstance(view, HasBundle):
+            self._publish(*map(dict, view.bundle))
+        else:
+            self._publish({"text/html": view.html(), "text/plain": view.text()}, {})
 
     def become(self, widget: Any, text: str) -> None:
         self._publish({**widget_data(widget), "text/plain": text}, {})
@@ -209,23 +208,6 @@ class _Displayed:
         if data != self._last:
             publish_display_data(data, metadata, transient={"display_id": self._id}, update=self._last is not None)
             self._last = data
-
-
-def _plain(view: View) -> dict[str, Any]:
-    return {"text/html": view.html(), "text/plain": view.text()}
-
-
-class _Views:
-    """Views below each other in one output."""
-
-    def __init__(self, views: Sequence[View]) -> None:
-        self.views = list(views)
-
-    def text(self) -> str:
-        return "\n".join(view.text() for view in self.views)
-
-    def html(self) -> str:
-        return "".join(view.html() for view in self.views)
 
 
 class Nothing:
@@ -251,7 +233,7 @@ class _Filled:
         self._parts: list[_Part] = []
 
     def add(self, view: View) -> Output:
-        """One more view, below the others."""
+        """Return one more view, below the others."""
         self._parts.append(_Part(self, view))
         self.send()
         return self._parts[-1]
@@ -265,7 +247,7 @@ class _Filled:
     def send(self) -> None:
         """Show them as they are now."""
         views = [part.view for part in self._parts]
-        self.output.update(views[0] if len(views) == 1 else _Views(views))
+        self.output.update(views[0] if len(views) == 1 else Stack(*views, gap="\n"))
 
 
 class _Part:
@@ -287,6 +269,53 @@ _NUMBER = itertools.count(1)
 
 
 def widget_data(widget: Any) -> dict[str, Any]:
-    """An ipywidget as a front end is sent it."""
+    """Return an ipywidget as a front end is sent it."""
     view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
     return {"application/vnd.jupyter.widget-view+json": view}
+
+
+def in_voila() -> bool:
+    """Return whether Voila runs this kernel: it says so as CGI does (RFC 3875, SERVER_SOFTWARE)."""
+    return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+
+
+class AppScreen:
+    """Outputs that are boxes with one widget in them: the HTML of a view, or what takes its place."""
+
+    notebook = True
+
+    def show(self, view: View) -> Output:
+        import ipywidgets as w
+
+        return _boxed(w.HTML(view.html()), view.text())
+
+    def widget(self, widget: Any, text: str) -> Output:
+        return _boxed(widget, text)
+
+
+class _Box:
+    """An output."""
+
+    def __init__(self, box: Any) -> None:
+        self._box = box
+
+    def update(self, view: View) -> None:
+        import ipywidgets as w
+
+        html, (there,) = view.html(), self._box.children
+        if not isinstance(there, w.HTML):
+            self._box.children = (w.HTML(html),)
+        elif there.value != html:
+            there.value = html
+
+    def become(self, widget: Any, text: str) -> None:
+        self._box.children = (widget,)
+
+
+def _boxed(widget: Any, text: str) -> _Box:
+    import ipywidgets as w
+    from IPython.display import publish_display_data
+
+    box = w.VBox([widget])
+    publish_display_data({**widget_data(box), "text/plain": text})
+    return _Box(box)

@@ -9,14 +9,12 @@ from typing import TextIO
 
 from deepnb.core.activity import WAITS, Activity
 from deepnb.core.values import CodeOutput, Event, Retry, TextDelta, ToolStarted
-from deepnb.views.code_output import Printed
 from deepnb.views.data_images import ImageNames
-from deepnb.views.notice import notice_view
-from deepnb.views.running import RunningView
-from deepnb.views.subagent_card import is_task, task_end, task_head
+from deepnb.views.status import RunningView
 from deepnb.views.text import clean, indent, short
-from deepnb.views.turn_segments import Answer, Segment, Segments, Thinking, ToolSegment
-from deepnb.views.view import View
+from deepnb.views.tool import is_task, task_end, task_head
+from deepnb.views.turn_segments import Answer, Printed, Segment, Segments, Thinking, ToolSegment
+from deepnb.views.view import View, notice_view
 from deepnb.widgets.progress import Pulse, pause
 from deepnb.widgets.screen import Screen
 
@@ -151,7 +149,7 @@ class TaskLines:
         self._later: list[ToolSegment] = []
 
     def take(self, segment: Segment, event: Event) -> list[str] | None:
-        """The texts to print now that an event has changed a segment; None where it is no task's."""
+        """Return the texts to print now that an event has changed a segment; None where it is no task's."""
         if not isinstance(segment, ToolSegment) or not is_task(segment):
             return None
         if self._open is None and segment.status == "running" and isinstance(event, ToolStarted) and not event.path:
@@ -171,7 +169,7 @@ class TaskLines:
         return [*end, *late]
 
     def _finished(self, task: ToolSegment) -> list[str]:
-        """What is finished inside and not printed yet: an answer or a thought is where something follows it."""
+        """Return what is finished inside and not printed yet: an answer or a thought is where something follows it."""
         out = []
         for i in range(self._shown, len(task.children)):
             child = task.children[i]

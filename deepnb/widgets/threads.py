@@ -1,16 +1,19 @@
-"""The live panel of the threads: switch, and the turns of the current one to see, fork from and rewind to."""
+"""The live panels of a thread: its requests, its turns beside those of other threads, its offloaded history."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from deepnb.views.notice import notice_view
-from deepnb.views.view import View
-from deepnb.widgets.actions import ActionPanel, Row, attempt, button
-from deepnb.widgets.page import shown
+from deepnb.core.offload import HistoryMessage
+from deepnb.views.history import EMPTY, HistoryView, SectionMatch, head_html, message_html, section_html
+from deepnb.views.html import box, frame, muted
+from deepnb.views.text import counted
+from deepnb.views.view import View, notice_view
+from deepnb.widgets.actions import ActionPanel, Row, attempt, button, close, shown
 
 LISTED = 40
-"""Turns that can be chosen, the newest ones."""
+"""Turns, or calls, that can be chosen, the newest ones."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,185 @@ class ThreadsPanel:
 
     def _act(self, act: Callable[[int], object], at: int | None) -> None:
         if at is not None:
-            number = self._choice.options[at][1]
-            self._do(lambda: act(number))
+            self._do(partial(act, self._choice.options[at][1]))
 
     def _do(self, act: Callable[[], object]) -> None:
         attempt(act, self._said)
         self.refresh()
+
+
+Place = tuple[int, int]
+"""A call: its turn, and its number there."""
+
+
+class PromptPanel:
+    """The calls of a thread to choose from, the newest one chosen, and the picture of that one."""
+
+    def __init__(self, calls: Callable[[], Sequence[tuple[str, Place]]], at: Callable[[Place | None], View]) -> None:
+        """`calls` gives a name and the place of each; `at` the picture of one, of None where there is none yet."""
+        import ipywidgets as w
+
+        self._calls, self._at = calls, at
+        self._choice = w.Dropdown(description="Call", layout=w.Layout(width="24em"))
+        self._picture = w.HTML()
+        self._older = w.HTML()
+        self._shown: object = ()
+        self._now: object = ()
+        self._filling = False
+        self._choice.observe(lambda _: self._show(), names="value")
+        self.widget: Any = w.VBox([w.HBox([self._choice, self._older]), self._picture])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Offer what there is now; a choice that stood at the newest call follows it."""
+        all_ = list(self._calls())
+        calls = all_[-LISTED:]
+        calls = [call for call in all_[:-LISTED] if call[1] == self._choice.value] + calls
+        older = len(all_) - len(calls)
+        self._older.value = box(muted(f"{counted(older, 'earlier call')}: %agent xray TURN.CALL")) if older else ""
+        self._now = (len(all_), all_[-1:])
+        before = [place for _, place in self._choice.options]
+        if calls != list(self._choice.options):
+            chosen, newest = self._choice.value, before[-1] if before else None
+            places = [place for _, place in calls]
+            self._filling = True
+            self._choice.options = calls
+            follows = chosen == newest or chosen not in places
+            self._choice.value = chosen if not follows else places[-1] if places else None
+            self._filling = False
+        self._choice.disabled = not calls
+        self._show()
+
+    def _show(self) -> None:
+        place = self._choice.value
+        if self._filling or self._shown == (place, self._now):
+            return
+        self._shown = (place, self._now)
+        self._picture.value = self._at(place).html()
+
+
+ROWS, SECTIONS = 150, 20
+"""Messages and sections that are listed at once, the newest; a search finds the others."""
+
+MessagePlace = tuple[int, int]
+"""Of a message: its section and its number there."""
+Key = tuple[object, ...]
+"""All that a row shows: one of the same key is the same row."""
+
+
+class HistoryPanel:
+    """A search box, the sections, a check box for each message, and buttons to add the chosen ones to the prompt."""
+
+    def __init__(
+        self,
+        view: Callable[[str], HistoryView],
+        bring: Callable[[int, Sequence[int]], object],
+        drop: Callable[[], object],
+    ) -> None:
+        """`view` gives the history with something looked for, `bring` takes (section, messages) of it."""
+        import ipywidgets as w
+
+        self._w, self._view, self._bring, self._drop = w, view, bring, drop
+        self._chosen: set[MessagePlace] = set()
+        self._shown: object = None
+        self._rows: dict[Key, Any] = {}
+        self._search = w.Text(placeholder='words, or "a phrase"', description="Search", layout=w.Layout(width="24em"))
+        self._search.observe(lambda _: self.refresh(), names="value")
+        self._do = button("Add to next prompt", "add the chosen messages to the next prompt", "primary", None)
+        self._undo = button("Remove", "remove the messages from the next prompt", width=None)
+        self._do.on_click(lambda _: self._act(self._bring_chosen))
+        self._undo.on_click(lambda _: self._act(self._drop))
+        self._found, self._said, self._waits = w.HTML(), w.HTML(), w.HTML()
+        self._list = w.VBox(layout=w.Layout(max_height="36em", overflow="auto", display="block", width="100%"))
+        head = w.HBox([self._search, self._do, self._undo], layout=w.Layout(flex_flow="row wrap"))
+        self.widget: Any = w.VBox([head, self._said, self._waits, self._found, self._list])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the history as it is now; where it shows the same messages they stay as they were folded."""
+        view = self._view(self._search.value)
+        self._undo.disabled = view.brought is None
+        self._waits.value = notice_view(view.brought_line, "ok").html() if view.brought_line else ""
+        self._found.value = box(muted(view.found_line)) if view.found_line else ""
+        shown = view.matches
+        if (now := (view.sections, view.terms)) != self._shown:
+            self._shown = now
+            there = {(n, item.number) for n, section in enumerate(view.sections, 1) for item in section.items}
+            self._chosen &= there
+            self._fill(shown, empty=not view.sections)
+        self._choosable()
+
+    def _fill(self, shown: Sequence[SectionMatch], *, empty: bool) -> None:
+        """List the newest sections; rows that were there stay, so that what is sent is what is new."""
+        old, self._rows = self._rows, {}
+        room = rooms([len(one.items) for one in shown])
+        made = [self._line("empty", EMPTY, old)] if empty else []
+        if earlier := len(shown) - len(room):
+            made.append(self._line("earlier", f"{counted(earlier, 'earlier section')}: search for their messages", old))
+        for one, left in zip(shown[earlier:], room, strict=True):
+            head: Key = (one.number, one.section, one.terms, len(one.items))
+            made.append(self._kept(head, old, partial(self._head, one)))
+            for item in one.items[:left]:
+                key: Key = (one.number, one.section.at, item, one.terms)
+                row = self._kept(key, old, partial(self._row, one, item))
+                row.children[0].value = (one.number, item.number) in self._chosen
+                made.append(row)
+            if more := len(one.items) - left:
+                made.append(self._line(one.number, f"{counted(more, 'more message')}: search for them", old))
+        self._list.children = made
+        for key, child in old.items():
+            if key not in self._rows:
+                close(child)
+
+    def _kept(self, key: Key, old: Mapping[Key, Any], make: Callable[[], Any]) -> Any:
+        self._rows[key] = old[key] if key in old else make()
+        return self._rows[key]
+
+    def _line(self, where: object, words: str, old: Mapping[Key, Any]) -> Any:
+        return self._kept((where, words), old, lambda: self._w.HTML(box(muted(words))))
+
+    def _head(self, one: SectionMatch) -> Any:
+        return self._w.HTML(box(frame(head_html(one), section_html(one))))
+
+    def _row(self, one: SectionMatch, item: HistoryMessage) -> Any:
+        place = (one.number, item.number)
+        name = f"{one.number}:{item.number}"
+        about = f"choose message {item.number} of section {one.number}"
+        tick = self._w.Checkbox(value=place in self._chosen, description=name, indent=False, tooltip=about)
+        tick.layout = self._w.Layout(width="6em", flex="0 0 6em")
+        tick.observe(lambda change: self._choose(place, change["new"]), names="value")
+        text = self._w.HTML(message_html(item, one.terms), layout=self._w.Layout(flex="1 1 auto", min_width="0"))
+        return self._w.HBox([tick, text], layout=self._w.Layout(align_items="flex-start"))
+
+    def _choose(self, place: MessagePlace, chosen: bool) -> None:
+        (self._chosen.add if chosen else self._chosen.discard)(place)
+        self._choosable()
+
+    def _choosable(self) -> None:
+        self._do.disabled = not self._chosen
+        self._do.description = f"Add {len(self._chosen)} to next prompt" if self._chosen else "Add to next prompt"
+
+    def _bring_chosen(self) -> None:
+        for section in sorted({section for section, _ in self._chosen}):
+            self._bring(section, sorted(number for of, number in self._chosen if of == section))
+            self._chosen = {place for place in self._chosen if place[0] != section}
+        self._shown = None
+
+    def _act(self, act: Callable[[], object]) -> None:
+        attempt(act, self._said)
+        self.refresh()
+
+
+def rooms(messages: Sequence[int]) -> list[int]:
+    """Return how many messages of each of the newest sections are listed: theirs, until there is room for no more.
+
+    `messages` are those of all sections, the oldest first.
+    """
+    found: list[int] = []
+    left = ROWS
+    for count in reversed(messages[-SECTIONS:]):
+        if found and left <= 0:
+            break
+        found.append(min(count, left))
+        left -= count
+    return found[::-1]

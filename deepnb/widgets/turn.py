@@ -1,22 +1,85 @@
-"""A turn while it happens: in a notebook as outputs updated in place."""
+"""A turn while it happens in a notebook: outputs updated in place, and a line with a button that stops it."""
 
+import signal
 import threading
 import time
+from _thread import interrupt_main
 from collections.abc import Callable
+from typing import Any
 
 from deepnb.core.activity import Activity
 from deepnb.core.values import Asked, Event, TextDelta, ThinkingDelta
-from deepnb.views.code_output import HasBundle
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
-from deepnb.views.notice import notice_view
-from deepnb.views.running import RunningView
+from deepnb.views.status import RunningView
 from deepnb.views.turn_segments import Answer, Segments, Thinking
-from deepnb.views.view import View
+from deepnb.views.view import HasBundle, View, notice_view
+from deepnb.widgets.actions import button, close, hear_apart, is_heard_apart
 from deepnb.widgets.flow import Flow
 from deepnb.widgets.progress import Pulse, pause
-from deepnb.widgets.screen import NOTHING, Reserved, Screen
-from deepnb.widgets.stop import StopLine
+from deepnb.widgets.screen import NOTHING, Reserved, Screen, widget_data
 from deepnb.widgets.terminal_turn import TerminalTurn
+
+
+class StopLine:
+    """The line of a running turn with a button beside it.
+
+    It is made before it is shown: as it is made, a page that can hear a click while a cell runs gets ready to.
+    """
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        import ipywidgets as w
+
+        self._line = w.HTML()
+        self._button = stop_button("stop this turn", stop)
+        flow = w.Layout(flex_flow="row wrap", align_items="center")
+        self._widget = w.HBox([self._button, self._line], layout=flow)
+
+    @property
+    def can_be_heard(self) -> bool:
+        """Whether a click would be heard now."""
+        return is_heard_apart()
+
+    def say(self, view: RunningView) -> None:
+        """Show another line."""
+        self._line.value = view.html()
+
+    @property
+    def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The widget, and the line for where there are none."""
+        return {**widget_data(self._widget), "text/plain": self.text()}, {}
+
+    def text(self) -> str:
+        """Return what is saved of it, which stays the same while the line changes."""
+        return "a turn is running in this cell: interrupt the kernel to stop it"
+
+    def html(self) -> str:
+        return str(self._line.value)
+
+    def close(self) -> None:
+        """End it: ipywidgets keeps a widget for ever unless it is closed."""
+        close(self._widget)
+
+
+def stop_button(tooltip: str, stop: Callable[[], None]) -> Any:
+    """Return a button that is heard while a cell runs, where the page can do that; it takes one click."""
+    made = button("Stop", tooltip, "danger")
+
+    def clicked(_: Any) -> None:
+        made.disabled, made.description = True, "Stopping ..."
+        stop()
+
+    made.on_click(clicked)
+    hear_apart(made)
+    return made
+
+
+def interrupt() -> None:
+    """Interrupt the main thread, as a front end does; called in whichever thread."""
+    if hasattr(signal, "pthread_kill"):  # a real signal: it wakes a thread that waits for a lock
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        interrupt_main()
+
 
 MAX_OUTPUTS = 20
 """JupyterLab hides a cell's outputs from the 51st on; a turn never makes more than this."""
@@ -159,7 +222,10 @@ class NotebookTurn:
         growing = self._growing.setdefault(at, GrowingMarkdown())
         growing.add(event.text)
         self._place(growing.end) if new else self._changed(growing.end)
-        if len(growing.end.markdown) > _SHORT and self._flow.last[-1] is growing.end and growing.cut(_is_long(growing)):
+        size = len(growing.end.markdown)
+        # A block that still grows is cut late: it is put together again as soon as it ends.
+        is_long = size > (_SHORT if growing.inside else _WHOLE)
+        if size > _SHORT and self._flow.last[-1] is growing.end and growing.cut(is_long):
             if not growing.inside:
                 self._flow.close_block()
             self._flow.begin(growing.end)
@@ -187,7 +253,7 @@ class NotebookTurn:
         self._cost = max(self._cost, self._flow.changed_at(thing))
 
     def _due(self, characters: int) -> bool:
-        """Whether the growing text is to be shown now: soon while that is cheap, and five times a second."""
+        """Return whether the growing text is to be shown now: soon while that is cheap, and five times a second."""
         self._credit += _PER_CHARACTER * characters
         since = self._clock() - self._flushed
         if since < self._pause:
@@ -219,17 +285,12 @@ class NotebookTurn:
         self._flush()
 
     def _stop_line(self) -> StopLine | None:
-        """The line with a button, once a click on it would be heard."""
+        """Return the line with a button, once a click on it would be heard."""
         if self._stop is None:
             return None
         if self._line is None:
             self._line = StopLine(self._stop)
         return self._line if self._line.can_be_heard else None
-
-
-def _is_long(growing: GrowingMarkdown) -> bool:
-    """Whether the block that still grows is to be cut, too: it is put together again as soon as it ends."""
-    return len(growing.end.markdown) > (_SHORT if growing.inside else _WHOLE)
 
 
 class QuietTurn:
@@ -259,7 +320,7 @@ def turn_display(
     now: Callable[[], str] = lambda: "",
     stop: Callable[[], None] | None = None,
 ) -> NotebookTurn | TerminalTurn:
-    """The display of a turn that fits a screen: `add` events, then `finish` with the footer."""
+    """Return the display of a turn that fits a screen: `add` events, then `finish` with the footer."""
     if not screen.notebook:
         return TerminalTurn(screen)
     most = screen.free if isinstance(screen, Reserved) else MAX_OUTPUTS

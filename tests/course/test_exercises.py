@@ -11,7 +11,7 @@ import pytest
 
 import deepnb
 from deepnb.course.exercises import EXERCISES
-from deepnb.views.check import CheckView
+from deepnb.views.course import CheckView
 from tests.course.solutions import SOLUTIONS
 from tests.support.notebooks import ALL, HERE, copied, read
 from tests.support.shells import Shell

@@ -9,8 +9,8 @@ import pandas as pd
 from deepnb import Session
 from deepnb.course.steps import story_of
 from deepnb.magics.pictures import picture
-from deepnb.views.brief import html_text
-from deepnb.views.story import StoryStep, story_view
+from deepnb.views.course import StoryStep, story_view
+from deepnb.views.values import html_text
 from tests.support.notebooks import HERE, read
 from tests.support.shells import Shell
 from tests.support.tables import every_row

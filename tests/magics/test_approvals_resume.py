@@ -10,7 +10,7 @@ import pytest
 
 from deepnb.core.values import TextDelta
 from deepnb.magics.scene import FREE_OUTPUTS
-from deepnb.views.notice import notice_view
+from deepnb.views.view import notice_view
 from deepnb.widgets.screen import Notebook, Reserved
 from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn
 from tests import IMPORT_TESTS

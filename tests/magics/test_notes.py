@@ -9,7 +9,7 @@ import pytest
 
 from deepnb.magics import memory_commands
 from deepnb.search import Hit
-from deepnb.views.hits import hits_view
+from deepnb.views.search_marks import hits_view
 from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Screen
 from tests.support.tables import every_row
@@ -102,8 +102,8 @@ def test_a_search_that_takes_long_says_what_is_being_done(shell: Any, monkeypatc
     begun = threading.Event()
 
     class Impatient(Progress):
-        def __init__(self, screen: Screen, line: str) -> None:
-            super().__init__(screen, line, after=0)
+        def __init__(self, screen: Screen, line: str, failed: str) -> None:
+            super().__init__(screen, line, after=0, failed=failed)
 
         def _begin(self) -> None:
             super()._begin()

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.magics.skills_commands import skills_rows
-from deepnb.views.findings import findings_view
-from deepnb.views.skills import GRANTS, SkillCard, skill_view, skills_view
+from deepnb.views.skills import GRANTS, findings_view, skill_card, skill_view, skills_view
 from deepnb.widgets.actions import ActionPanel, Row
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
@@ -147,7 +146,7 @@ def test_what_is_to_be_mended_is_said_in_full_in_text_and_html():
     """In a DataFrame it was cut after fifty characters, what to write first of all."""
     long = "write " + "name: a-good-one " * 20
     view = findings_view([Finding("/s/a/SKILL.md", 3, "<b>wrong</b>", long), Finding("/s/b", 0, "odd", "mend", False)])
-    assert view.title == "skills to fix · 1 broken · 1 note"
+    assert view.text().split("\n")[0] == "skills to fix · 1 broken · 1 note"
     assert view.text().splitlines()[1:] == [
         "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>",
         f"      {long.strip()}",
@@ -162,7 +161,7 @@ def test_what_is_to_be_mended_is_said_in_full_in_text_and_html():
 def test_nothing_of_a_skill_runs_in_the_page(bad):
     skill = Skill(bad, bad, bad, bad, bad, bad, {bad: bad}, (bad,), bad, (bad,), (bad,), True)
     view = skills_view([skill], len, bad, texts={bad: bad}, reads={bad: SkillRead((1,), 1, 1)}, pinned=[bad])
-    for html in (view.html(), SkillCard(view.rows[0]).html(), skill_view(skill, bad, bad).html()):
+    for html in (view.html(), skill_card(view.rows[0]).html(), skill_view(skill, bad, bad).html()):
         assert bad not in html
         assert "&lt;" in html
 

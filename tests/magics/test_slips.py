@@ -11,8 +11,8 @@ import json
 import pytest
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics.help_command import show_help
 from deepnb.magics.options import AgentRun, Command, parse_agent
+from deepnb.magics.reference import show_help
 from tests import DATA
 from tests.support.tables import every_row
 

@@ -30,9 +30,9 @@ from deepnb.core.values import (
     Turns,
     Usage,
 )
-from deepnb.magics.formatters import NAMES
 from deepnb.magics.pictures import picture
-from deepnb.views.brief import html_text
+from deepnb.magics.shell import NAMES
+from deepnb.views.values import html_text
 from tests.support.harmless import harmless
 from tests.support.kernels import Kernel
 from tests.support.shells import Shell
@@ -43,7 +43,7 @@ import tempfile
 import deepnb
 from deepnb import Session
 from deepnb.course.steps import story_of
-from deepnb.views.check import CheckPart, check_view
+from deepnb.views.course import CheckPart, check_view
 session = Session(max_input_tokens=6_500)
 for prompt in ("Remember that I prefer tabs over spaces", "what can you do?", "thanks"):
     turn = session.run(prompt)
@@ -87,8 +87,8 @@ CELLS = {
     "deepnb.core.approvals.PendingCall": "call",
     "deepnb.core.approvals.PendingCalls": "session.asked",
     "deepnb.core.approvals.Decision": "call.reject('not now')",
-    "deepnb.views.check.CheckView": "check",
-    "deepnb.views.story.StoryView": "story",
+    "deepnb.views.course.CheckView": "check",
+    "deepnb.views.course.StoryView": "story",
 }
 """The name of each kind of value, and a cell that ends in one."""
 MAGICS = {

@@ -15,7 +15,7 @@ from deepnb.core.model_info import ModelInfo
 from deepnb.models import keys, ollama
 from deepnb.models.names import PROVIDERS
 from deepnb.models.ollama import OllamaModel, ollama_models
-from deepnb.views.models import models_view
+from deepnb.views.agent import models_view
 from tests.support.ollama_server import OllamaServer
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row

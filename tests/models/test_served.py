@@ -11,7 +11,7 @@ from deepnb.core.commands import in_python
 from deepnb.core.values import Retry
 from deepnb.models.resolve import resolve
 from deepnb.testing import ScriptedModel
-from deepnb.views.footer import footer_view
+from deepnb.views.turn import footer_view
 from tests.support.compactions import AT_LENGTH
 from tests.support.local_server import KINDS, NAME, local_server
 from tests.support.openai_server import Fail, OpenAIServer, Say

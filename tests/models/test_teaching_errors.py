@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deepnb.magics.error_prompts import explain_prompt, fix_prompt
+from deepnb.magics.code_cells import explain_prompt, fix_prompt
 from deepnb.magics.last_error import CellCode
 from deepnb.models.teaching.errors import read_failure
 from deepnb.workshop.error_text import error_text

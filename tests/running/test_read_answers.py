@@ -5,8 +5,7 @@ from __future__ import annotations
 from deepnb import Session
 from deepnb.core.values import Asked, TextDelta, ThinkingDelta, ToolStarted
 from deepnb.views.approval import CallCard, approval_view
-from deepnb.views.footer import footer_view
-from deepnb.views.turn import long_turn_view
+from deepnb.views.turn import footer_view, long_turn_view
 from tests.core.test_answers import OBJECT, WRITTEN
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

@@ -9,8 +9,8 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from deepnb import Session
 from deepnb.core.values import Usage
-from deepnb.views.footer import footer_view
 from deepnb.views.threads import turns_view
+from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import turn_segments
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

@@ -22,9 +22,8 @@ from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.core.redaction import without_credentials
 from deepnb.core.values import CodeOutput, ToolEnded, ToolStarted, Turn
-from deepnb.views.notebook import conversation_notebook
-from deepnb.views.page import conversation_page
-from deepnb.views.turn import OutcomeView, TurnView
+from deepnb.views.export import conversation_notebook, conversation_page
+from deepnb.views.turn import TurnView
 from tests.support.hostile_views import Maker
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row
@@ -78,8 +77,8 @@ def test_a_notebook_has_the_prompts_as_cells_and_what_was_shown_below_them(talke
     ]
     for cell, turn in zip(notebook.cells[2:], talked.turns, strict=True):
         (output,) = cell.outputs
-        assert output.data["text/plain"] == OutcomeView(turn).text()
-        assert output.data["text/html"] == OutcomeView(turn).html()
+        assert output.data["text/plain"] == TurnView(turn, asked=False).text()
+        assert output.data["text/html"] == TurnView(turn, asked=False).html()
     assert "<details" in notebook.cells[2].outputs[0].data["text/html"]
     assert len({cell.id for cell in notebook.cells}) == 4
 

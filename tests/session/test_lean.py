@@ -6,7 +6,7 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from deepnb.core.values import ToolEnded
-from deepnb.views.footer import footer_view
+from deepnb.views.turn import footer_view
 from tests.support.scripted import Scripted, call
 
 LEAN = {

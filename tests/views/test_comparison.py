@@ -12,8 +12,8 @@ from deepnb.core.budget import Budget, rule_for
 from deepnb.core.comparison import Column
 from deepnb.core.values import Call, Event, ModelEnded, Snapshot, ToolEnded, ToolStarted, Turn, Usage
 from deepnb.views.comparison import comparison_view, marked_html, marked_text
+from deepnb.views.diff import marks, pieces
 from deepnb.views.markdown import markdown_html
-from deepnb.views.word_diff import marks, pieces
 from tests.data import hostile
 from tests.support.harmless import harmless
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.diff import FileDiff, file_diffs
-from deepnb.views.diff import diff_view, rows
-from deepnb.views.word_diff import split_lines, word_diff
+from deepnb.views.diff import diff_view, rows, split_lines, word_diff
 from tests.support.tables import every_row
 
 BEFORE = "# Memory\n\n- The name is Ada.\n- Reports go to /reports.\n"

@@ -12,9 +12,8 @@ from markdown_it import MarkdownIt
 
 from deepnb.views import html as h
 from deepnb.views import markdown
-from deepnb.views.notice import notice_view
-from deepnb.views.text_file import text_view
 from deepnb.views.turn_segments import Answer
+from deepnb.views.view import notice_view, text_view
 from tests.data import hostile
 from tests.support.harmless import Harmful, harmless
 from tests.support.hostile_views import functions, views

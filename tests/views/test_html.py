@@ -30,17 +30,16 @@ from deepnb.core.values import (
 from deepnb.views.budget import budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.diff import diff_view
-from deepnb.views.footer import footer_view
 from deepnb.views.history import history_view
 from deepnb.views.html import Html, el, esc
 from deepnb.views.markdown import COLOURS, GROUND, INK, markdown_html
 from deepnb.views.memory import memory_view
-from deepnb.views.notice import notice_view
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view
-from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
+from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import turn_segments
+from deepnb.views.view import notice_view, table_view
 from tests.support.tables import every_row
 
 TAGS = {

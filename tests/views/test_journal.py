@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepnb.core.journal import Entry
-from deepnb.views.journal import EntryView, journal_view
+from deepnb.views.memory import entry_view, journal_view
 
 
 def entry(n: int, line: str = "+- a fact") -> Entry:
@@ -18,6 +18,6 @@ def test_the_newest_are_listed_and_the_older_counted():
 
 
 def test_a_long_diff_shows_its_ends():
-    html = EntryView(entry(1, "+first " + "x" * 50_000 + " last")).html()
+    html = entry_view(entry(1, "+first " + "x" * 50_000 + " last")).html()
     assert "+first" in html and " last" in html and "characters left out" in html
     assert len(html) < 8_000

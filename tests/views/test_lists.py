@@ -8,16 +8,13 @@ from typing import Any
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.offload import Offload
 from deepnb.core.values import Call, Compacted, ModelEnded, Skill, Snapshot, ThreadInfo, Turn, Usage
-from deepnb.views.footer import footer_view
-from deepnb.views.notice import notice_view
-from deepnb.views.numbers import cost, counted, percent, seconds
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view
-from deepnb.views.table import table_text, table_view
-from deepnb.views.text import clean, middle_cut, short, width
-from deepnb.views.threads import ThreadCard, flags, lane, threads_view, tree, turns_view
-from deepnb.views.view import View
+from deepnb.views.text import clean, cost, counted, middle_cut, percent, seconds, short, width
+from deepnb.views.threads import flags, lane, thread_card, threads_view, tree, turns_view
+from deepnb.views.turn import footer_view
+from deepnb.views.view import View, notice_view, table_text, table_view
 from tests.support.tables import every_row
 
 BUDGET = Budget({"user": 5_204}, rule_for(8_000), 14)
@@ -98,7 +95,7 @@ def test_a_long_thread_shows_its_last_turns():
 
 
 def test_the_card_of_a_thread_is_one_line():
-    card = ThreadCard(1, ThreadInfo("a", 3, 8, parent="b@2"))
+    card = thread_card(1, ThreadInfo("a", 3, 8, parent="b@2"))
     assert card.text() == "a · ○─○─● · 3 turns · 8 messages · forked from b@2"
 
 
@@ -157,7 +154,7 @@ def test_a_table_counts_columns_not_characters():
 def test_a_table_fits_the_page_and_takes_any_rows():
     text = table_text(("a", "b", "c"), [("x" * 300, "y" * 300, "z")])
     assert {width(line) <= 100 for line in text.split("\n")} == {True}
-    assert table_view(("a", "b"), [(1,), (1, 2, 3)]).rows == (("1", ""), ("1", "2"))
+    assert table_view(("a", "b"), [(1,), (1, 2, 3)]).text() == "a  b\n─  ─\n1\n1  2"
     assert table_view((), []).text() == "nothing to show"
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from deepnb.core.budget import Budget, rule_for
-from deepnb.views.numbers import elapsed
-from deepnb.views.running import RunningView
+from deepnb.views.status import RunningView
+from deepnb.views.text import elapsed
 from tests.support.tables import every_row
 
 

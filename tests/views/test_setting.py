@@ -1,7 +1,7 @@
 """What a setting says when it is changed."""
 
 from deepnb.core.budget import rule_for
-from deepnb.views.setting import setting_words
+from deepnb.views.status import setting_words
 from tests.support.tables import every_row
 
 

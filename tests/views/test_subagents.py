@@ -15,8 +15,8 @@ from deepnb.core.subagents import GENERAL_PURPOSE, Listed, Spent, Subagent
 from deepnb.core.values import Call, ModelEnded, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.engine.request import MESSAGE_TOKENS
 from deepnb.views.budget import budget_view
-from deepnb.views.footer import footer_view
 from deepnb.views.subagents import NONE, OFF, SubagentRow, subagent_view, subagents_view
+from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Segments, turn_segments
 from deepnb.widgets.screen import Terminal
 from deepnb.widgets.terminal_turn import TerminalTurn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from deepnb.core.errors import DeepnbError
-from deepnb.views.notice import notice_view
+from deepnb.views.view import notice_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
 
 

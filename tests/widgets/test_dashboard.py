@@ -12,12 +12,11 @@ from ipywidgets import Widget
 from deepnb.core.errors import DeepnbError
 from deepnb.core.stack import Layer, Stack
 from deepnb.core.values import ThreadInfo
-from deepnb.views.notice import notice_view
-from deepnb.views.stack import stack_view
-from deepnb.views.threads import ThreadCard, turn_words
+from deepnb.views.agent import stack_view
+from deepnb.views.threads import thread_card, turn_words
+from deepnb.views.view import notice_view
 from deepnb.widgets.actions import Row
-from deepnb.widgets.prompt import LISTED, PromptPanel
-from deepnb.widgets.threads import ThreadsPanel, Turns
+from deepnb.widgets.threads import LISTED, PromptPanel, ThreadsPanel, Turns
 from tests.support.shells import Shell
 
 
@@ -106,10 +105,8 @@ class Story:
 
     def panel(self) -> ThreadsPanel:
         def rows() -> list[Row]:
-            cards = [ThreadCard(0, t) for t in self.threads]
-            return [
-                Row(c.thread.name, c, [("switch", partial(self.did.append, c.thread.name))], c.text()) for c in cards
-            ]
+            cards = {t.name: thread_card(0, t) for t in self.threads}
+            return [Row(name, c, [("switch", partial(self.did.append, name))], c.text()) for name, c in cards.items()]
 
         turns = Turns(
             lambda: [(n, turn_words(n, f"prompt {n}")) for n in range(1, self.turns + 1)],

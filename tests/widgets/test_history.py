@@ -15,10 +15,10 @@ from ipywidgets import Checkbox, Widget
 from deepnb.core.errors import DeepnbError
 from deepnb.core.offload import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views.history import HistoryView, history_view
-from deepnb.views.notice import notice_view
-from deepnb.widgets.history import ROWS, SECTIONS, HistoryPanel, rooms
+from deepnb.views.view import notice_view
 from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Terminal
+from deepnb.widgets.threads import ROWS, SECTIONS, HistoryPanel, rooms
 from tests.support.histories import ITEMS, LATER, SECTION
 from tests.support.screen import Cell
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from ipywidgets import Widget
 
-from deepnb.views.notice import notice_view
-from deepnb.views.view import View
+from deepnb.views.view import Stack, View, notice_view
 from deepnb.widgets.actions import Tabs
-from deepnb.widgets.panels import MAX_LIVE, Folded, Live, Page, Stack, TurnPanel
+from deepnb.widgets.panels import MAX_LIVE, Folded, Live, Page, TurnPanel
 from deepnb.widgets.screen import Terminal
 from tests.support.screen import Cell
 

@@ -25,7 +25,7 @@ from deepnb.core.values import (
     ToolStarted,
 )
 from deepnb.views.markdown import markdown_html
-from deepnb.views.notice import notice_view
+from deepnb.views.view import notice_view
 from deepnb.widgets import progress
 from deepnb.widgets.screen import Reserved, Terminal
 from deepnb.widgets.terminal_turn import TerminalTurn
@@ -317,7 +317,7 @@ BUTTON = "a turn is running in this cell: interrupt the kernel to stop it"
 
 
 def test_the_stop_button_stays_while_one_tool_follows_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepnb.widgets.stop.is_heard_apart", lambda: True)
+    monkeypatch.setattr("deepnb.widgets.turn.is_heard_apart", lambda: True)
     cell = Cell()
     turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01, stop=lambda: None)
     # No beat after the one that shows the button: what moves it then is the tools.

@@ -1,7 +1,7 @@
-"""A conversation as a notebook: each prompt a `%%agent` cell with what it showed, below it the code that ran, with its outputs.
+"""A conversation as a file: a page for a browser, or a notebook with a `%%agent` cell for each prompt and the code that ran.
 
-Running it sends the prompts to the model that is in use then. A prompt is sent as it was, so that braces in it are
-not filled in again.
+The page has no script and asks no other host for anything, which its own policy also forbids. Running the notebook sends
+the prompts to the model that is in use then, each as it was, so that braces in it are not filled in again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,15 +10,16 @@ from types import MappingProxyType
 from typing import Any
 
 from deepnb.core.values import Asked, CodeOutput, Decided, ToolEnded, ToolStarted, Turn
-from deepnb.views.code_output import harmless
-from deepnb.views.turn import OutcomeView
+from deepnb.views import html as h
+from deepnb.views.turn import TurnView
+from deepnb.views.turn_segments import harmless
 
 _STOPS = {"tags": ["raises-exception"]}
 """Of a cell that may end with an error: Run All goes on after it."""
 
 
 def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The JSON of a notebook of version 4.5, valid by nbformat.
+    """Return the JSON of a notebook of version 4.5, valid by nbformat.
 
     `code` names the tools that run code in the user's namespace, each with the argument that holds it: what such a
     call ran becomes a cell below its prompt.
@@ -26,13 +27,12 @@ def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, 
     import nbformat
     from nbformat import v4
 
-    cells = [
-        v4.new_markdown_cell(f"# {title}", id="title"),
-        v4.new_code_cell("%load_ext deepnb", id="load"),
-    ]
+    cells = [v4.new_markdown_cell(f"# {title}", id="title"), v4.new_code_cell("%load_ext deepnb", id="load")]
     stopped = False
     for turn in turns:
-        stopped = stopped or _may_stop(turn)
+        waited = any(isinstance(event, Asked | Decided) for event in turn.events)
+        # Whether running the prompt again may leave the thread waiting for the user.
+        stopped = stopped or bool(turn.asked or turn.error or turn.interrupted or waited)
         ran = list(_code_run(turn, code))
         apart = {id(event) for _, events in ran for event in events}
         rest = replace(turn, events=tuple(event for event in turn.events if id(event) not in apart))
@@ -51,21 +51,15 @@ def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, 
 def _prompt_cell(turn: Turn, stopped: bool) -> Any:
     from nbformat import v4
 
-    view = OutcomeView(turn)
+    view = TurnView(turn, asked=False)
     output = v4.new_output("display_data", data={"text/html": view.html(), "text/plain": view.text()})
     magic = "%%agent --raw" if "{" in turn.prompt else "%%agent"
     metadata = _STOPS if stopped else {}
     return v4.new_code_cell(f"{magic}\n{turn.prompt}", id=f"turn-{turn.number}", outputs=[output], metadata=metadata)
 
 
-def _may_stop(turn: Turn) -> bool:
-    """Whether running the prompt again may leave the thread waiting for the user."""
-    waited = any(isinstance(event, Asked | Decided) for event in turn.events)
-    return bool(turn.asked or turn.error or turn.interrupted or waited)
-
-
 def _outputs(events: Sequence[CodeOutput]) -> Iterator[Any]:
-    """What the code of a call put out, as a notebook keeps it; nothing in it runs."""
+    """Yield what the code of a call put out, as a notebook keeps it; nothing in it runs."""
     from nbformat import v4
 
     pieces: dict[str, list[str]] = {}
@@ -80,7 +74,7 @@ def _outputs(events: Sequence[CodeOutput]) -> Iterator[Any]:
 
 
 def _code_run(turn: Turn, code: Mapping[str, str]) -> Iterator[tuple[str, list[CodeOutput]]]:
-    """(code, what it put out) of the main agent's calls that ended well, in order."""
+    """Yield (code, what it put out) of the main agent's calls that ended well, in order."""
     open_: dict[str, tuple[ToolStarted, list[CodeOutput]]] = {}
     for event in turn.events:
         if isinstance(event, ToolStarted) and not event.path:
@@ -92,3 +86,27 @@ def _code_run(turn: Turn, code: Mapping[str, str]) -> Iterator[tuple[str, list[C
             text = started.args.get(code[event.name])
             if isinstance(text, str):
                 yield text, outputs
+
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{background:Canvas;color:CanvasText;font-family:system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em}"
+    "main>section{margin:0 0 2em 0}"
+)
+
+
+def conversation_page(title: str, turns: Sequence[Turn]) -> str:
+    """Return the HTML of the whole file."""
+    head = h.el(
+        "head",
+        h.Html('<meta charset="utf-8">'),
+        h.Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        h.Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        h.Html('<meta name="color-scheme" content="light dark">'),
+        h.el("title", title),
+        h.el("style", h.Html(_STYLE)),
+    )
+    shown = [h.el("section", h.Html(TurnView(turn).html())) for turn in turns]
+    body = h.el("body", h.el("main", h.el("h1", title, style="font-size:1.4em"), *shown))
+    return f"<!DOCTYPE html>\n{h.el('html', head, body, lang='en')}\n"

@@ -1,0 +1,119 @@
+"""What IPython does otherwise where deepnb is loaded: how it shows deepnb's values, and what it says of a second load.
+
+The values are registered by name, so that none of them is imported for it. A second `%load_ext deepnb` does not reach
+deepnb: IPython's extension manager answers "already loaded", and the magic then prints how to reload, which is how a
+session gets lost. So the manager of this shell gives no such answer for us.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deepnb.session.session import Session
+
+NAMES = (
+    *(f"deepnb.core.approvals.{name}" for name in ("Decision", "PendingCall", "PendingCalls")),
+    "deepnb.core.budget.Budget",
+    *(f"deepnb.core.diff.{name}" for name in ("FileDiff", "FileDiffs")),
+    *(f"deepnb.core.model_info.{name}" for name in ("ModelInfo", "ModelInfos")),
+    "deepnb.core.stack.Stack",
+    "deepnb.core.package.Package",
+    *(f"deepnb.core.offload.{name}" for name in ("HistorySections", "Offload")),
+    *(f"deepnb.core.values.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
+    "deepnb.core.xray.Xray",
+    "deepnb.session.comparison.Comparison",
+    "deepnb.session.files.Files",
+    "deepnb.session.memory.SessionMemory",
+    "deepnb.session.opened.OpenedMemory",
+    "deepnb.session.opened.OpenedSession",
+    "deepnb.core.session_file.SessionRows",
+    "deepnb.session.session.Session",
+    "deepnb.session.skills.SessionSkills",
+    "deepnb.session.subagents.SessionSubagents",
+    "deepnb.views.course.CheckView",
+    "deepnb.views.course.StoryView",
+)
+"""The values that `deepnb.magics.pictures.picture` knows."""
+
+
+def show_values(ip: Any) -> None:
+    """Have a shell show these values as pictures."""
+    formatters = ip.display_formatter.formatters
+    for module, _, name in (full.rpartition(".") for full in NAMES):
+        formatters["text/html"].for_type_by_name(module, name, lambda value: str(_picture(value).html()))
+        formatters["text/plain"].for_type_by_name(module, name, _text)
+
+
+def install(ip: Any) -> None:
+    """Have a shell show these values as pictures, and keep quiet where deepnb is loaded already."""
+    uninstall(ip)
+    show_values(ip)
+    load = ip.extension_manager.load_extension
+
+    def load_extension(name: str) -> str | None:
+        answer: str | None = load(name)
+        return None if name == "deepnb" and answer == "already loaded" else answer
+
+    ip.extension_manager.load_extension = load_extension
+
+
+def uninstall(ip: Any) -> None:
+    """Have a shell show them by their `repr` again, and give it IPython's own method back, which `install` hides."""
+    for kind in ("text/html", "text/plain"):
+        for name in NAMES:
+            ip.display_formatter.formatters[kind].pop(name, None)
+    vars(ip.extension_manager).pop("load_extension", None)
+
+
+def _text(value: object, printer: Any, cycle: bool) -> None:
+    """Print the text with the printer of IPython; inside a list or a dict a value is one line."""
+    printer.text(repr(value) if len(printer.stack) > 1 else _picture(value).text())
+
+
+def _picture(value: object) -> Any:
+    from deepnb.core.errors import DeepnbError
+    from deepnb.magics.pictures import picture
+    from deepnb.views.view import notice_view
+
+    try:
+        return picture(value)
+    except DeepnbError as error:  # a session whose model can't be made, a backend that can't be read
+        return notice_view(str(error), "error")
+
+
+# -- what is lost with the extension
+
+
+def forgotten(session: Session) -> str:
+    """Return what of a session is in this kernel only, or where it is kept, in one line; empty where it has nothing.
+
+    Starts no engine.
+    """
+    if (kept := session.workspace.persistence) is not None:
+        where = kept.database.where
+        typed = f'"{where}"' if " " in where else where
+        return f"this session is kept: %agent persist {typed} continues it"
+    attached = session.options.graph
+    if attached is not None and session.options.checkpointer is not None:
+        return ""
+    from deepnb.views.text import counted
+
+    threads = [t for t in session.threads if t.turns]
+    turns = sum(t.turns for t in threads)
+    several = f" in {counted(len(threads), 'thread')}" if len(threads) > 1 else ""
+    lost = [f"{counted(turns, 'turn')}{several}"] if turns else []
+    files = _files(session)
+    lost += [counted(files, "file") + " of memory, notes and skills"] if files else []
+    keep = "; type %memory keep DIR before you reload to keep memory" if files else ""
+    on = f" on {attached.name}" if attached else ""
+    return f"deepnb forgets {' and '.join(lost)}{on}{keep}" if lost else ""
+
+
+def _files(session: Session) -> int:
+    """Return how many files of memory, notes and skills the kernel's state alone holds."""
+    home = session.workspace.home
+    shared = [p for p in session.snapshot.files if home.paths.is_shared(p) and not p.startswith("/.deepnb/")]
+    if not shared or home.storage.kept:
+        return 0
+    return sum(not path.startswith(tuple(home.storage.mounts)) for path in shared)

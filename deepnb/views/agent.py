@@ -1,0 +1,130 @@
+"""What an agent is made of: the models there are, its layers, what a graph has and lacks, its files as an application."""
+
+from collections.abc import Sequence
+
+from deepnb.core.features import Features
+from deepnb.core.model_info import ModelInfo
+from deepnb.core.package import Package
+from deepnb.core.stack import Layer, Stack
+from deepnb.views import html as h
+from deepnb.views.text import COLUMNS, clean, counted, indent, percent, short
+from deepnb.views.view import Picture, table_html, table_text
+
+
+def models_view(models: Sequence[ModelInfo], stamp: str = "") -> Picture:
+    """Return the models that `%agent use` takes, then what is missing for the others, a line each."""
+
+    def known(fact: bool | None) -> str:
+        return "unknown" if fact is None else "yes" if fact else "no"
+
+    head = ("model", "window", "images", "cache", "")
+    rows = [
+        (one.name, f"{one.window:,}" if one.window else "unknown", known(one.sees), known(one.caches), one.note)
+        for one in models
+        if one.usable
+    ]
+    lines, body = [table_text(head, rows, right=(1,))], [table_html(head, rows, right=(1,))]
+    if others := [one for one in models if not one.usable]:
+        wide = max(len(one.name) for one in others)
+        lines += ["", "to use others", *(clean(f"  {one.name:<{wide}}  {one.do}") for one in others)]
+        body.append(table_html(("", "to use others"), [(one.name, one.do) for one in others]))
+    return Picture(("models",), lines, body, stamp)
+
+
+def features_view(features: Features, stamp: str = "") -> Picture:
+    """Return what a graph of somebody else's has, and what it lacks with what would give it; nothing is shortened."""
+    has = [(one.name, one.what) for one in features if one.has]
+    lacks = [(one.name, one.what, one.do) for one in features.lacks if not one.ours]
+    names = ", ".join(one.name for one in features.lacks if one.ours)
+    ours = f"only deepnb's own agent has {names} (%agent use MODEL goes back to it)" if names else ""
+    wide = max((len(one.name) for one in features if not one.ours), default=0)
+    lines = [clean(f"  {name:<{wide}}  {what}") for name, what in has]
+    body = [table_html(("", ""), has)]
+    if lacks:
+        lines.append("what it lacks, and what would give it")
+        lines += [clean(f"  {name:<{wide}}  {why}; {do}") for name, why, do in lacks]
+        summary = h.muted(f"it lacks {', '.join(name for name, *_ in lacks)}")
+        table = table_html(("it lacks", "why", "what would give it"), lacks)
+        body.append(h.fold(summary, table, h.el("div", h.muted(ours))))
+    else:
+        body.append(h.el("div", h.muted(ours)))
+    return Picture((features.agent,), [*lines, ours], body, stamp)
+
+
+def package_view(package: Package, stamp: str = "") -> Picture:
+    """Return each file of an application as it is written, and what is left out, by reason."""
+    title = f"{'written to' if package.written else 'package for'} {package.typed or package.directory}"
+    head = ("file", "bytes", "what")
+    rows = []
+    for one in package.files:
+        what = filter(None, (one.note, "replaces the file there" * one.replaces))
+        rows.append((one.path, f"{len(one.content):,}", "; ".join(what)))
+    by_reason = dict[str, list[str]]()
+    for left in package.left_out:
+        by_reason.setdefault(left.why, []).append(left.name)
+    gone = [(", ".join(names), why) for why, names in by_reason.items()]
+    lines, body = [table_text(head, rows, (1,))], [table_html(head, rows, (1,))]
+    if gone:
+        lines += ["", "left out", *(clean(f"  {names}: {why}") for names, why in gone)]
+        body.append(table_html(("left out", "why"), gone))
+    return Picture((f"{title} · {counted(len(package.files), 'file')}",), lines, body, stamp)
+
+
+# -- the layers, each with the tokens it adds
+
+
+_WIDE = 24
+"""Cells of the bar in text."""
+_BAR = (
+    "display:inline-block;height:8px;width:{}%;min-width:2px;background:rgba(90,130,200,0.65);border-radius:2px;"
+    "overflow:hidden;font-size:1px;line-height:8px;color:transparent;border:1px solid;box-sizing:border-box"
+)
+
+
+def stack_view(stack: Stack, stamp: str = "") -> Picture:
+    """Return the layers, outermost first, as boxes one below the other: a request goes down through them to the model."""
+    fact = "tokens are counted from the first call on: type %agent PROMPT"
+    if stack.call:
+        total = counted(stack.tokens, "token", stack.exact)
+        fact = f"tokens that each layer added to {stack.call}: {total} in total"
+    shares = [(layer.tokens or 0) / max(stack.tokens, 1) for layer in stack.layers]
+    rows = [
+        (f"{i}", layer.name, layer.origin, added(stack, layer), "█" * round(share * _WIDE))
+        for i, (layer, share) in enumerate(zip(stack.layers, shares, strict=True), 1)
+    ]
+    top, rule, *table = table_text(("", "layer", "from", "tokens", ""), rows, right=(0, 3)).splitlines()
+    lines = [short(fact, COLUMNS), "", indent(top), indent(rule)]
+    for line, layer in zip(table, stack.layers, strict=True):
+        lines += [indent(line), indent(short(layer.does, COLUMNS - 8), " " * 7)]
+        if layer.tools:
+            lines.append(indent(short(f"tools: {', '.join(layer.tools)}", COLUMNS - 8), " " * 7))
+    boxes = [_box(stack, *one) for one in zip(stack.layers, shares, rows, strict=True)]
+    model = h.el("div", "↓ ", h.el("b", stack.model), style="text-align:center")
+    body = [h.el("div", h.muted(fact)), *boxes, model]
+    return Picture(stack_title(stack), [*lines, indent(f"↓ {stack.model}")], body, stamp)
+
+
+def stack_title(stack: Stack) -> tuple[str, str]:
+    """Return what a stack is, and in how many layers."""
+    return "graph", f"{counted(len(stack.layers), 'layer')}, then the model {stack.model}"
+
+
+def added(stack: Stack, layer: Layer) -> str:
+    """Return the tokens that a layer adds, as `1,234 tokens`; nothing where they are not known."""
+    return "" if layer.tokens is None else counted(layer.tokens, "token", stack.exact)
+
+
+def _box(stack: Stack, layer: Layer, share: float, row: tuple[str, ...]) -> h.Html:
+    number, *_, signs = row
+    bar = h.el("span", signs, style=_BAR.format(round(share * 100)), title=percent(share, 1)) if share else None
+    origin = h.muted(layer.origin if layer.origin == "yours" else f"from {layer.origin}") if layer.origin else None
+    line = h.el(
+        "div",
+        h.el("span", f"{number}. ", h.el("b", layer.name), style="flex:1 1 18em"),
+        h.el("span", " ", origin, style="flex:0 1 9em"),
+        h.el("span", " ", added(stack, layer), style="flex:0 0 9em;text-align:right"),
+        h.el("span", " ", bar, style="flex:0 0 8em;margin:0 0 0 10px"),
+        style="display:flex;flex-wrap:wrap;align-items:center",
+    )
+    tools = h.el("div", h.muted("tools: ", ", ".join(layer.tools))) if layer.tools else None
+    return h.frame(line, h.el("div", layer.does), tools)
