@@ -60,16 +60,16 @@ def session_turn(checkpointer: Any) -> Turn:
     return lambda: session.run(PROMPT)
 
 
-def bare_turn(checkpointer: Any) -> Turn:
+def bare_turn(checkpointer: Any, model: Looker | None = None, prompt: str = PROMPT) -> Turn:
     """The turns of a new bare graph, which gets its files with the first."""
     graph = create_deep_agent(
-        Looker(), memory=["/AGENTS.md"], skills=["/skills/"], backend=StateBackend(), checkpointer=checkpointer
+        model or Looker(), memory=["/AGENTS.md"], skills=["/skills/"], backend=StateBackend(), checkpointer=checkpointer
     )
     files = {"/AGENTS.md": create_file_data(f"- {_FACT}\n"), _SKILL_PATH: create_file_data(_SKILL)}
     first = [{"files": files}]
 
     def turn() -> None:
-        given: Any = {"messages": [("user", PROMPT)], **(first.pop() if first else {})}
+        given: Any = {"messages": [("user", prompt)], **(first.pop() if first else {})}
         graph.invoke(given, {"configurable": {"thread_id": "main"}})
 
     return turn
