@@ -26,7 +26,7 @@ from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name
 from deepnb.engine.probe import to_message
-from deepnb.engine.request import is_request, message_text, source_of
+from deepnb.engine.request import is_request, mark_of, message_text, source_of
 from deepnb.engine.reserve import lowered
 from deepnb.engine.retries import Retried
 
@@ -93,6 +93,7 @@ class CompactionSteps(Upstream):
         model: Any,
         *,
         retries: int = 0,
+        takes: bool = False,
         backend: Any,
         rule: Rule,
         learn: Callable[[int, bool], Rule],
@@ -104,8 +105,9 @@ class CompactionSteps(Upstream):
         flush: Flusher | None = None,
         rebased: Callable[[Any], Any] | None = None,
     ) -> None:
-        """`retries` is how often a request for a summary is sent again; `learn` gives the rule of a window that was told; `heard` says who said what; `rebased` gives the request with everything in its system prompt brought up to date."""
+        """`retries` is how often a request for a summary is sent again; `takes` is whether the messages that go are taken out of the state; `learn` gives the rule of a window that was told; `heard` says who said what; `rebased` gives the request with everything in its system prompt brought up to date."""
         self._parts = (model, backend, retries)
+        self._takes = takes
         self._measure = measure
         self._go_by(rule)
         self._learn = learn
@@ -178,7 +180,7 @@ class CompactionSteps(Upstream):
             offload,
             path=path,
             summary=summary,
-            cutoff=self._compute_state_cutoff(previous, cutoff),
+            cutoff=self._compute_state_cutoff(previous, cutoff) + mark_of(request.state).get("messages", 0),
             at=at,
             anchors=beside.shown,
             hidden=beside.hidden,

@@ -64,6 +64,10 @@ class MessagesChannel(DeltaChannel[list[AnyMessage]]):
         return made
 
 
+MESSAGES = MessagesChannel(_messages_delta_reducer, snapshot_frequency=60)
+"""The channel of a thread's messages."""
+
+
 class KernelState(FilesystemState, DeepAgentState):
     """The state of an agent whose files live in the kernel, whether or not it has file tools.
 
@@ -71,7 +75,7 @@ class KernelState(FilesystemState, DeepAgentState):
     """
 
     files: Annotated[NotRequired[dict[str, FileData]], DeltaChannel(with_writes, snapshot_frequency=50)]
-    messages: Required[Annotated[list[AnyMessage], MessagesChannel(_messages_delta_reducer, snapshot_frequency=60)]]
+    messages: Required[Annotated[list[AnyMessage], MESSAGES]]
 
 
 class CheckpointFiles(Protocol):
