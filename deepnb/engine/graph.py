@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 from langchain_core.messages import ToolMessage
 from langgraph.graph import END
+from langgraph.types import Overwrite
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.engine import approvals, keys
 from deepnb.engine.repair import becoming
-from deepnb.engine.taken import TakenMessages, with_mark, without_mark
+from deepnb.engine.taken import Taken, without_mark, without_messages, without_texts
 
 Config = Mapping[str, Any]
 """A thread as LangGraph names it: `{"configurable": {"thread_id": ...}}`, perhaps with a checkpoint's id."""
@@ -67,11 +68,11 @@ class OwnGraph:
     """The graph that deepnb has made."""
 
     def __init__(
-        self, compiled: Any, end: str, taken: TakenMessages, sign: approvals.Sign = lambda value: "", *, takes: bool
+        self, compiled: Any, end: str, taken: Taken, sign: approvals.Sign = lambda value: "", *, takes: bool
     ) -> None:
         """`end` is the last node of a turn: state written as from it leaves nothing to run.
 
-        `takes` says whether compactions take messages out of the state.
+        `takes` says whether messages and texts are taken out of the state.
         """
         self.compiled = compiled
         self._end = end
@@ -93,10 +94,12 @@ class OwnGraph:
         return found._replace(values=self._taken.whole(found.values))
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
-        if self._takes and values.get(keys.OFFLOAD):
+        compacts, rewrites = bool(values.get(keys.OFFLOAD)), isinstance(values.get(keys.FILES), Overwrite)
+        if self._takes and (compacts or rewrites):
             now = self.compiled.get_state(config)
             place = now.config["configurable"]
-            values = with_mark(values, now.values, place["thread_id"], place["checkpoint_id"])
+            without = without_messages if compacts else without_texts
+            values = without(values, now.values, place["thread_id"], place["checkpoint_id"])
         self.compiled.update_state(config, values, as_node=self._end)
 
     def become(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:

@@ -13,6 +13,7 @@ from deepagents.middleware.filesystem import FilesystemState
 from langchain_core.messages import AnyMessage
 from langgraph.channels.delta import DeltaChannel
 
+from deepnb.engine import keys
 from deepnb.engine.file_extras import SkippedEntries
 
 APPENDED = "appended"
@@ -64,8 +65,11 @@ class MessagesChannel(DeltaChannel[list[AnyMessage]]):
         return made
 
 
-MESSAGES = MessagesChannel(_messages_delta_reducer, snapshot_frequency=60)
-"""The channel of a thread's messages."""
+CHANNELS: Mapping[str, DeltaChannel[Any]] = {
+    keys.FILES: DeltaChannel(with_writes, dict, snapshot_frequency=50),
+    keys.MESSAGES: MessagesChannel(_messages_delta_reducer, snapshot_frequency=60),  # type: ignore[arg-type]
+}
+"""The channels of a state that grow."""
 
 
 class KernelState(FilesystemState, DeepAgentState):
@@ -74,8 +78,8 @@ class KernelState(FilesystemState, DeepAgentState):
     The later base's annotation of a key holds.
     """
 
-    files: Annotated[NotRequired[dict[str, FileData]], DeltaChannel(with_writes, snapshot_frequency=50)]
-    messages: Required[Annotated[list[AnyMessage], MESSAGES]]
+    files: Annotated[NotRequired[dict[str, FileData]], CHANNELS[keys.FILES]]
+    messages: Required[Annotated[list[AnyMessage], CHANNELS[keys.MESSAGES]]]
 
 
 class CheckpointFiles(Protocol):
@@ -86,6 +90,9 @@ class CheckpointFiles(Protocol):
 
     def write(self, update: Mapping[str, Any]) -> None:
         """Merge path -> FileData into the files; None deletes."""
+
+    def whole(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The files of a state with their whole texts."""
 
     def refresh(self) -> bool:
         """See what another session wrote since; whether there may be one, and no run is going on."""
@@ -124,7 +131,7 @@ class KernelBackend(StateBackend):
         return {}
 
     def _read_files(self) -> dict[str, Any]:
-        return super()._read_files() if self._inside() else dict(self._checkpoint.read())
+        return dict(self._checkpoint.whole(super()._read_files()) if self._inside() else self._checkpoint.read())
 
     def _send_files_update(self, update: dict[str, Any]) -> None:
         if self._inside():

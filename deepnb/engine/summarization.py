@@ -26,7 +26,7 @@ from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offloa
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import is_request, mark_of, source_of
 from deepnb.engine.reserve import lowered, reserves
-from deepnb.engine.taken import with_mark
+from deepnb.engine.taken import without_messages
 
 
 class _Refused(ContextOverflowError):
@@ -204,7 +204,7 @@ class SummarizationMiddleware(CompactionSteps):
             update[keys.MESSAGES] = list(replaced)
         place = get_config().get("configurable", {})
         if self._takes and not _is_nested(place):
-            update = with_mark(update, request.state, place["thread_id"], place["checkpoint_map"][""])
+            update = without_messages(update, request.state, place["thread_id"], place["checkpoint_map"][""])
         return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
     # -- by hand

@@ -20,7 +20,7 @@ from deepnb.wiring.options import Options, same
 
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
-    from deepnb.engine.taken import TakenMessages
+    from deepnb.engine.taken import Taken
     from deepnb.memory.searching import MemorySearch
     from deepnb.models.tapes.recorder import Recording
     from deepnb.wiring.build import Built
@@ -79,15 +79,15 @@ class Graphs:
         self.__dict__.pop("taken", None)
 
     @cached_property
-    def taken(self) -> TakenMessages:
-        """What compactions took out of the threads' states."""
-        from deepnb.engine.taken import TakenMessages
+    def taken(self) -> Taken:
+        """What was taken out of the states of threads."""
+        from deepnb.engine.taken import Taken
 
-        return TakenMessages(self.checkpointer)
+        return Taken(self.checkpointer)
 
     @property
     def takes(self) -> bool:
-        """Whether they do so: those of a kept session, whose checkpoints are all deepnb's own."""
+        """Whether anything is: from threads of a kept session, whose checkpoints are all deepnb's own."""
         from deepnb.persistence.savers import RedactedSaver
 
         return isinstance(self.checkpointer, RedactedSaver)

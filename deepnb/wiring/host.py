@@ -13,7 +13,7 @@ from deepnb.workshop.kernel import Kernel
 from deepnb.workshop.python import Names
 
 if TYPE_CHECKING:
-    from deepnb.engine.taken import TakenMessages
+    from deepnb.engine.taken import Taken
     from deepnb.models.tapes.recorder import Recording
 
 
@@ -43,12 +43,12 @@ class Host(Program, Protocol):
         """Where its threads are checkpointed."""
 
     @property
-    def taken(self) -> TakenMessages:
-        """The messages that compactions took out of their states."""
+    def taken(self) -> Taken:
+        """What was taken out of their states."""
 
     @property
     def takes(self) -> bool:
-        """Whether compactions do so."""
+        """Whether messages and texts are taken out of them."""
 
     @property
     def recording(self) -> Recording | None:
