@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
+from uuid import uuid4
 
 from langchain_core.language_models import ModelProfile
 
 from deepnb import Session
 from deepnb.persistence.sqlite import SqliteDatabase
-from tests.bench.agents import Looker, Turn, bare_turn, fill
+from tests.bench.agents import MESSAGES, Looker, Turn, bare_graph, bare_turn, fill
 from tests.bench.row import Row, held
 
 QUICK = False
@@ -31,34 +34,54 @@ def rows() -> Iterator[Row]:
     """Time and bytes of a turn, ours and the bare graph's, early and late, and how many compactions there were."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
-        ours, bare = Path(folder) / "ours.db", SqliteDatabase(Path(folder) / "bare.db")
-        session = Session(Looker(profile=ModelProfile(max_input_tokens=16_000)), persist=ours)
+        session = Session(_model(), persist=Path(folder) / "ours.db")
         fill(session)
         kept = session.workspace.persistence
         assert kept is not None
-        for name, turn, database in (
-            ("kept session", lambda: session.run(_PROMPT), kept.database),
-            ("bare graph", bare_turn(bare.saver, Looker(profile=ModelProfile(max_input_tokens=16_000)), _PROMPT), bare),
-        ):
-            costs = list(_costs(turn, database))
-            (cpu, wall, size), (cpu_early, wall_early, size_early) = (
-                [sum(one) / SOME for one in zip(*some, strict=True)]
-                for some in (costs[-SOME:], costs[EARLY - SOME : EARLY])
-            )
-            what = f"{name}, turn {TURNS:,} beside turn {EARLY}"
-            bounded = name == "kept session"
-            for unit, late, early, most in (
-                ("ms of CPU", cpu * 1000, cpu_early * 1000, GROWTH),
-                ("ms", wall * 1000, wall_early * 1000, GROWTH),
-                ("kB", size / 1000, size_early / 1000, BYTES),
-            ):
-                yield held(what, late, early, unit, most) if bounded else Row(what, late, unit, early, late / early)
+
+        def turn() -> None:
+            session.run(_PROMPT)
+
+        costs = list(_costs(turn, kept.database, TURNS))
         compactions = sum(turn.compacted for turn in session.turns)
-        yield Row(f"kept session, compactions in {len(session.turns):,} turns", compactions, "")
+        yield Row(f"kept session, compactions in {TURNS:,} turns", compactions, "")
+        yield from _beside("kept session", costs[-SOME:], costs[EARLY - SOME : EARLY], bounded=True)
+        session.close()
+        database = SqliteDatabase(Path(folder) / "bare.db")
+        bare = bare_turn(database.saver, _model(), _PROMPT)
+        costs = list(_costs(bare, database, EARLY))
+        _fill_up(database.saver, TURNS - SOME)
+        bare()  # sums up all that was filled in
+        costs += _costs(bare, database, SOME)
+        yield from _beside("bare graph", costs[-SOME:], costs[EARLY - SOME : EARLY], bounded=False)
+        database.close()
 
 
-def _costs(turn: Turn, database: SqliteDatabase) -> Iterator[Cost]:
-    for _ in range(TURNS):
+def _model() -> Looker:
+    return Looker(profile=ModelProfile(max_input_tokens=16_000))
+
+
+def _beside(name: str, late: list[Cost], early: list[Cost], *, bounded: bool) -> Iterator[Row]:
+    means = ([sum(one) / SOME for one in zip(*some, strict=True)] for some in (late, early))
+    for unit, most, scale, last, first in zip(
+        ("ms of CPU", "ms", "kB"), (GROWTH, GROWTH, BYTES), (1e3, 1e3, 1e-3), *means, strict=True
+    ):
+        what = f"{name}, turns to {TURNS:,} beside turns to {EARLY}"
+        row = held(what, last * scale, first * scale, unit, most)
+        yield row if bounded else replace(row, bound="", ok=None)
+
+
+def _fill_up(saver: Any, turns: int) -> None:
+    """Give the bare graph's thread as many turns, written at once: played, they would take most of an hour."""
+    graph, config = bare_graph(saver, _model()), {"configurable": {"thread_id": "main"}}
+    messages = graph.get_state(config).values["messages"]
+    turn = messages[-MESSAGES:]
+    more = [m.model_copy(update={"id": str(uuid4())}) for _ in range(len(messages) // MESSAGES, turns) for m in turn]
+    graph.update_state(config, {"messages": more}, as_node="model")
+
+
+def _costs(turn: Turn, database: SqliteDatabase, turns: int) -> Iterator[Cost]:
+    for _ in range(turns):
         size, cpu, wall = _size(database), process_time(), perf_counter()
         turn()
         yield process_time() - cpu, perf_counter() - wall, _size(database) - size
