@@ -39,6 +39,9 @@ _WORTH = 0.05
 _ANCHORS, _LEAST, _MOST = 0.05, 200, 400
 """Room for anchors: this share of the window, and at least so many tokens; so many where it is not known."""
 
+_HIDDEN = 60
+"""Anchors without room that are remembered for the next compaction: each checkpoint holds them."""
+
 _OURS = (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
 """Sources of messages that are no part of the conversation."""
 _ADDED = (keys.BROUGHT_BACK, PINNED)
@@ -173,7 +176,8 @@ class CompactionSteps(Upstream):
         found = tuple(one for one in found if one.kind not in SAID or one.text in said)
         window = self.rule.window
         room = _MOST if window is None else max(_LEAST, int(_ANCHORS * window))
-        beside = anchor_block(lost(union(before, found), summary), room, self._count, path)
+        more = held.get("more", 0)
+        beside = anchor_block(lost(union(before, found), summary), room, self._count, path, more)
         (built,) = self._build_new_messages_with_path(summary, path)
         message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
         offload = replace(
@@ -183,7 +187,8 @@ class CompactionSteps(Upstream):
             cutoff=self._compute_state_cutoff(previous, cutoff) + mark_of(request.state).get("messages", 0),
             at=at,
             anchors=beside.shown,
-            hidden=beside.hidden,
+            hidden=beside.hidden[:_HIDDEN],
+            more=more + max(0, len(beside.hidden) - _HIDDEN),
             flush=flush,
             messages=len(new),
         )
@@ -317,6 +322,7 @@ def offload_record(offload: Offload) -> dict[str, Any]:
         "messages": offload.messages,
         "anchors": [[a.kind, a.text, a.phrase] for a in offload.anchors],
         "hidden": [[a.kind, a.text, a.phrase] for a in offload.hidden],
+        "more": offload.more,
         "flush": asdict(offload.flush) if offload.flush else None,
     }
 

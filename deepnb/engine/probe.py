@@ -159,6 +159,7 @@ def offload(event: Mapping[str, Any] | None) -> Offload | None:
         after=after,
         anchors=tuple(Anchor(*a) for a in held.get("anchors") or ()),
         hidden=tuple(Anchor(*a) for a in held.get("hidden") or ()),
+        more=int(held.get("more") or 0),
         flush=Flush(flush["file"], tuple(flush["lines"]), flush["how"]) if flush else None,
         messages=int(held.get("messages") or 0),
     )
