@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -24,7 +25,7 @@ EARLY = 100
 SOME = 40
 """Turns of the beginning and of the end that are averaged: two compactions at least are among them."""
 GROWTH, BYTES = 2.0, 1.1
-_PROMPT = f"What files are there? {'Tell me of the folders as well, and of what each of them holds. ' * 10}"
+_FILLER = "Tell me of the folders as well, and of what each of them holds. " * 8
 
 Cost = tuple[float, float, float]
 """Seconds on the processor, seconds on the clock, bytes of the database."""
@@ -39,8 +40,10 @@ def rows() -> Iterator[Row]:
         kept = session.workspace.persistence
         assert kept is not None
 
+        prompts = _prompts()
+
         def turn() -> None:
-            session.run(_PROMPT)
+            session.run(next(prompts))
 
         costs = list(_costs(turn, kept.database, TURNS))
         compactions = sum(turn.compacted for turn in session.turns)
@@ -48,13 +51,19 @@ def rows() -> Iterator[Row]:
         yield from _beside("kept session", costs[-SOME:], costs[EARLY - SOME : EARLY], bounded=True)
         session.close()
         database = SqliteDatabase(Path(folder) / "bare.db")
-        bare = bare_turn(database.saver, _model(), _PROMPT)
+        bare = bare_turn(database.saver, _model(), _prompts())
         costs = list(_costs(bare, database, EARLY))
         _fill_up(database.saver, TURNS - SOME)
         bare()  # sums up all that was filled in
         costs += _costs(bare, database, SOME)
         yield from _beside("bare graph", costs[-SOME:], costs[EARLY - SOME : EARLY], bounded=False)
         database.close()
+
+
+def _prompts() -> Iterator[str]:
+    """Each with facts of its own, as people give them: key facts that a summary loses are a part of the state."""
+    for n in count(1):
+        yield f"What files are there? Run {n} is in /data/run-{n}.csv: {37 * n:,} units, paid with {n}.50 EUR. {_FILLER}"
 
 
 def _model() -> Looker:
