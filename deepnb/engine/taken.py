@@ -62,12 +62,12 @@ class Taken:
         todo = []
         while mark.get("messages") and mark["checkpoint"] not in self._messages:
             held, before = before or self._read(mark, keys.MESSAGES), None
-            todo.append((mark, held[keys.MESSAGES]))
+            gone = mark["messages"] - mark_of(held).get("messages", 0)
+            todo.append((mark["checkpoint"], held[keys.MESSAGES][:gone]))
             mark = mark_of(held)
         taken = self._messages[mark["checkpoint"]] if mark.get("messages") else GrowingList[BaseMessage]()
-        for one, messages in reversed(todo):
-            taken = taken.replace_from(len(taken), messages[: one["messages"] - len(taken)])
-            self._messages[one["checkpoint"]] = taken
+        for checkpoint, messages in reversed(todo):
+            self._messages[checkpoint] = taken = taken.replace_from(len(taken), messages)
         return taken
 
     def _file(self, path: str, data: Mapping[str, Any]) -> dict[str, Any]:
