@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb import Session
 from deepnb.memory.flush import OPENING
+from deepnb.persistence.database import Database
 from deepnb.persistence.sqlite import SqliteDatabase
 from tests.bench.agents import MESSAGES, Looker, Turn, bare_graph, bare_turn, fill
 from tests.bench.row import Row, held
@@ -98,14 +99,14 @@ def _fill_up(saver: Any, turns: int) -> None:
     graph.update_state(config, {"messages": more}, as_node="model")
 
 
-def _costs(turn: Turn, database: SqliteDatabase, turns: int) -> Iterator[Cost]:
+def _costs(turn: Turn, database: Database, turns: int) -> Iterator[Cost]:
     for _ in range(turns):
         size, cpu, wall = _size(database), process_time(), perf_counter()
         turn()
         yield process_time() - cpu, perf_counter() - wall, _size(database) - size
 
 
-def _size(database: SqliteDatabase) -> float:
+def _size(database: Database) -> float:
     """Bytes of a database, what is only in its log included."""
     (pages,), (size,) = (database.execute(f"PRAGMA {name}")[0] for name in ("page_count", "page_size"))
     return float(pages * size)
