@@ -39,7 +39,7 @@ _WORTH = 0.05
 _ANCHORS, _LEAST, _MOST = 0.05, 200, 400
 """Room for anchors: this share of the window, and at least so many tokens; so many where it is not known."""
 
-_HIDDEN = 60
+_HIDDEN = 30
 """Anchors without room that are remembered for the next compaction: each checkpoint holds them."""
 
 _OURS = (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
