@@ -20,14 +20,14 @@ from deepnb.memory.flush import OPENING
 from deepnb.persistence.database import Database
 from deepnb.persistence.sqlite import SqliteDatabase
 from tests.bench.agents import MESSAGES, Looker, Turn, bare_graph, bare_turn, fill
-from tests.bench.row import Row, held
+from tests.bench.row import Row, below, held
 
 QUICK = False
 TURNS = int(os.environ.get("DEEPNB_BENCH_TURNS", "1000"))
 EARLY = 100
 SOME = 40
 """Turns of the beginning and of the end that are averaged: two compactions at least are among them."""
-GROWTH, BYTES = 2.0, 1.1
+GROWTH, BYTES, SECONDS = 2.0, 1.1, 2.0
 _FILLER = "Tell me of the folders as well, and of what each of them holds. " * 8
 
 Cost = tuple[float, float, float]
@@ -35,7 +35,7 @@ Cost = tuple[float, float, float]
 
 
 def rows() -> Iterator[Row]:
-    """Time and bytes of a turn, ours and the bare graph's, early and late, and how many compactions there were."""
+    """Time and bytes of a turn, ours and the bare graph's, early and late; compactions, and opening it all again."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
         session = Session(_model(), persist=Path(folder) / "ours.db")
@@ -52,6 +52,11 @@ def rows() -> Iterator[Row]:
         compactions = sum(turn.compacted for turn in session.turns)
         yield Row(f"kept session, compactions in {TURNS:,} turns", compactions, "")
         yield from _beside("kept session", costs[-SOME:], costs[EARLY - SOME : EARLY], bounded=True)
+        session.close()
+        begin = perf_counter()
+        session = Session(_model(), persist=Path(folder) / "ours.db")
+        assert len(session.turns) == TURNS
+        yield below(f"kept session, opening {TURNS:,} turns", perf_counter() - begin, None, "s", SECONDS)
         session.close()
         database = SqliteDatabase(Path(folder) / "bare.db")
         bare = bare_turn(database.saver, _model(), _prompts())
