@@ -108,7 +108,12 @@ class CompactionSteps(Upstream):
         flush: Flusher | None = None,
         rebased: Callable[[Any], Any] | None = None,
     ) -> None:
-        """`retries` is how often a request for a summary is sent again; `takes` is whether the messages that go are taken out of the state; `learn` gives the rule of a window that was told; `heard` says who said what; `rebased` gives the request with everything in its system prompt brought up to date."""
+        """`retries` is how often a request for a summary is sent again.
+
+        `takes` says whether the messages that go are taken out of the state as well; `learn` gives the rule of a window
+        that was told; `heard` says who said what; `rebased` gives the request with everything in its system prompt
+        brought up to date.
+        """
         self._parts = (model, backend, retries)
         self._takes = takes
         self._measure = measure
