@@ -201,7 +201,7 @@ def _offload(offload: Offload) -> dict[str, Any]:
         file=offload.path,
         summarized=offload.at,
         anchors=[redact(anchor.text) for anchor in offload.anchors],
-        hidden=len(offload.hidden) or None,
+        hidden=len(offload.hidden) + offload.more or None,
     )
     figures = {"cutoff": offload.cutoff, "before": offload.before, "after": offload.after}
     return {**figures, "cause": offload.cause, **told}

@@ -43,10 +43,12 @@ class Offload:
     anchors: tuple[Anchor, ...] = ()
     """What the summary lost, added to it verbatim."""
     hidden: tuple[Anchor, ...] = ()
-    """What it lost and there was no room for: it is in the file."""
+    """What it lost and there was no room for, that of most weight first: it is in the file."""
     flush: Flush | None = None
     messages: int = 0
     """How many messages of the conversation went this time."""
+    more: int = 0
+    """How much else it lost: that is in the file, too, and there alone."""
     foreign: bool = False
     """Whether another program made it: then there is no note, no key facts, and figures may be unknown (0)."""
 

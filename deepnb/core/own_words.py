@@ -156,7 +156,7 @@ def _is_row(line: str) -> bool:
     return table or 0 < 0.6 * len(words) <= len(figures) or bool(_RECORD().match(line))
 
 
-@lru_cache(64)
+@lru_cache(4096)  # each compaction asks for the whole thread
 def own_words(typed: str) -> str:
     """What the user says in a prompt as typed, a sentence a line."""
     text = typed.replace("\r\n", "\n")

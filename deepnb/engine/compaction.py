@@ -26,7 +26,7 @@ from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name
 from deepnb.engine.probe import to_message
-from deepnb.engine.request import is_request, message_text, source_of
+from deepnb.engine.request import is_request, mark_of, message_text, source_of
 from deepnb.engine.reserve import lowered
 from deepnb.engine.retries import Retried
 
@@ -38,6 +38,9 @@ _WORTH = 0.05
 
 _ANCHORS, _LEAST, _MOST = 0.05, 200, 400
 """Room for anchors: this share of the window, and at least so many tokens; so many where it is not known."""
+
+_HIDDEN = 30
+"""Anchors without room that are remembered for the next compaction: each checkpoint holds them."""
 
 _OURS = (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
 """Sources of messages that are no part of the conversation."""
@@ -93,6 +96,7 @@ class CompactionSteps(Upstream):
         model: Any,
         *,
         retries: int = 0,
+        takes: bool = False,
         backend: Any,
         rule: Rule,
         learn: Callable[[int, bool], Rule],
@@ -104,8 +108,14 @@ class CompactionSteps(Upstream):
         flush: Flusher | None = None,
         rebased: Callable[[Any], Any] | None = None,
     ) -> None:
-        """`retries` is how often a request for a summary is sent again; `learn` gives the rule of a window that was told; `heard` says who said what; `rebased` gives the request with everything in its system prompt brought up to date."""
+        """`retries` is how often a request for a summary is sent again.
+
+        `takes` says whether the messages that go are taken out of the state as well; `learn` gives the rule of a window
+        that was told; `heard` says who said what; `rebased` gives the request with everything in its system prompt
+        brought up to date.
+        """
         self._parts = (model, backend, retries)
+        self._takes = takes
         self._measure = measure
         self._go_by(rule)
         self._learn = learn
@@ -171,17 +181,19 @@ class CompactionSteps(Upstream):
         found = tuple(one for one in found if one.kind not in SAID or one.text in said)
         window = self.rule.window
         room = _MOST if window is None else max(_LEAST, int(_ANCHORS * window))
-        beside = anchor_block(lost(union(before, found), summary), room, self._count, path)
+        more = held.get("more", 0)
+        beside = anchor_block(lost(union(before, found), summary), room, self._count, path, more)
         (built,) = self._build_new_messages_with_path(summary, path)
         message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
         offload = replace(
             offload,
             path=path,
             summary=summary,
-            cutoff=self._compute_state_cutoff(previous, cutoff),
+            cutoff=self._compute_state_cutoff(previous, cutoff) + mark_of(request.state).get("messages", 0),
             at=at,
             anchors=beside.shown,
-            hidden=beside.hidden,
+            hidden=beside.hidden[:_HIDDEN],
+            more=more + max(0, len(beside.hidden) - _HIDDEN),
             flush=flush,
             messages=len(new),
         )
@@ -315,6 +327,7 @@ def offload_record(offload: Offload) -> dict[str, Any]:
         "messages": offload.messages,
         "anchors": [[a.kind, a.text, a.phrase] for a in offload.anchors],
         "hidden": [[a.kind, a.text, a.phrase] for a in offload.hidden],
+        "more": offload.more,
         "flush": asdict(offload.flush) if offload.flush else None,
     }
 

@@ -7,10 +7,12 @@ from typing import Any, Protocol
 
 from langchain_core.messages import ToolMessage
 from langgraph.graph import END
+from langgraph.types import Overwrite
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.engine import approvals, keys
 from deepnb.engine.repair import becoming
+from deepnb.engine.taken import Taken, without_mark, without_messages, without_texts
 
 Config = Mapping[str, Any]
 """A thread as LangGraph names it: `{"configurable": {"thread_id": ...}}`, perhaps with a checkpoint's id."""
@@ -65,24 +67,44 @@ class Graph(Protocol):
 class OwnGraph:
     """The graph that deepnb has made."""
 
-    def __init__(self, compiled: Any, end: str, sign: approvals.Sign = lambda value: "") -> None:
-        """`end` is the last node of a turn: state written as from it leaves nothing to run."""
+    def __init__(
+        self, compiled: Any, end: str, taken: Taken, sign: approvals.Sign = lambda value: "", *, takes: bool
+    ) -> None:
+        """`end` is the last node of a turn: state written as from it leaves nothing to run.
+
+        `takes` says whether messages and texts are taken out of the state.
+        """
         self.compiled = compiled
         self._end = end
+        self._taken = taken
+        self._takes = takes
         self._sign = sign
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
-        chunks: Iterator[tuple[str, Any]] = self.compiled.stream(given, config, stream_mode=list(MODES))
-        return chunks
+        before = None
+        for mode, chunk in self.compiled.stream(given, config, stream_mode=list(MODES)):
+            if mode == "values":
+                yield mode, self._taken.whole(chunk, before)
+                before = chunk
+            else:
+                yield mode, chunk
 
     def state(self, config: Config) -> Any:
-        return self.compiled.get_state(config)
+        found = self.compiled.get_state(config)
+        return found._replace(values=self._taken.whole(found.values))
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
+        compacts, rewrites = bool(values.get(keys.OFFLOAD)), isinstance(values.get(keys.FILES), Overwrite)
+        if self._takes and (compacts or rewrites):
+            now = self.compiled.get_state(config)
+            place = now.config["configurable"]
+            without = without_messages if compacts else without_texts
+            values = without(values, now.values, place["thread_id"], place["checkpoint_id"])
         self.compiled.update_state(config, values, as_node=self._end)
 
     def become(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
-        self.update(config, becoming(self.state(config).values, values))
+        update = becoming(self.compiled.get_state(config).values, without_mark(values))
+        self.compiled.update_state(config, update, as_node=self._end)
 
     def back(self, config: Config) -> None:
         self.compiled.update_state(config, None, as_node=keys.COPY_NODE)

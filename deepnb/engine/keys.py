@@ -13,6 +13,8 @@ SKILLS = "skills_metadata"
 SKILL_ERRORS = "skills_load_errors"
 OFFLOAD = "_summarization_event"
 OFFLOAD_ID = "_summarization_session_id"
+TAKEN = "deepnb_taken"
+"""Key in a summarization event: which checkpoint holds the messages that are no longer in the state, and how many."""
 
 COPY_NODE = "__copy__"
 """`update_state(at_a_checkpoint, None, as_node=COPY_NODE)` makes that checkpoint the newest again."""

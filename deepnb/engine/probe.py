@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -41,12 +42,13 @@ def snapshot(
     next: tuple[str, ...] = (),  # noqa: A002
     checkpoint: str | None = None,
     last: Snapshot | None = None,
+    sure: int = 0,
     texts_of: Callable[[Mapping[str, Any]], tuple[dict[str, str], dict[str, int]]] | None = None,
     skills_of: Callable[[Any, Any], tuple[Skill, ...]] | None = None,
 ) -> Snapshot:
     """The Snapshot of a graph's state values; messages that `last` already holds are taken from it.
 
-    `texts_of` and `skills_of` stand in for `file_texts` and `skills`, where these are remembered.
+    The first `sure` of these can't have changed. `texts_of` and `skills_of` stand in for `file_texts` and `skills`, where these are remembered.
     """
     texts, binary = (texts_of or file_texts)(values.get(keys.FILES) or {})
     return Snapshot(
@@ -55,7 +57,7 @@ def snapshot(
         binary=binary,
         memory=dict(values.get(keys.TOLD) or values.get(keys.MEMORY) or {}),
         skills=(skills_of or skills)(values.get(keys.SKILLS), values.get(keys.SKILL_ERRORS)),
-        messages=messages_after(last.messages if last else Messages(), values.get(keys.MESSAGES) or ()),
+        messages=messages_after(last.messages if last else Messages(), values.get(keys.MESSAGES) or (), sure),
         offload=offload(values.get(keys.OFFLOAD)),
         next=next,
         checkpoint=checkpoint,
@@ -77,10 +79,10 @@ def file_texts(files: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, int]
     return texts, binary
 
 
-def messages_after(last: Messages, state: Sequence[BaseMessage]) -> Messages:
-    """`state` as Messages that share with `last` what has not changed."""
-    kept = 0
-    for old, new in zip(last, state, strict=False):
+def messages_after(last: Messages, state: Sequence[BaseMessage], sure: int = 0) -> Messages:
+    """`state` as Messages that share with `last` what has not changed; the first `sure` have not."""
+    kept = sure
+    for old, new in zip(islice(last, sure, None), islice(state, sure, None), strict=False):
         if not _is_same(old, new):
             break
         kept += 1
@@ -157,6 +159,7 @@ def offload(event: Mapping[str, Any] | None) -> Offload | None:
         after=after,
         anchors=tuple(Anchor(*a) for a in held.get("anchors") or ()),
         hidden=tuple(Anchor(*a) for a in held.get("hidden") or ()),
+        more=int(held.get("more") or 0),
         flush=Flush(flush["file"], tuple(flush["lines"]), flush["how"]) if flush else None,
         messages=int(held.get("messages") or 0),
     )

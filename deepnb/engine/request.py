@@ -115,14 +115,23 @@ def source_of(message: BaseMessage) -> str | None:
     return message.additional_kwargs.get("lc_source")
 
 
+def mark_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a state says of the messages that compactions took out of it (`deepnb/engine/taken.py`); empty for none."""
+    return (values.get(keys.OFFLOAD) or {}).get(keys.TAKEN) or {}
+
+
 def compacted(values: Mapping[str, Any]) -> int:
-    """How many messages of a thread's state are no longer sent."""
-    return int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
+    """How many messages of a thread are no longer sent."""
+    return _cutoff(values) + int(mark_of(values).get("messages", 0))
 
 
 def still_sent(values: Mapping[str, Any]) -> list[Any]:
     """The messages of a thread's state that no compaction has taken out of its requests."""
-    return (values.get(keys.MESSAGES) or [])[compacted(values) :]
+    return (values.get(keys.MESSAGES) or [])[_cutoff(values) :]
+
+
+def _cutoff(values: Mapping[str, Any]) -> int:
+    return int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
 
 
 def message_text(message: BaseMessage) -> str:

@@ -1,6 +1,6 @@
 """Upstream's StateBackend, readable and writable outside a run as well; and files that are in no thread's state."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, NotRequired, Protocol, Required, Self
 
@@ -13,6 +13,7 @@ from deepagents.middleware.filesystem import FilesystemState
 from langchain_core.messages import AnyMessage
 from langgraph.channels.delta import DeltaChannel
 
+from deepnb.engine import keys
 from deepnb.engine.file_extras import SkippedEntries
 
 APPENDED = "appended"
@@ -64,14 +65,21 @@ class MessagesChannel(DeltaChannel[list[AnyMessage]]):
         return made
 
 
+CHANNELS: Mapping[str, DeltaChannel[Any]] = {
+    keys.FILES: DeltaChannel(with_writes, dict, snapshot_frequency=50),
+    keys.MESSAGES: MessagesChannel(_messages_delta_reducer, snapshot_frequency=60),  # type: ignore[arg-type]
+}
+"""The channels of a state that grow."""
+
+
 class KernelState(FilesystemState, DeepAgentState):
     """The state of an agent whose files live in the kernel, whether or not it has file tools.
 
     The later base's annotation of a key holds.
     """
 
-    files: Annotated[NotRequired[dict[str, FileData]], DeltaChannel(with_writes, snapshot_frequency=50)]
-    messages: Required[Annotated[list[AnyMessage], MessagesChannel(_messages_delta_reducer, snapshot_frequency=60)]]
+    files: Annotated[NotRequired[dict[str, FileData]], CHANNELS[keys.FILES]]
+    messages: Required[Annotated[list[AnyMessage], CHANNELS[keys.MESSAGES]]]
 
 
 class CheckpointFiles(Protocol):
@@ -86,6 +94,9 @@ class CheckpointFiles(Protocol):
 
 class ThreadFiles(CheckpointFiles, Protocol):
     """The files in the state of the thread that is meant."""
+
+    def whole(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the files of a state with their whole texts."""
 
     def refresh(self) -> object:
         """See what another program wrote since, unless a run is going on."""
@@ -109,9 +120,13 @@ class FilesInMemory:
 class KernelBackend(StateBackend):
     """Inside a run it goes through the graph's channels, outside through `checkpoint`."""
 
-    def __init__(self, checkpoint: CheckpointFiles) -> None:
+    def __init__(
+        self, checkpoint: CheckpointFiles, whole: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
+    ) -> None:
+        """`whole` gives the files of a channel their whole texts."""
         super().__init__()
         self._checkpoint = checkpoint
+        self._whole = whole
 
     def _inside(self) -> bool:
         try:
@@ -139,7 +154,7 @@ class KernelBackend(StateBackend):
         return {}
 
     def _read_files(self) -> dict[str, Any]:
-        return super()._read_files() if self._inside() else dict(self._checkpoint.read())
+        return dict(self._whole(super()._read_files()) if self._inside() else self._checkpoint.read())
 
     def _send_files_update(self, update: dict[str, Any]) -> None:
         if self._inside():

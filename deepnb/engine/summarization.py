@@ -24,8 +24,9 @@ from deepnb.engine import keys
 from deepnb.engine.answer import usage
 from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
 from deepnb.engine.listen import tell, tell_notice
-from deepnb.engine.request import is_request, source_of
+from deepnb.engine.request import is_request, mark_of, source_of
 from deepnb.engine.reserve import lowered, reserves
+from deepnb.engine.taken import without_messages
 
 
 class _Refused(ContextOverflowError):
@@ -198,9 +199,12 @@ class SummarizationMiddleware(CompactionSteps):
         from langchain.agents.middleware.types import ExtendedModelResponse
         from langgraph.types import Command
 
-        update = _update(done, len(request.messages))
+        update = _update(done, len(request.messages) + mark_of(request.state).get("messages", 0))
         if replaced:
             update[keys.MESSAGES] = list(replaced)
+        place = get_config().get("configurable", {})
+        if self._takes and not _is_nested(place):
+            update = without_messages(update, request.state, place["thread_id"], place["checkpoint_map"][""])
         return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
     # -- by hand
@@ -244,7 +248,7 @@ class SummarizationMiddleware(CompactionSteps):
         offload = Offload(None, "", cutoff, cause="by hand", before=size({}))
         path = self._get_history_path(session)
         least: Any = self._build_new_messages_with_path("", path)[0]
-        gone = self._compute_state_cutoff(values.get(keys.OFFLOAD), cutoff)
+        gone = self._compute_state_cutoff(values.get(keys.OFFLOAD), cutoff)  # of a whole state, nothing is taken out
         weigh(Done(replace(offload, path=path, cutoff=gone), least, cutoff, session), "a summary of no words")
         try:
             done = self._compact(_Between(messages, values), cutoff, session, offload, tell, weigh=weigh)
@@ -293,8 +297,11 @@ class SummarizationMiddleware(CompactionSteps):
             return known
         configurable = get_config().get("configurable", {})
         thread = configurable.get("thread_id")
-        nested = "|" in str(configurable.get("checkpoint_ns") or "")
-        return super()._get_session_id(state) if nested or not thread else str(thread)
+        return super()._get_session_id(state) if _is_nested(configurable) or not thread else str(thread)
+
+
+def _is_nested(place: Mapping[str, Any]) -> bool:
+    return keys.LEVEL in str(place.get(keys.NAMESPACE) or "")
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,12 @@ from deepnb.core.errors import InvalidError, NotInstalledError, RefusedError
 from deepnb.core.server_address import without_password
 from deepnb.formats.chat import is_pair, message
 from deepnb.formats.head import read_database
-from deepnb.formats.json_values import mapping, text
+from deepnb.formats.json_values import count, mapping, text
 
 _SUMMARIZED = "_summarization_event"
 """The channel to which deepagents writes that it compacted the context."""
+_TAKEN = "deepnb_taken"
+"""Where deepnb notes in it how many messages it took out of the state: here they stay."""
 _OVERWRITE, _REMOVE_ALL = "__overwrite__", "__remove_all__"
 _WAIT = 10
 """Seconds in which a server has to answer."""
@@ -153,11 +155,14 @@ class Checkpoints:
     ) -> tuple[list[Any], list[Any]]:
         """Return the messages, and (how many there were, what was written) for each compaction."""
         writes, summed = self.writes(thread, space, "messages"), self.writes(thread, space, _SUMMARIZED)
-        whole, grown, events = values.get("messages"), Messages(), []
+        whole, grown, taken, events = values.get("messages"), Messages(), Messages(), []
         for id_ in ids[:-1]:
-            events += [(len(grown), event) for event in summed.get(id_, ()) if event is not None]
+            found_here = [_from_first(event) for event in summed.get(id_, ()) if event is not None]
+            events += [(len(taken) + len(grown), event) for event in found_here]
+            before = dict(grown) if any(_TAKEN in mapping(event) for event in found_here) else {}
             for write in writes.get(id_, ()):
                 fold(grown, write)
+            taken |= {key: one for key, one in before.items() if key not in grown}
         since = len(ids) - 1  # deepagents stores the messages every 50 steps, and in between what was written
         while whole is None and since:
             since -= 1
@@ -165,10 +170,10 @@ class Checkpoints:
         found = Messages()
         for write in ([whole] if whole is not None else []) + [w for id_ in ids[since:-1] for w in writes.get(id_, ())]:
             fold(found, write)
-        last = values.get(_SUMMARIZED)
+        last = _from_first(values.get(_SUMMARIZED))
         if last is not None and not any(event == last for _, event in events):
             events.append((len(found), last))  # what was written to make it is no longer there
-        return list(found.values()), events
+        return list((taken | found).values()), events
 
 
 @contextmanager
@@ -222,6 +227,13 @@ def postgres_checkpoints(url: str) -> Iterator[Checkpoints]:
                 why = why.replace(secret, "***")
         what = f"{where} can't be read ({' '.join(why.split())[:160]})"
         raise InvalidError(what, "see that the server runs and that the address is right") from None
+
+
+def _from_first(event: Any) -> Any:
+    """A compaction, its messages counted from the first of the thread."""
+    if not (gone := count(mapping(mapping(event).get(_TAKEN)).get("messages"))):
+        return event
+    return {**event, **{name: count(event.get(name)) + gone for name in ("cutoff_index", "created_at_index")}}
 
 
 def _metadata(stored: Any) -> Mapping[str, Any]:

@@ -43,9 +43,15 @@ class Guard(Protocol):
 class GuardMiddleware(AgentMiddleware):
     """Every agent has it, nested ones too; it adds no step, no tool and no token."""
 
-    def __init__(self, guard: Guard, evicted_above: int | None = None) -> None:
-        """A tool's result of more tokens than `evicted_above` goes to a file, and its ends stay in the thread."""
+    def __init__(
+        self, guard: Guard, evicted_above: int | None = None, whole: Callable[[Any], Any] = lambda state: state
+    ) -> None:
+        """A tool's result of more tokens than `evicted_above` goes to a file, and its ends stay in the thread.
+
+        `whole` gives a state with the messages that compactions took out of it: they were heard, too.
+        """
         super().__init__()
+        self.whole = whole
         self.tools = []
         self._guard = guard
         self._longest = evicted_above and evicted_above * NUM_CHARS_PER_TOKEN
@@ -110,7 +116,7 @@ class GuardMiddleware(AgentMiddleware):
 
     def heard(self, state: Any, outer: Writer | None = None) -> Facts:
         """The texts that were heard, with the descriptions of tools among those of others."""
-        others, own = heard(state, outer)
+        others, own = heard(self.whole(state), outer)
         return [*others, *self._described.values()], own
 
     def _clean(self, response: Any) -> Any:

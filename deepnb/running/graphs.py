@@ -20,6 +20,7 @@ from deepnb.wiring.options import Options, same
 
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
+    from deepnb.engine.taken import Taken
     from deepnb.memory.searching import MemorySearch
     from deepnb.models.tapes.recorder import Recording
     from deepnb.wiring.build import Built
@@ -75,6 +76,21 @@ class Graphs:
     def keep_in(self, checkpointer: Any, sign: Callable[[Any], str]) -> None:
         """Checkpoint threads there from now on."""
         self.checkpointer, self.sign, self._made = checkpointer, sign, []
+        self.__dict__.pop("taken", None)
+
+    @cached_property
+    def taken(self) -> Taken:
+        """What was taken out of the states of threads."""
+        from deepnb.engine.taken import Taken
+
+        return Taken(self.checkpointer)
+
+    @property
+    def takes(self) -> bool:
+        """Whether anything is: from threads of a kept session, whose checkpoints are all deepnb's own."""
+        from deepnb.persistence.savers import RedactedSaver
+
+        return isinstance(self.checkpointer, RedactedSaver)
 
     def scope(self) -> Scope:
         """What the agent of the turn that plays may know of memory."""

@@ -42,6 +42,10 @@ class State:
         self.persistence: Persistence | None = None
         """Where what the checkpoints do not hold is kept; None while the session is not."""
 
+    def forget(self) -> None:
+        """Know no more what was read of checkpoints: it was changed there."""
+        self._graphs.taken.forget()
+
     # -- one thread's checkpoints
 
     def start(self, thread: Thread) -> None:
@@ -119,6 +123,7 @@ class State:
             self._opened(thread)
 
     def _opened(self, thread: Thread) -> None:
+        thread.taken = ""
         values = self.look(thread)
         thread.root = thread.snapshot if thread.snapshot.checkpoint else None
         thread.turns = list(self._stored_turns(thread, values))
@@ -146,6 +151,7 @@ class State:
     def look(self, thread: Thread, values: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """See the thread's state anew: from `values` where a run just told them, else from its checkpoint."""
         from deepnb.engine.probe import snapshot, stored_results
+        from deepnb.engine.request import compacted, mark_of
 
         todo: tuple[str, ...] = ()
         asked: tuple[PendingCall, ...] = ()
@@ -160,12 +166,16 @@ class State:
         files = values.get("files") or {}
         if files != thread.files:
             thread.files = dict(files)
+        taken = str(mark_of(values).get("checkpoint", ""))
+        sure = compacted(values) if taken and taken == thread.taken else 0
+        thread.taken = taken
         found = snapshot(
             thread.name,
             {**values, "files": thread.files},
             next=todo,
             checkpoint=self._newest(thread).id,
             last=thread.snapshot,
+            sure=sure,
             texts_of=self._texts,
             skills_of=self._skills,
         )

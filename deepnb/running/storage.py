@@ -99,7 +99,7 @@ class Storage:
         self._beside: list[Storage] = []
         if self._main is not None:
             self._main._beside.append(self)
-        kernel, root = KernelBackend(state), given.root
+        kernel, root = KernelBackend(state, state.whole), given.root
         self._base: Any = root or kernel
         if root is not None and given.state:
             self._base = SplitBackend(root, kernel, lambda path: path.startswith(given.state))

@@ -46,6 +46,8 @@ class Thread:
     """What was brought back from the history and no model has answered to yet."""
     asked: tuple[PendingCall, ...] = ()
     """The calls of its last turn that need the user's approval."""
+    taken: str = ""
+    """The checkpoint that holds what compactions took out of the state, when that was last seen."""
     stored: frozenset[str] = frozenset()
     """The ids of the tool calls whose results are kept beside the state, until their step has ended."""
     unsigned: bool = False

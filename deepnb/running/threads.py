@@ -298,6 +298,7 @@ class Threads:
 
     def reread_turns(self) -> None:
         """See anew what is kept of all turns."""
+        self._state.forget()
         for thread in self._threads.values():
             if thread.root is not None:
                 self._state.open(thread)

@@ -180,6 +180,10 @@ class ThreadFiles:
         self._workspace.state.write(self._thread, update)
         self._workspace.current.tell()
 
+    def whole(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The files of a state with their whole texts."""
+        return self._workspace.graphs.taken.files(files)
+
     def refresh(self) -> bool:
         """See what another session on the same checkpointer wrote since; False where there can be none, or a turn runs."""
         work = self._workspace

@@ -66,7 +66,7 @@ def anchors(offload: Offload) -> str:
     """Return `14 added to the summary; 3 more in the file`."""
     if not offload.anchors and not offload.hidden:
         return "none missing from the summary"
-    hidden = len(offload.hidden)
+    hidden = len(offload.hidden) + offload.more
     more = f"; {hidden:,} more in the file" if hidden else ""
     return f"{len(offload.anchors):,} added to the summary{more}"
 

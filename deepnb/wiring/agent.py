@@ -1,6 +1,6 @@
 """An agent wired of its layers: what a session and a LangGraph server have in common."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,11 @@ def agent(
     common = layers.common(files.main, mine, task=task, memory=memory)
     own = layers.own(options.middleware, mine)
     stack = (*memory.middleware, *layers.skills(files.main), *common.middleware, *own)
-    stack = (*first, *_lean(options, mine, [*(t for m in stack for t in getattr(m, "tools", ())), *tools]), *stack)
+    stack = (
+        *first,
+        *_lean(options, mine, layers.guard.whole, [*(t for m in stack for t in getattr(m, "tools", ())), *tools]),
+        *stack,
+    )
     graph = create_agent(
         mine.model,
         tools,
@@ -88,10 +92,10 @@ def prompt_of(options: Options, mine: Measured) -> str:
     return lean_prompt(files=files) if tool_text(options, mine) == "lean" else default_prompt(files=files)
 
 
-def _lean(options: Options, mine: Measured, bound: Sequence[Any]) -> tuple[Any, ...]:
+def _lean(options: Options, mine: Measured, whole: Callable[[Any], Any], bound: Sequence[Any]) -> tuple[Any, ...]:
     """What leaves all but a few tools, and the user's own, out of the requests of a lean profile."""
     if tool_text(options, mine) != "lean":
         return ()
     kept = {*LEAN, *(name for name, _ in own_tools(options, ()))}
     others = {tool.name: tool for tool in bound if getattr(tool, "name", None) not in (None, *kept)}
-    return (LeanToolsMiddleware(others, offered=MORE_TOOLS not in options.tools_off),) if others else ()
+    return (LeanToolsMiddleware(others, whole, offered=MORE_TOOLS not in options.tools_off),) if others else ()

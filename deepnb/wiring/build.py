@@ -79,12 +79,16 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     there = in_force(options, agents)
     does = effects(options, there, host.undoable)
     layers = Layers(
-        options, host, GuardMiddleware(guarded, options.eviction_threshold), *_approvals(host, does, guarded)
+        options,
+        host,
+        GuardMiddleware(guarded, options.eviction_threshold, host.taken.whole),
+        *_approvals(host, does, guarded),
+        host.takes,
     )
     files = Files(ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside))
     made = agent(options, layers, there, mine, offered, files, checkpointer=host.checkpointer, store=options.store)
     return Built(
-        graph=OwnGraph(made.graph, _end(made.graph), host.sign),
+        graph=OwnGraph(made.graph, _end(made.graph), host.taken, host.sign, takes=host.takes),
         model=mine.label,
         rule=mine.rule,
         meter=mine.meter,

@@ -13,6 +13,7 @@ from deepnb.workshop.kernel import Kernel
 from deepnb.workshop.python import Names
 
 if TYPE_CHECKING:
+    from deepnb.engine.taken import Taken
     from deepnb.models.tapes.recorder import Recording
 
 
@@ -40,6 +41,14 @@ class Host(Program, Protocol):
     @property
     def checkpointer(self) -> Any:
         """Where its threads are checkpointed."""
+
+    @property
+    def taken(self) -> Taken:
+        """What was taken out of their states."""
+
+    @property
+    def takes(self) -> bool:
+        """Whether messages and texts are taken out of them."""
 
     @property
     def recording(self) -> Recording | None:

@@ -63,6 +63,8 @@ class Layers:
     approvals: ApprovalMiddleware
     seal: ApprovalMiddleware
     """Stands inside middleware that is the user's own."""
+    takes: bool = False
+    """Whether a compaction takes messages out of the state of the main agent."""
 
     def memory(self, backend: Any, own: Measured) -> Memory:
         """The tools and nested files, outermost; and the block, which comes last in the system prompt.
@@ -100,6 +102,7 @@ class Layers:
         compaction = SummarizationMiddleware(
             own.model,
             retries=own.retries,
+            takes=self.takes,
             backend=backend,
             rule=own.rule,
             learn=own.learn,

@@ -21,6 +21,7 @@ NAMES = (
     "turn",
     "disk",
     "persist",
+    "growth",
     "talks",
     "documents",
     "speed",

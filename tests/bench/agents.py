@@ -60,19 +60,24 @@ def session_turn(checkpointer: Any) -> Turn:
     return lambda: session.run(PROMPT)
 
 
-def bare_turn(checkpointer: Any) -> Turn:
+def bare_turn(checkpointer: Any, model: Looker | None = None, prompts: Iterator[str] | None = None) -> Turn:
     """The turns of a new bare graph, which gets its files with the first."""
-    graph = create_deep_agent(
-        Looker(), memory=["/AGENTS.md"], skills=["/skills/"], backend=StateBackend(), checkpointer=checkpointer
-    )
+    graph = bare_graph(checkpointer, model)
     files = {"/AGENTS.md": create_file_data(f"- {_FACT}\n"), _SKILL_PATH: create_file_data(_SKILL)}
     first = [{"files": files}]
 
     def turn() -> None:
-        given: Any = {"messages": [("user", PROMPT)], **(first.pop() if first else {})}
+        given: Any = {"messages": [("user", next(prompts) if prompts else PROMPT)], **(first.pop() if first else {})}
         graph.invoke(given, {"configurable": {"thread_id": "main"}})
 
     return turn
+
+
+def bare_graph(checkpointer: Any, model: Looker | None = None) -> Any:
+    """The graph that deepagents makes of the same model, memory and skill."""
+    return create_deep_agent(
+        model or Looker(), memory=["/AGENTS.md"], skills=["/skills/"], backend=StateBackend(), checkpointer=checkpointer
+    )
 
 
 def in_memory() -> InMemorySaver:

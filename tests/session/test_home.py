@@ -67,8 +67,8 @@ class Walk:
                 s.files["/work.txt"] = self.files[thread]["/work.txt"] = f"{n}"
             case "run" | "note" | "wait":
                 before, files = dict(self.here), dict(self.files[thread])
-                made = call("write_file", id=f"w{n}", file_path=f"/memory/n{n}.md", content=f"- by the agent {n}\n")
-                s.configure(model=Scripted(answers=[made, "noted"] if op != "run" else ["ok"]))
+                noted = call("write_file", id=f"w{n}", file_path=f"/memory/n{n}.md", content=f"- by the agent {n}\n")
+                s.configure(model=Scripted(answers=[noted, "noted"] if op != "run" else ["ok"]))
                 s.run(f"turn {n}", max_steps=1 if op == "wait" else None)
                 if op != "run":
                     self.here[f"/memory/n{n}.md"] = f"- by the agent {n}\n"

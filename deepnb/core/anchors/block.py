@@ -24,24 +24,28 @@ _LEAD = "Word for word from the part that was summarized:"
 _BETWEEN = " | "
 
 
-def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str | None) -> AnchorBlock:
+def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str | None, more: int = 0) -> AnchorBlock:
     """The anchors as text of at most `room` tokens: what the user said first, then kinds in turn, the newest first.
 
     What stands in a sentence of the user's is not said again. What has no room is named by number, with the file that
-    holds it; `path` is that file.
+    holds it; `path` is that file, and `more` how many others it holds.
     """
     if not anchors:
         return AnchorBlock()
     said = [a.text for a in anchors if a.kind in SAID]
     anchors = [a for a in anchors if a.kind in SAID or not any(a.text in sentence for sentence in said)]
-    whole = AnchorBlock(_text(anchors, 0, path, phrases=True), tuple(anchors))
+    whole = AnchorBlock(_text(anchors, more, path, phrases=True), tuple(anchors))
     if count(whole.text) <= room:
         return whole
     labels = {kind: count(f"\n{label}:") for kind, label in _LABELS.items()}
     costs = {a: count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind in SAID else _BETWEEN + a.text) for a in anchors}
     shown, hidden, new = list[Anchor](), list(_by_rank(anchors)), {*anchors}
     while new:  # parts cost more than the whole, so that there is some room again
-        left, new, begun = room - count(_text(shown, len(hidden), path)), set(), {*SAID, *(a.kind for a in shown)}
+        left, new, begun = (
+            room - count(_text(shown, len(hidden) + more, path)),
+            set(),
+            {*SAID, *(a.kind for a in shown)},
+        )
         for one in hidden:
             if (cost := costs[one] + (0 if one.kind in begun else labels[one.kind])) <= left:
                 new.add(one)
@@ -49,9 +53,9 @@ def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str |
                 left -= cost
         shown += [one for one in hidden if one in new]
         hidden = [one for one in hidden if one not in new]
-    while shown and count(_text(shown, len(hidden), path)) > room:
+    while shown and count(_text(shown, len(hidden) + more, path)) > room:
         hidden.insert(0, shown.pop())
-    return AnchorBlock(_text(shown, len(hidden), path), tuple(shown), tuple(hidden))
+    return AnchorBlock(_text(shown, len(hidden) + more, path), tuple(shown), tuple(hidden))
 
 
 def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, phrases: bool = False) -> str:
