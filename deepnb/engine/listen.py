@@ -5,7 +5,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -25,7 +25,6 @@ from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
 from deepnb.engine.answer import answer_begun, cut_short, hang_up, usage
-from deepnb.engine.call_order import CallOrder, Waits
 from deepnb.engine.ledger import Ledger
 from deepnb.engine.probe import to_message
 from deepnb.engine.read_answers import Reader, reader
@@ -68,8 +67,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         *,
         added: Callable[[Added], None] = lambda message: None,
     ) -> None:
-        """`added` is told of each answer, whole, right after its ModelEnded."""
-        self.order = CallOrder(emit, added)
+        """`emit` is called by the threads that the tools run in; `added` with each answer, whole, right after its ModelEnded."""
+        self._emit = emit
+        self._added = added
+        self._places: dict[tuple[values.Path, str], int] = {}
+        """(agent, id) of a call -> its place among the calls of the agent's last answer."""
         self._repeats = Repeats()
         self._ledger = ledger
         self._max_steps = max_steps
@@ -104,11 +106,17 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self.wakes_nodes = False
         """Whether nodes do work of their own, as those of somebody else's graph may."""
 
-    def emit(self, event: values.Event | Added | Waits) -> None:
-        """Tell of an event, or of a message that joined."""
+    def emit(self, event: values.Event) -> None:
+        """Tell of an event."""
+        if isinstance(event, values.ToolStarted):
+            event = replace(event, place=self._places.get((event.path, event.id), 0))
         if isinstance(event, values.ToolStarted | values.ToolEnded):
             self._repeats.add(event)
-        self.order.add(event)
+        self._emit(event)
+
+    def expect(self, path: values.Path, ids: Iterable[str]) -> None:
+        """Take note of the order of the calls that an agent makes next."""
+        self._places.update({(path, id_): place for place, id_ in enumerate(ids)})
 
     def cancel(self) -> None:
         """Let the run end at its next callback."""
@@ -259,8 +267,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self.emit(values.Notice(line, call.path))
         if call.purpose == "answer" and message is not None:
             self._said.add(message_text(message))
-            self.order.expect(call.path, [made["id"] for made in getattr(message, "tool_calls", ()) if made["id"]])
-            self.emit(Added(replace(to_message(message), role="assistant"), call.path, call.number))
+            self.expect(call.path, [made["id"] for made in getattr(message, "tool_calls", ()) if made["id"]])
+            self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
         self._check()
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
@@ -422,12 +430,6 @@ def tell(event: Callable[[values.Path], values.Event]) -> None:
 def tell_notice(line: str) -> None:
     """Send one line the user should see from inside a run."""
     tell(lambda path: values.Notice(line, path))
-
-
-def tell_waits(id_: str) -> None:
-    """Say that a call waits for the user, so that those beside it are told of without it."""
-    if is_heard():
-        dispatch_custom_event(keys.TELL, lambda path: Waits(id_, path))
 
 
 def is_heard() -> bool:

@@ -141,7 +141,7 @@ class Run:
     def expect(self, calls: Iterable[PendingCall]) -> None:
         """The run goes on with these calls."""
         for path, some in groupby(sorted(calls, key=lambda call: call.path), lambda call: call.path):
-            self.listener.order.expect(path, [call.id for call in some])
+            self.listener.expect(path, [call.id for call in some])
 
     def on_reader(self, work: Callable[[], T]) -> T:
         """What `work` gives, done by the thread that iterates; called in the run's own threads.
@@ -172,7 +172,6 @@ class Run:
             with self._recording:  # a line is not cut in two
                 self.listener.wake()
             self._thread.join(_GRACE)
-        self.listener.order.release()
         with self._recording:
             self._closed = self.listener.is_late = True
         return not self._thread.is_alive()
@@ -195,25 +194,29 @@ class Run:
             self._emit(Asked(call, call.path))
 
     def _emit(self, event: Event) -> None:
-        if not self._closed:
-            self.told.append(event)
-        self._join(event)
-        self._put(event)
+        with self._recording:  # the tools of a step run side by side: all who hear of them hear the same order
+            if not self._closed:
+                self.told.append(event)
+            self._write(event)
+            self._put(event)
 
     def _put(self, event: Event | _Errand | None) -> None:
         self._events.put(event)
         if self._notify is not None:
             self._notify()
 
-    def _join(self, event: Event | Added) -> None:
+    def _join(self, message: Added) -> None:
         with self._recording:
-            if not self._closed:
-                try:
-                    self._record(event)
-                except Exception as error:  # LangChain logs what a callback raises
-                    self._unrecorded = error
-                    self.listener.cancel()
-                    raise Cancelled from error
+            self._write(message)
+
+    def _write(self, event: Event | Added) -> None:
+        if not self._closed:
+            try:
+                self._record(event)
+            except Exception as error:  # LangChain logs what a callback raises
+                self._unrecorded = error
+                self.listener.cancel()
+                raise Cancelled from error
 
     def _pump(self, input: Any, config: dict[str, Any]) -> None:  # noqa: A002
         _READ.set(self)
@@ -227,7 +230,7 @@ class Run:
                     for message in new_messages(chunk):
                         if message.role == "assistant":
                             self.listener.said(message)
-                        self.listener.order.add(Added(message))
+                        self._join(Added(message))
         except LimitReached as limit:
             self._error = limit
         except Cancelled:  # whoever cancelled knows
@@ -235,5 +238,4 @@ class Run:
         except BaseException as error:  # handed to the reading thread, which raises it
             self._error = error
         finally:
-            self.listener.order.release()
             self._put(None)
