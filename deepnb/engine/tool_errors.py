@@ -44,21 +44,18 @@ class ToolErrorsMiddleware(AgentMiddleware):
 
 
 def _bounded(result: Any) -> Any:
-    """A result whose texts are not too long to be kept; the user is told of what is left out."""
+    """Return a result whose texts are not too long to be kept, and tell the user if something is left out."""
     if not isinstance(result, ToolMessage):
         return result
     content = result.content
     if isinstance(content, str):
         made: Any = bounded(content)
-        whole = made is content
     else:
-        texts = [b if isinstance(b, str) else b.get("text") if b.get("type") == "text" else None for b in content]
-        whole = all(text is None or len(text) <= LONGEST for text in texts)
         made = [
-            block if text is None else bounded(text) if isinstance(block, str) else {**block, "text": bounded(text)}
-            for block, text in zip(content, texts, strict=True)
+            bounded(b) if isinstance(b, str) else {**b, "text": bounded(b["text"])} if b.get("type") == "text" else b
+            for b in content
         ]
-    if whole:
+    if made == content:
         return result
     tell_notice(
         f"the result of {result.name} is longer than {LONGEST:,} characters: what is between its ends is left out"

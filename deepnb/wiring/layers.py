@@ -14,7 +14,6 @@ from deepnb.engine.async_tools import AsyncToolsMiddleware, is_async
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.file_tools import FileToolsMiddleware
 from deepnb.engine.images import ImagesMiddleware, takes_images
-from deepnb.engine.prompt_cache import PromptCacheMiddleware, wants_marks
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tool_errors import ToolErrorsMiddleware
@@ -27,7 +26,7 @@ from deepnb.memory.nested import NestedMemoryMiddleware
 from deepnb.memory.tools import READS, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.wiring.host import Program
-from deepnb.wiring.model import Measured
+from deepnb.wiring.model import Measured, caching_of
 from deepnb.wiring.options import Options
 from deepnb.wiring.tool_text import in_words, tool_text
 
@@ -121,7 +120,11 @@ class Layers:
         seal = (self.seal,) if middleware else ()
         shown = self.program.kernel is not None or not takes_images(own.model)
         images = (ImagesMiddleware(),) if shown else ()
-        marks = (PromptCacheMiddleware(),) if wants_marks(own.model) else ()
+        marks: tuple[Any, ...] = ()
+        if caching_of(own.model).marks:
+            from deepnb.engine.prompt_cache import PromptCacheMiddleware
+
+            marks = (PromptCacheMiddleware(),)
         return (*middleware, *seal, *images, *marks, *((RetryMiddleware(own.retries),) if own.remote else ()))
 
     def _async_tools(self) -> tuple[Any, ...]:
