@@ -23,9 +23,8 @@ from deepnb.core.approvals import CALL, UNREADABLE, Decision, Effect, PendingCal
 from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
+from deepnb.engine.answer import broken_arguments, impossible, misfit, reading, unreadable, with_all_calls
 from deepnb.engine.listen import is_heard, tell, tell_notice
-from deepnb.engine.read_answers import reading
-from deepnb.engine.refused_calls import broken_arguments, impossible, misfit, unreadable, with_all_calls
 from deepnb.engine.request import tool_name
 
 _OURS = "deepnb_approval"

@@ -24,11 +24,9 @@ from deepnb.core.messages import Added, Message
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
-from deepnb.engine.answer import answer_begun, cut_short, hang_up, usage
+from deepnb.engine.answer import ArgumentTexts, Reader, answer_begun, cut_short, hang_up, reader, usage
 from deepnb.engine.ledger import Ledger
 from deepnb.engine.probe import to_message
-from deepnb.engine.read_answers import Reader, reader
-from deepnb.engine.refused_calls import ArgumentTexts
 from deepnb.engine.repeats import MOST, Repeats
 from deepnb.engine.request import message_text, result_text, thinking_text
 

@@ -239,7 +239,7 @@ class SessionTools(Part):
             raise RefusedError(f"{name} is a tool of the server {server}", "give the function another name")
         from langchain_core.utils.function_calling import convert_to_openai_tool
 
-        from deepnb.engine.tool_descriptions import described
+        from deepnb.engine.tools import described
 
         try:
             for one in described([tool]):

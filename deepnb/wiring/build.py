@@ -15,7 +15,7 @@ from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
 from deepnb.engine.request import tool_name
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.engine.tool_descriptions import described
+from deepnb.engine.tools import described
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.scoped import ScopedBackend

@@ -10,13 +10,12 @@ from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from deepnb.context import history
 from deepnb.core.subagents import FILE_TOOLS
 from deepnb.engine.approvals import ApprovalMiddleware
-from deepnb.engine.async_tools import AsyncToolsMiddleware, is_async
 from deepnb.engine.delegation import DelegationMiddleware
-from deepnb.engine.file_tools import FileToolsMiddleware
 from deepnb.engine.images import ImagesMiddleware, takes_images
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.engine.tool_errors import ToolErrorsMiddleware
+from deepnb.engine.tool_calls import AsyncToolsMiddleware, ToolErrorsMiddleware, is_async
+from deepnb.engine.tools import FileToolsMiddleware
 from deepnb.memory.budget import memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
