@@ -1,7 +1,12 @@
 """A model's answer: whether it has begun and is whole, what it cost, and how the agent takes it.
 
 Thinking in tags is taken out of it, a call that is written as text becomes one, and a call that no tool can take (of an
-unknown name, with arguments that are not JSON or do not fit) is told to the model at once, and nobody is asked about it."""
+unknown name, with arguments that are not JSON or do not fit) is told to the model at once, and nobody is asked about it.
+
+The middleware that asks the model says in a context variable what it offered, so that whoever listens to the answer as
+it is streamed shows the same. LangChain ends the run at a call whose arguments are not JSON, and of a streamed one it
+takes what it can read of them; here such a call becomes one like any other, which gets its result.
+"""
 
 import difflib
 import json
@@ -126,11 +131,16 @@ class Reader:
 
     def of(self, response: Any) -> Any:
         """A model's response with its answers read."""
-        if not isinstance(response, ModelResponse):
-            return response
-        result = [self.read(m) if isinstance(m, AIMessage) else m for m in response.result]
-        same = all(a is b for a, b in zip(result, response.result, strict=True))
-        return response if same else replace(response, result=result)
+        return _with_answers(response, self.read)
+
+
+def _with_answers(response: Any, made: Callable[[AIMessage], AIMessage]) -> Any:
+    """Return a model's response, of each answer in it what `made` makes of it."""
+    if not isinstance(response, ModelResponse):
+        return response
+    result = [made(m) if isinstance(m, AIMessage) else m for m in response.result]
+    same = all(a is b for a, b in zip(result, response.result, strict=True))
+    return response if same else replace(response, result=result)
 
 
 _READER: ContextVar[Reader | None] = ContextVar("reader", default=None)
@@ -227,11 +237,7 @@ def broken_arguments(*, listen: bool) -> Iterator[Mapping[str, str]]:
 
 def with_all_calls(response: Any, broken: Mapping[str, str], only: Collection[str] | None = None) -> Any:
     """A model's response in which the broken calls are calls, too; with `only`, those of these tools."""
-    if not isinstance(response, ModelResponse):
-        return response
-    result = [_with_all_calls(m, broken, only) if isinstance(m, AIMessage) else m for m in response.result]
-    same = all(a is b for a, b in zip(result, response.result, strict=True))
-    return response if same else replace(response, result=result)
+    return _with_answers(response, lambda message: _with_all_calls(message, broken, only))
 
 
 def _with_all_calls(message: AIMessage, broken: Mapping[str, str], only: Collection[str] | None) -> AIMessage:
@@ -239,19 +245,16 @@ def _with_all_calls(message: AIMessage, broken: Mapping[str, str], only: Collect
         return only is None or call["name"] in only
 
     wrong = [call for call in message.invalid_tool_calls if is_ours(call)]
-    read = {
-        str(c["id"]): {_NOT_JSON: broken[str(c["id"])]}
-        for c in message.tool_calls
-        if str(c["id"]) in broken and is_ours(c)
-    }
+    read = {str(call["id"]) for call in message.tool_calls if str(call["id"]) in broken and is_ours(call)}
     if not wrong and not read:
         return message
-    calls: list[Any] = [{**call, "args": read.get(str(call["id"]), call["args"])} for call in message.tool_calls]
+    calls: list[Any] = [
+        {**call, "args": {_NOT_JSON: broken[id_]}} if (id_ := str(call["id"])) in read else {**call}
+        for call in message.tool_calls
+    ]
     for one in wrong:
-        args = {_NOT_JSON: one["args"] or ""}
-        calls.append(
-            {"name": one["name"] or "", "args": args, "id": one["id"] or f"call_{uuid4().hex}", "type": "tool_call"}
-        )
+        made = {"name": one["name"] or "", "id": one["id"] or f"call_{uuid4().hex}", "type": "tool_call"}
+        calls.append({**made, "args": {_NOT_JSON: one["args"] or ""}})
     rest = [call for call in message.invalid_tool_calls if call not in wrong]
     return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": rest})
 

@@ -7,7 +7,7 @@ of models stay bound to the loop that they were first used on.
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from functools import cache
 from typing import Any, TypeVar
 
@@ -24,36 +24,30 @@ _FREE: list[asyncio.AbstractEventLoop] = []
 
 
 def run(work: Awaitable[T]) -> T:
-    """What a coroutine gives, run on the loop with the caller's context variables; an interrupt cancels it there."""
+    """Run a coroutine on the loop, with the caller's context variables; an interrupt cancels it there."""
     done = asyncio.run_coroutine_threadsafe(_ended(work), _loop())
     try:
-        while True:
-            try:
-                return _given(done.result(_POLL))
-            except TimeoutError:
-                if done.done():  # in the meantime, or with a TimeoutError of its own
-                    return _given(done.result())
+        while not wait((done,), _POLL).done:
+            pass
+        ended = done.result()
     finally:
         done.cancel()
+    if isinstance(ended, BaseException):
+        raise ended
+    return ended[0]
 
 
 def start(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """A coroutine begun on the loop, for whoever waits in another way than `run` does."""
+    """Begin a coroutine on the loop, for a caller that waits in another way than `run` does."""
     return asyncio.run_coroutine_threadsafe(work, _loop())
 
 
 async def _ended(work: Awaitable[T]) -> tuple[T] | BaseException:
-    """What it gives, or the exception that would end the loop with it."""
+    """Return what it gives, or the exception that would end the loop with it."""
     try:
         return (await work,)
     except (KeyboardInterrupt, SystemExit) as stop:
         return stop
-
-
-def _given(ended: tuple[T] | BaseException) -> T:
-    if isinstance(ended, BaseException):
-        raise ended
-    return ended[0]
 
 
 @cache
@@ -64,7 +58,7 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def read(begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
-    """What `begin` gives, item by item; it goes on only while somebody waits for the next one."""
+    """Yield what `begin` gives; it runs only while somebody waits for the next item."""
     loop = _FREE.pop() if _FREE else asyncio.new_event_loop()
     items = begin()
     try:
@@ -81,7 +75,7 @@ def read(begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
 
 
 async def _next(items: AsyncIterator[T]) -> tuple[T, ...]:
-    """The next item; nothing at the end."""
+    """Return the next item; nothing at the end."""
     async for item in items:
         return (item,)
     return ()

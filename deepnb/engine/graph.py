@@ -26,13 +26,13 @@ class Graph(Protocol):
 
     @property
     def compiled(self) -> Any:
-        """The graph as LangGraph knows it."""
+        """Return the graph as LangGraph knows it."""
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
-        """Run it: (mode, chunk) as they come. The callbacks in `config` are told of the calls of models and tools."""
+        """Run it, and yield (mode, chunk); the callbacks in `config` are told of the calls of models and tools."""
 
     def state(self, config: Config) -> Any:
-        """LangGraph's `StateSnapshot`: `values`, `next`, `tasks` with their interrupts."""
+        """Return LangGraph's `StateSnapshot`: `values`, `next`, `tasks` with their interrupts."""
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
         """Write into a thread, of which nothing is left to run then."""
@@ -50,22 +50,38 @@ class Graph(Protocol):
         """Give open calls of tools these results: the run goes on after them."""
 
     def asked(self, interrupts: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
-        """What interrupts of a run with these messages ask the user; those that nobody can answer are left out."""
+        """Return what interrupts of a run with these messages ask the user; those that nobody can answer are left out."""
 
     def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
-        """The interrupts that the steps of a thread's state wait for, without those answered already."""
+        """Return the calls that the steps of a thread's state wait with, without those answered already."""
 
     def has_unsigned(self, tasks: Sequence[Any]) -> bool:
-        """Whether a step waits with a call that this user's kernels did not ask about."""
+        """Return whether a step waits with a call that this user's kernels did not ask about."""
 
     def answers(self, decisions: Iterable[Decision]) -> Any:
-        """What `stream` is given to go on with these decisions."""
+        """Return what `stream` is given to go on with these decisions."""
 
     def is_running(self, config: Config) -> bool:
-        """Whether a run of an unfinished thread goes on that nobody here reads; `stream` with nothing given follows it."""
+        """Return whether a run of an unfinished thread is read by nobody here; `stream` with nothing given follows it."""
 
 
-class OwnGraph:
+class LocalGraph:
+    """What is done alike to every graph of this process."""
+
+    compiled: Any
+
+    def back(self, config: Config) -> None:
+        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
+
+    def land(self, config: Config) -> None:
+        # LangGraph drops the results of an unfinished step with the step, when it is given anything else.
+        self.compiled.update_state(config, None, as_node=END)
+
+    def is_running(self, config: Config) -> bool:
+        return False
+
+
+class OwnGraph(LocalGraph):
     """The graph that deepnb has made."""
 
     def __init__(self, compiled: Any, end: str, sign: approvals.Sign = lambda value: "") -> None:
@@ -87,13 +103,6 @@ class OwnGraph:
     def become(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
         self.update(config, becoming(self.state(config).values, values))
 
-    def back(self, config: Config) -> None:
-        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
-
-    def land(self, config: Config) -> None:
-        # LangGraph drops the results of an unfinished step with the step, when it is given anything else.
-        self.compiled.update_state(config, None, as_node=END)
-
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
         self.compiled.update_state(config, {keys.MESSAGES: list(results)}, as_node="tools")
 
@@ -108,9 +117,6 @@ class OwnGraph:
 
     def answers(self, decisions: Iterable[Decision]) -> Any:
         return approvals.answers(decisions, self._sign)
-
-    def is_running(self, config: Config) -> bool:
-        return False
 
 
 def skipped_results(messages: Sequence[BaseMessage], events: Iterable[Event]) -> list[ToolMessage]:

@@ -21,7 +21,8 @@ from deepnb.core.secrets import redact
 from deepnb.engine import keys
 from deepnb.engine.attached_graph import Questions, added_messages, listener_of, tell_compaction
 from deepnb.engine.graph import MODES, Config
-from deepnb.engine.listen import Cancelled, Listener
+from deepnb.engine.limits import Cancelled
+from deepnb.engine.listen import Listener
 from deepnb.engine.request import message_text
 from deepnb.engine.server import GoneError, lost
 from deepnb.engine.server_threads import Decoder, ServerThreads, ids_of, to_json

@@ -73,20 +73,25 @@ class Decoder:
 
     def snapshot(self, name: str, state: Mapping[str, Any]) -> StateSnapshot:
         """The state of a thread of this name."""
-        tasks = tuple(_task(one) for one in state.get("tasks") or ())
-        found = tuple(i for task in tasks for i in task.interrupts)
-        place: Any
+        tasks = tuple(
+            PregelTask(
+                str(one.get("id")),
+                str(one.get("name")),
+                tuple(one.get("path") or ()),
+                interrupts=tuple(interrupts(one.get("interrupts"))),
+            )
+            for one in state.get("tasks") or ()
+        )
         nowhere: Any = {"configurable": {"thread_id": name}}
-        place, parent = place_of(name, state.get("checkpoint")), place_of(name, state.get("parent_checkpoint"))
         return StateSnapshot(
             self.values(state.get("values")),
             tuple(state.get("next") or ()),
-            place or nowhere,
+            place_of(name, state.get("checkpoint")) or nowhere,
             state.get("metadata"),
             state.get("created_at"),
-            parent,
+            place_of(name, state.get("parent_checkpoint")),
             tasks,
-            found,
+            tuple(one for task in tasks for one in task.interrupts),
         )
 
 
@@ -129,15 +134,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _task(given: Mapping[str, Any]) -> PregelTask:
-    path, asked = tuple(given.get("path") or ()), tuple(interrupts(given.get("interrupts")))
-    return PregelTask(str(given.get("id")), str(given.get("name")), path, None, asked)
-
-
 _NAME, _PARENT = "deepnb_name", "deepnb_parent"
 """Where in the metadata of a thread its name is, and that of the thread it was forked from."""
 _MANY = 1_000
 """Checkpoints of a thread, and threads of a graph, that are asked for."""
+_COUNTERS = "counters_since_delta_snapshot"
+"""By which deepnb keeps its own checkpoints cheap to read; those of a server are a matter of the server."""
 _GOING = ("running", "pending")
 
 
@@ -208,14 +210,9 @@ class ServerThreads(BaseCheckpointSaver[str]):
 
     def _search(self, facts: Mapping[str, str], limit: int) -> list[Any]:
         metadata = {"graph_id": self.graph_id, **facts}
-        fields: Any = ["thread_id", "metadata", "status", "updated_at"]
-        return list(
-            self.server.ask(
-                lambda c: c.threads.search(
-                    metadata=metadata, limit=limit, sort_by="updated_at", sort_order="desc", select=fields
-                )
-            )
-        )
+        how: Any = {"limit": limit, "sort_by": "updated_at", "sort_order": "desc"}
+        how["select"] = ["thread_id", "metadata", "status", "updated_at"]
+        return list(self.server.ask(lambda c: c.threads.search(metadata=metadata, **how)))
 
     def _there(self, name: str) -> str:
         if (id_ := self.id(name)) is None:
@@ -296,27 +293,19 @@ class ServerThreads(BaseCheckpointSaver[str]):
         if (place := place_of(name, state.get("checkpoint"))) is None:
             return None
         given = next((t.get("result") for t in state.get("tasks") or () if t.get("name") == "__start__"), None)
-        channels = {"__start__": self._given(given)} if given else {}
+        if isinstance(given, Mapping) and (channel := self.decoder.channel) in given:
+            given = {**given, channel: self.decoder.messages(given[channel])}
         checkpoint: Any = {
             "v": 1,
             "id": place["configurable"]["checkpoint_id"],
             "ts": str(state.get("created_at") or ""),
-            "channel_values": channels,
+            "channel_values": {"__start__": given} if given else {},
             "channel_versions": {},
             "versions_seen": {},
         }
         facts: Any = {k: v for k, v in (state.get("metadata") or {}).items() if k not in (_COUNTERS, _PARENT)}
         facts |= {_PARENT: parent} if (parent := self.parents.get(name)) else {}
         return CheckpointTuple(place, checkpoint, facts, place_of(name, state.get("parent_checkpoint")))
-
-    def _given(self, given: Any) -> Any:
-        if not isinstance(given, Mapping) or self.decoder.channel not in given:
-            return given
-        return {**given, self.decoder.channel: self.decoder.messages(given[self.decoder.channel])}
-
-
-_COUNTERS = "counters_since_delta_snapshot"
-"""By which deepnb keeps its own checkpoints cheap to read; those of a server are a matter of the server."""
 
 
 def ids_of(values: Mapping[str, Any]) -> frozenset[str]:

@@ -23,7 +23,10 @@ _PARAMETERS: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
 
 
 def described(tools: Sequence[Any]) -> list[Any]:
-    """The tools as they are bound: functions as tools, and no description indented as its code is."""
+    """Return the tools as they are bound: functions as tools, and no description indented as its code is.
+
+    A description is the same from every Python: since 3.13 a docstring comes without its indentation.
+    """
     return [_described(one) for one in tools]
 
 
@@ -49,40 +52,35 @@ class ShortTool(StructuredTool):
 
 
 def shortened(tools: Sequence[Any], texts: Mapping[str, str]) -> list[Any]:
-    """The tools, those named in `texts` with that description, which has to say what each parameter is."""
-    return [_shortened(one, texts.get(one.name)) if isinstance(one, StructuredTool) else one for one in tools]
-
-
-def _shortened(tool: StructuredTool, text: str | None) -> StructuredTool:
-    if text is None:
-        return tool
-    held = {name: getattr(tool, name) for name in type(tool).model_fields}
-    return ShortTool(**{**held, "description": text, "shown": {**_parameters(tool), "description": text}})
-
-
-def _parameters(tool: StructuredTool) -> dict[str, Any]:
-    known = _PARAMETERS.get(tool.args_schema) if isinstance(tool.args_schema, type) else None
-    if known is None:
-        known = _plain(convert_to_openai_tool(tool)["function"].get("parameters", {}))
-        if isinstance(tool.args_schema, type):
-            _PARAMETERS[tool.args_schema] = known
-    return known
+    """Return the tools, those named in `texts` with that description, which has to say what each parameter is."""
+    made = []
+    for one in tools:
+        if isinstance(one, StructuredTool) and (text := texts.get(one.name)) is not None:
+            held = {name: getattr(one, name) for name in type(one).model_fields}
+            one = ShortTool(**{**held, "description": text, "shown": {**_parameters(one), "description": text}})
+        made.append(one)
+    return made
 
 
 _SAID = ("description", "default", "additionalProperties")
 """Keys of a parameter's schema in whose place the tool's description stands."""
 
 
-def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with the names and types of parameters alone; that an optional one may be null goes without saying."""
-    properties = {name: _type(parameter) for name, parameter in schema.get("properties", {}).items()}
-    return {**schema, "properties": properties}
-
-
-def _type(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    choices = [one for one in parameter.get("anyOf", ()) if one.get("type") != "null"]
-    found = choices[0] if len(choices) == 1 else parameter
-    return {key: value for key, value in found.items() if key not in _SAID}
+def _parameters(tool: StructuredTool) -> dict[str, Any]:
+    """Return the names and types of a tool's parameters; that an optional one may be null goes without saying."""
+    kind = tool.args_schema if isinstance(tool.args_schema, type) else None
+    if kind is not None and (known := _PARAMETERS.get(kind)) is not None:
+        return known
+    schema = convert_to_openai_tool(tool)["function"].get("parameters", {})
+    properties = {}
+    for name, parameter in schema.get("properties", {}).items():
+        choices = [one for one in parameter.get("anyOf", ()) if one.get("type") != "null"]
+        found = choices[0] if len(choices) == 1 else parameter
+        properties[name] = {key: value for key, value in found.items() if key not in _SAID}
+    made = {**schema, "properties": properties}
+    if kind is not None:
+        _PARAMETERS[kind] = made
+    return made
 
 
 class FileToolsMiddleware(FilesystemMiddleware):
@@ -119,32 +117,36 @@ class FileToolsMiddleware(FilesystemMiddleware):
         return await super().awrap_tool_call(request, handler)
 
 
-class LeanToolsMiddleware(AgentMiddleware):
+class RequestMiddleware(AgentMiddleware):
+    """Changes a model's request in one way, whether it is sent by a coroutine or not."""
+
+    def changed(self, request: Any) -> Any:
+        """Return the request as it is sent."""
+        raise NotImplementedError
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(self.changed(request))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return await handler(self.changed(request))
+
+
+class LeanToolsMiddleware(RequestMiddleware):
     """Leaves tools out of the requests of a thread until the model asks for them; a call of one is taken all the same."""
 
     def __init__(self, others: Mapping[str, BaseTool], *, offered: bool = True) -> None:
         """`others` are the tools that are left out, by name; `offered` says whether the model can ask for them."""
-        super().__init__()
         self._others = dict(others)
         text = f"Get one more tool, from your next step on: {', '.join(self._others)}."
         self.tools = [StructuredTool.from_function(self._told, name=MORE_TOOLS, description=text)] if offered else []
 
-    @property
-    def name(self) -> str:
-        return "LeanToolsMiddleware"
-
-    def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        return handler(request.override(tools=self.bound(request.tools, request.messages)))
-
-    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        return await handler(request.override(tools=self.bound(request.tools, request.messages)))
+    def changed(self, request: Any) -> Any:
+        return request.override(tools=self.bound(request.tools, request.messages))
 
     def bound(self, tools: Sequence[Any], messages: Sequence[BaseMessage]) -> list[Any]:
-        """The tools of a request of a thread with these messages."""
-        calls = (
-            call for message in messages for call in getattr(message, "tool_calls", ()) if call["name"] == MORE_TOOLS
-        )
-        asked = {str(call["args"].get("name")) for call in calls}
+        """Return the tools of a request of a thread with these messages."""
+        calls = [call for message in messages for call in getattr(message, "tool_calls", ())]
+        asked = {str(call["args"].get("name")) for call in calls if call["name"] == MORE_TOOLS}
         return [tool for tool in tools if (name := tool_name(tool)) not in self._others or name in asked]
 
     def _told(self, name: str) -> str:

@@ -30,7 +30,7 @@ from deepnb.core.values import (
     Usage,
 )
 from deepnb.engine.images import prompt_message
-from deepnb.engine.listen import LimitReached
+from deepnb.engine.limits import LimitReached
 from deepnb.engine.run import Run
 
 _INSTEAD = "let the tool return its question, or require approval for it: %agent tools ask NAME"

@@ -15,7 +15,7 @@ from deepnb.core.subagents import TASK
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.part import Part
-from deepnb.wiring.parts import check_parts
+from deepnb.wiring.given import check_parts
 from deepnb.workshop.approvals import NOTES, READS, WRITES
 from deepnb.workshop.server_address import PREFIX, Address, address
 
