@@ -1,7 +1,7 @@
 """A model's answer: whether it has begun and is whole, what it cost, and how the agent takes it.
 
-Thinking in tags is taken out of it, a call that is written as text becomes one, and a call that no tool can take (of an
-unknown name, with arguments that are not JSON or do not fit) is told to the model at once, and nobody is asked about it.
+Thinking in tags is taken out of it, and a call that is written as text becomes one. A call that no tool can take, of an
+unknown name or with arguments that are not JSON or do not fit, is told to the model at once; nobody is asked about it.
 
 The middleware that asks the model says in a context variable what it offered, so that whoever listens to the answer as
 it is streamed shows the same. LangChain ends the run at a call whose arguments are not JSON, and of a streamed one it

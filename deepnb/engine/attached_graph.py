@@ -1,4 +1,7 @@
-"""A compiled graph of somebody else's, read and written as deepnb's own is, and what it asks by LangGraph's `interrupt`."""
+"""A compiled graph of somebody else's, read and written as deepnb's own is, and what it asks the user.
+
+It asks by LangGraph's `interrupt`: LangChain's approvals, and questions of its own.
+"""
 
 from __future__ import annotations
 

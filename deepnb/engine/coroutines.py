@@ -1,4 +1,4 @@
-"""What is only a coroutine, in a session that is synchronous: on one loop of the process, or in the thread that reads it.
+"""What is only a coroutine, in a synchronous session: on one loop of the process, or in the thread that reads it.
 
 In that thread an interrupt, a limit and a cancelled run end it as they end a synchronous one. Its loops are kept: clients
 of models stay bound to the loop that they were first used on.

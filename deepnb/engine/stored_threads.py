@@ -1,7 +1,8 @@
-"""Threads that another session made: what a checkpointer holds of them, and messages of a file as those of a live thread.
+"""Threads that another session made: what a checkpointer holds of them, and a file's messages as those of a live thread.
 
 A turn begins at a checkpoint of source `input`, whose channel `__start__` holds the prompt; the checkpoint before it
-is the state just after the turn before. So a thread of any length is told by one checkpoint a turn."""
+is the state just after the turn before. So a thread of any length is told by one checkpoint a turn.
+"""
 
 from __future__ import annotations
 
