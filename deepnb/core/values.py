@@ -188,6 +188,8 @@ class ToolStarted:
     name: str
     args: Mapping[str, object]
     path: Path = ()
+    place: int = field(default=0, compare=False, repr=False)
+    """Counted from 0 among the calls of its answer, which begin side by side in any order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,38 @@
-"""The answer that a model gives to one request: whether it has begun, whether it came to its end, what it cost."""
+"""A model's answer: whether it has begun and is whole, what it cost, and how the agent takes it.
 
+Thinking in tags is taken out of it, and a call that is written as text becomes one. A call that no tool can take, of an
+unknown name or with arguments that are not JSON or do not fit, is told to the model at once; nobody is asked about it.
+
+The middleware that asks the model says in a context variable what it offered, so that whoever listens to the answer as
+it is streamed shows the same. LangChain ends the run at a call whose arguments are not JSON, and of a streamed one it
+takes what it can read of them; here such a call becomes one like any other, which gets its result.
+"""
+
+import difflib
+import json
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
 from typing import Any
+from uuid import UUID, uuid4
 
+from langchain.agents.middleware.types import ModelResponse
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import ValidationError
 
+from deepnb.core.answers import FROM_TEXT, calls_in, split_thinking, stands_in
+from deepnb.core.code import CODE_TOOLS, LONGEST
+from deepnb.core.secrets import redact
 from deepnb.core.values import Usage
+from deepnb.engine.request import message_text, tool_name
 
 _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status"), "anthropic": ("stop_reason",)}
 """Provider -> the metadata of an answer that say why it ended; its protocol demands one of them."""
@@ -75,3 +98,230 @@ def usage(message: BaseMessage | None) -> Usage | None:
     none = 0 if message.response_metadata.get("model_name") == "offline" else None  # of others nobody knows
     cached = (spent.get("input_token_details") or {}).get("cache_read", none)
     return Usage(spent["input_tokens"], spent["output_tokens"], cached)
+
+
+class Reader:
+    """Reads the answer to one request of an agent."""
+
+    def __init__(self, request: Any) -> None:
+        self._request = request
+        tools = (request.tools or ()) if request.response_format is None else ()  # that answer is JSON as well
+        self.offered: Mapping[str, Callable[[], Mapping[str, str]]] = {
+            name: partial(_types, tool) for tool in tools if (name := tool_name(tool))
+        }
+
+    def read(self, message: AIMessage) -> AIMessage:
+        """The answer without its thinking, and as the calls that it is, where it is nothing else."""
+        if not isinstance(message.content, str):
+            return message
+        _, text = split_thinking(message.content)
+        calls = [] if message.tool_calls or message.invalid_tool_calls else calls_in(text, self.offered)
+        if calls:
+            others = [m for m in (self._request.system_message, *self._request.messages) if m and m.type != "ai"]
+            texts = [message_text(m) for m in others]
+            calls = [] if any(stands_in(call, texts) for call in calls) else calls
+        if not calls and text == message.content:
+            return message
+        key = sha256(f"{message.id} {text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        made: list[Any] = [
+            {"name": name, "args": args, "id": f"{FROM_TEXT}{key}{at}", "type": "tool_call"}
+            for at, (name, args) in enumerate(calls)
+        ]
+        return message.model_copy(update={"content": "" if made else text, "tool_calls": made or message.tool_calls})
+
+    def of(self, response: Any) -> Any:
+        """A model's response with its answers read."""
+        return _with_answers(response, self.read)
+
+
+def _with_answers(response: Any, made: Callable[[AIMessage], AIMessage]) -> Any:
+    """Return a model's response, of each answer in it what `made` makes of it."""
+    if not isinstance(response, ModelResponse):
+        return response
+    result = [made(m) if isinstance(m, AIMessage) else m for m in response.result]
+    same = all(a is b for a, b in zip(result, response.result, strict=True))
+    return response if same else replace(response, result=result)
+
+
+_READER: ContextVar[Reader | None] = ContextVar("reader", default=None)
+
+
+@contextmanager
+def reading(request: Any) -> Iterator[Reader]:
+    """Give what reads the answer to a request that is sent in the block."""
+    token = _READER.set(reader := Reader(request))
+    try:
+        yield reader
+    finally:
+        _READER.reset(token)
+
+
+def reader() -> Reader | None:
+    """What reads the answer to the request under way; None where nobody does."""
+    return _READER.get()
+
+
+def _types(tool: Any) -> Mapping[str, str]:
+    """name -> JSON type of a tool's parameters, in their order."""
+    properties = convert_to_openai_tool(tool)["function"].get("parameters", {}).get("properties", {})
+    return {name: str(one.get("type", "")) for name, one in properties.items()}
+
+
+_NOT_JSON = "__not_json__"
+"""The one argument of a call whose arguments are not JSON: their text."""
+
+_NAME = 80
+"""Characters of an unknown name that are repeated to the model."""
+_PROBLEMS = 5
+"""Arguments that are said not to fit."""
+
+_BROKEN: ContextVar[dict[str, str] | None] = ContextVar("broken", default=None)
+"""Id of a call -> its arguments, of the calls of the answer under way that are not JSON."""
+
+
+class ArgumentTexts:
+    """The arguments of an answer's calls as they are streamed."""
+
+    def __init__(self) -> None:
+        self._calls: dict[object, tuple[list[str], list[str]]] = {}
+
+    def add(self, chunks: Iterable[Mapping[str, Any]]) -> None:
+        """Pieces of calls; those of one call have its index."""
+        for chunk in chunks:
+            key = object() if chunk.get("index") is None else chunk["index"]  # one without is whole
+            ids, parts = self._calls.setdefault(key, ([], []))
+            ids += [chunk["id"]] if chunk.get("id") else []
+            parts += [chunk["args"]] if chunk.get("args") else []
+
+    def end(self) -> None:
+        """The answer is whole: whoever reads it is told which of its calls are broken."""
+        if (broken := _BROKEN.get()) is not None:
+            texts = ((ids[0], "".join(parts)) for ids, parts in self._calls.values() if ids)
+            broken.update((id_, text) for id_, text in texts if text.strip() and not _is_object(text))
+
+
+class _Listener(BaseCallbackHandler):
+    """Hears the arguments of streamed calls, in a graph that nobody of ours listens to."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self._answers: dict[UUID, ArgumentTexts] = {}
+
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
+        if pieces := getattr(getattr(chunk, "message", None), "tool_call_chunks", None):
+            self._answers.setdefault(run_id, ArgumentTexts()).add(pieces)
+
+    def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
+        if arguments := self._answers.pop(run_id, None):
+            arguments.end()
+
+
+@contextmanager
+def broken_arguments(*, listen: bool) -> Iterator[Mapping[str, str]]:
+    """Id of a call -> its arguments, of the calls of a model's answer in the block whose arguments are not JSON.
+
+    With `listen` streamed answers are listened to; else somebody else does, with `ArgumentTexts`.
+    """
+    broken: dict[str, str] = {}
+    token = _BROKEN.set(broken)
+    config = merge_configs(ensure_config(), {"callbacks": [_Listener()]}) if listen else None
+    inner = var_child_runnable_config.set(config) if config else None
+    try:
+        yield broken
+    finally:
+        if inner is not None:
+            var_child_runnable_config.reset(inner)
+        _BROKEN.reset(token)
+
+
+def with_all_calls(response: Any, broken: Mapping[str, str], only: Collection[str] | None = None) -> Any:
+    """A model's response in which the broken calls are calls, too; with `only`, those of these tools."""
+    return _with_answers(response, lambda message: _with_all_calls(message, broken, only))
+
+
+def _with_all_calls(message: AIMessage, broken: Mapping[str, str], only: Collection[str] | None) -> AIMessage:
+    def is_ours(call: Mapping[str, Any]) -> bool:
+        return only is None or call["name"] in only
+
+    wrong = [call for call in message.invalid_tool_calls if is_ours(call)]
+    read = {str(call["id"]) for call in message.tool_calls if str(call["id"]) in broken and is_ours(call)}
+    if not wrong and not read:
+        return message
+    calls: list[Any] = [
+        {**call, "args": {_NOT_JSON: broken[id_]}} if (id_ := str(call["id"])) in read else {**call}
+        for call in message.tool_calls
+    ]
+    for one in wrong:
+        made = {"name": one["name"] or "", "id": one["id"] or f"call_{uuid4().hex}", "type": "tool_call"}
+        calls.append({**made, "args": {_NOT_JSON: one["args"] or ""}})
+    rest = [call for call in message.invalid_tool_calls if call not in wrong]
+    return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": rest})
+
+
+def impossible(request: Any, offered: Collection[str]) -> str | None:
+    """Why a call can't be made at all, as the model is told; `offered` are tools that only other middleware knows."""
+    name, args = request.tool_call["name"], request.tool_call["args"]
+    if set(args) == {_NOT_JSON}:
+        return (
+            "Error: the arguments of this call are not JSON, or were cut off. Nothing was run. Call it again with one"
+            " whole JSON object, in smaller pieces if it is long."
+        )
+    if request.tool is not None or name in offered:
+        return None
+    names = sorted(str(tool.name) for tool in getattr(request.runtime, "tools", None) or ())
+    near = difflib.get_close_matches(name, names, 1)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    return f"Error: there is no tool {name[:_NAME]!r}.{meant} Nothing was run. The tools are: {', '.join(names) or 'none'}."
+
+
+def misfit(request: Any) -> str | None:
+    """Why the arguments of a call don't fit its tool, as the model is told."""
+    tool, args = request.tool, request.tool_call["args"]
+    schema = getattr(tool, "tool_call_schema", None)
+    try:
+        if isinstance(schema, dict):  # as MCP servers give it; what is inside of it the server checks
+            problems: Sequence[str] = [f"{name}: missing" for name in schema.get("required", ()) if name not in args]
+        elif schema is not None and hasattr(schema, "model_validate"):
+            problems = _problems(schema, args)
+        else:
+            return None
+    except Exception:  # a schema of the user's that can't be used for that: the tool itself checks what it is given
+        return None
+    if not problems:
+        return None
+    more = f"; and {len(problems) - _PROBLEMS} more" if len(problems) > _PROBLEMS else ""
+    return f"Error: the arguments do not fit {tool.name}: {'; '.join(problems[:_PROBLEMS])}{more}. Nothing was run."
+
+
+def unreadable(call: Mapping[str, Any]) -> str | None:
+    """Why the user can't be asked to read the code of a call: what is shown must be what would run, and all of it."""
+    code = call["args"].get(CODE_TOOLS[call["name"]]) if call["name"] in CODE_TOOLS else None
+    if not isinstance(code, str):
+        return None
+    if len(code) > LONGEST:
+        return (
+            f"Error: the code has {len(code):,} characters, and the user is asked to read {LONGEST:,} at most. Nothing"
+            " was run. Run it in smaller steps."
+        )
+    if redact(code) != code:
+        return (
+            "Error: the code holds a credential. Nothing was run. Read it from an environment variable, or ask the"
+            " user to put it into a variable."
+        )
+    return None
+
+
+def _problems(schema: Any, args: Mapping[str, Any]) -> Sequence[str]:
+    try:
+        schema.model_validate(dict(args))
+    except ValidationError as error:
+        return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
+    return ()
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text, strict=False), dict)
+    except ValueError:
+        return False

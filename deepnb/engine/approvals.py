@@ -17,16 +17,14 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware, AgentState, HumanInTheLoopMiddleware
 from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
-from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, interrupt
 
 from deepnb.core.approvals import CALL, UNREADABLE, Decision, Effect, PendingCall, Policy, decide, digest, is_unreadable
 from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
-from deepnb.engine.listen import is_heard, tell, tell_notice, tell_waits
-from deepnb.engine.read_answers import reading
-from deepnb.engine.refused_calls import broken_arguments, impossible, misfit, unreadable, with_all_calls
+from deepnb.engine.answer import broken_arguments, impossible, misfit, reading, unreadable, with_all_calls
+from deepnb.engine.listen import is_heard, tell, tell_notice
 from deepnb.engine.request import tool_name
 
 _OURS = "deepnb_approval"
@@ -148,15 +146,11 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             return request, None
         if not answers and (problem := misfit(request) or unreadable(call) or self._problem(name, args)):
             return _not_run(call, problem)
-        try:
-            # of the answers to one call the newest counts: the others are for a file as it was before
-            if (given := self._taken(value, mine[-1]) if mine else None) is None and mine:
-                tell_notice(f"{name} asks again: {args.get('file_path', 'it')} has changed since you were asked")
-            while given is None:
-                given = None if (answer := interrupt(value)) in mine else self._taken(value, answer)
-        except GraphInterrupt:
-            tell_waits(id_)
-            raise
+        # of the answers to one call the newest counts: the others are for a file as it was before
+        if (given := self._taken(value, mine[-1]) if mine else None) is None and mine:
+            tell_notice(f"{name} asks again: {args.get('file_path', 'it')} has changed since you were asked")
+        while given is None:
+            given = None if (answer := interrupt(value)) in mine else self._taken(value, answer)
         shown, reason = value["args"], str(given.get("reason") or "")
         changed = {k: args[k] if k in args and v == shown.get(k) else v for k, v in (given.get("args") or {}).items()}
         waited = to_call(value, str(given.get("key", "")), str(get_config()["configurable"].get("thread_id", "")))

@@ -1,8 +1,13 @@
-"""A compiled graph of somebody else's, read and written as deepnb's own is."""
+"""A compiled graph of somebody else's, read and written as deepnb's own is, and what it asks the user.
+
+It asks by LangGraph's `interrupt`: LangChain's approvals, and questions of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,16 +19,127 @@ from langgraph.errors import EmptyChannelError
 from langgraph.graph import END
 from langgraph.types import Command, Overwrite
 
+from deepnb.core.approvals import QUESTION, UNREADABLE, Allowed, Decision, PendingCall, digest, is_unreadable
 from deepnb.core.errors import RefusedError
+from deepnb.core.secrets import redact_value
 from deepnb.core.values import Compacted
-from deepnb.engine import async_stream, keys
-from deepnb.engine.graph import MODES, Config
-from deepnb.engine.interrupts import Questions
+from deepnb.engine import coroutines, keys
+from deepnb.engine.graph import MODES, Config, LocalGraph
 from deepnb.engine.listen import Listener
 from deepnb.engine.probe import offload
 
+_KINDS: tuple[Allowed, ...] = ("approve", "edit", "reject")
+_NUMBER = ":"
+"""Between the id of an interrupt and the number of a call in it."""
 
-class AttachedGraph(Questions):
+
+class Questions:
+    """What a graph asks, and what it is given for an answer; nothing that it asks is signed by deepnb."""
+
+    def asked(self, interrupts: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
+        # one interrupt for several calls does not tell their ids: the last answer that has any does
+        last = next((m for m in reversed(messages) if getattr(m, "tool_calls", None)), None)
+        open_ = list(getattr(last, "tool_calls", ()))
+        return tuple(call for one in interrupts for call in _calls(one, thread, open_))
+
+    def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
+        found = [one for task in state.tasks for one in task.interrupts]
+        return self.asked(found, thread, state.values.get(keys.MESSAGES) or ())
+
+    def has_unsigned(self, tasks: Sequence[Any]) -> bool:
+        return False
+
+    def answers(self, decisions: Iterable[Decision]) -> Command[Any]:
+        given: dict[str, Any] = {}
+        lists: dict[str, dict[int, Any]] = defaultdict(dict)
+        for one in decisions:
+            id_, _, number = one.call.key.partition(_NUMBER)
+            if number:
+                lists[id_][int(number)] = _answer(one)
+            else:
+                given[id_] = _answer(one)
+        for id_, numbered in lists.items():
+            given[id_] = {"decisions": [numbered[n] for n in sorted(numbered)]}
+        return Command(resume=given)
+
+
+def _calls(interrupt: Any, thread: str, open_: list[Mapping[str, Any]]) -> Iterable[PendingCall]:
+    value = interrupt.value
+    actions = value.get("action_requests") if isinstance(value, Mapping) else None
+    if isinstance(actions, list) and actions and all(map(_has_name_and_args, actions)):
+        # LangChain's `HumanInTheLoopMiddleware` asks about all calls of an answer at once
+        rules = {
+            str(one.get("action_name")): one for one in value.get("review_configs") or () if isinstance(one, Mapping)
+        }
+        for number, action in enumerate(actions):
+            name, args = str(action["name"]), dict(action["args"])
+            allowed = _allowed((rules.get(name) or {}).get("allowed_decisions"))
+            yield _call(_take(open_, name, args), name, args, f"{interrupt.id}{_NUMBER}{number}", thread, allowed)
+    elif isinstance(value, Mapping) and value.get("type") == "tool_approval" and _has_name_and_args(value):
+        # it asks about one
+        id_, name, args = str(value.get("tool_call_id") or ""), str(value["name"]), dict(value["args"])
+        yield _call(id_, name, args, interrupt.id, thread, _allowed(_types_in(interrupt.response_schema)))
+    else:
+        shown = value if isinstance(value, Mapping) and all(isinstance(key, str) for key in value) else {"value": value}
+        plain: dict[str, Any] = json.loads(json.dumps(shown, default=str))  # what JSON has not is text
+        yield _call("", "interrupt", plain, interrupt.id, thread, QUESTION)
+
+
+def _call(
+    id_: str, name: str, args: dict[str, Any], key: str, thread: str, allowed: tuple[Allowed, ...]
+) -> PendingCall:
+    shown = redact_value(args)
+    allowed = UNREADABLE if allowed != QUESTION and is_unreadable(args, shown) else allowed
+    return PendingCall(id_ or key, name, shown, digest(name, args), key, thread, allowed=allowed)
+
+
+def _answer(decision: Decision) -> Any:
+    """A decision in LangChain's words; the answer to a question as it is."""
+    match decision.kind:
+        case "answer":
+            return decision.value
+        case "edit":
+            return {"type": "edit", "edited_action": {"name": decision.call.name, "args": dict(decision.args or {})}}
+        case "reject":
+            return {"type": "reject", **({"message": decision.reason} if decision.reason else {})}
+    return {"type": "approve"}
+
+
+def _has_name_and_args(value: Any) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("name"), str) and isinstance(value.get("args"), Mapping)
+
+
+def _allowed(kinds: Any) -> tuple[Allowed, ...]:
+    """What may be decided of a call, as the graph says it; all where it says nothing that is known."""
+    found = tuple(kind for kind in _KINDS if isinstance(kinds, list | tuple | set) and kind in kinds)
+    return found or _KINDS
+
+
+def _types_in(schema: Any) -> set[str]:
+    """The kinds of decisions that a JSON schema takes: the constants of its properties `type`."""
+    found: set[str] = set()
+    if isinstance(schema, Mapping):
+        kind = schema.get("properties", {}).get("type") if isinstance(schema.get("properties"), Mapping) else None
+        if isinstance(kind, Mapping):
+            found |= {str(one) for one in (kind.get("const"), *(kind.get("enum") or ())) if one}
+        for part in schema.values():
+            found |= _types_in(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            found |= _types_in(part)
+    return found
+
+
+def _take(open_: list[Mapping[str, Any]], name: str, args: Mapping[str, Any]) -> str:
+    """The id of the first of these calls that is the one meant, which is taken off the list."""
+    found = next((one for one in open_ if one["name"] == name and one["args"] == args), None)
+    if found is None:
+        return ""
+    open_.remove(found)
+    return str(found["id"] or "")
+
+
+class AttachedGraph(Questions, LocalGraph):
     """Translates the name of its messages, and writes only what it has a channel for."""
 
     def __init__(self, compiled: Any, messages: str = keys.MESSAGES, *, is_async: bool = False) -> None:
@@ -40,7 +156,7 @@ class AttachedGraph(Questions):
             listener.wakes_nodes = True
         value = self._theirs(given) if isinstance(given, Mapping) and not isinstance(given, Command) else given
         if self._is_async:
-            chunks = async_stream.read(lambda: self.compiled.astream(value, config, stream_mode=list(MODES)))
+            chunks = coroutines.read(lambda: self.compiled.astream(value, config, stream_mode=list(MODES)))
         else:
             chunks = self.compiled.stream(value, config, stream_mode=list(MODES))
         before: dict[str, Any] | None = None
@@ -72,20 +188,11 @@ class AttachedGraph(Questions):
         written = {name: self._whole(name, then.get(name)) for name in {*now, *then} if name in self._channels}
         self.update(config, self._ours({name: value for name, value in written.items() if value is not _NOTHING}))
 
-    def back(self, config: Config) -> None:
-        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
-
-    def land(self, config: Config) -> None:
-        self.compiled.update_state(config, None, as_node=END)
-
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
         if "tools" not in self.compiled.nodes:
             what = "the graph has no node named tools that could skip a call"
             raise RefusedError(what, "%agent resume again runs it again, %agent PROMPT continues without it")
         self.compiled.update_state(config, {self._messages: list(results)}, as_node="tools")
-
-    def is_running(self, config: Config) -> bool:
-        return False
 
     # -- helpers
 
@@ -97,7 +204,12 @@ class AttachedGraph(Questions):
     def _theirs(self, values: Mapping[str, Any]) -> dict[str, Any]:
         named = {self._messages if name == keys.MESSAGES else name: value for name, value in values.items()}
         if isinstance(held := named.get(self._messages), list):
-            named[self._messages] = [_unnumbered(message) for message in held]
+            named[self._messages] = [
+                m.model_copy(update={"id": None})
+                if isinstance(m, BaseMessage) and (m.id or "").startswith(_NUMBERED)
+                else m
+                for m in held
+            ]
         return named
 
     def _ours(self, values: Any) -> dict[str, Any]:
@@ -109,26 +221,27 @@ class AttachedGraph(Questions):
                 named[keys.MESSAGES] = named.pop(self._messages)
         if isinstance(held := named.get(keys.MESSAGES), list):
             messages = held if all(isinstance(m, BaseMessage) for m in held) else convert_to_messages(held)
-            named[keys.MESSAGES] = [_numbered(message, number) for number, message in enumerate(messages)]
+            named[keys.MESSAGES] = [
+                m if m.id else m.model_copy(update={"id": f"{_NUMBERED}{number}"}) for number, m in enumerate(messages)
+            ]
         return named
 
     def _whole(self, name: str, value: Any) -> Any:
         """What is written so that a channel holds a value, whatever its reducer."""
         channel = self._channels[name]
-        if isinstance(channel, BinaryOperatorAggregate | DeltaChannel):
-            return Overwrite(_first(channel) if value is None else value)
-        return value if isinstance(channel, LastValue) else _NOTHING
+        if not isinstance(channel, BinaryOperatorAggregate | DeltaChannel):
+            return value if isinstance(channel, LastValue) else _NOTHING
+        if value is None:  # what it holds before anything was written to it
+            try:
+                value = channel.copy().get()
+            except EmptyChannelError:
+                value = channel.typ() if isinstance(channel.typ, type) else []
+        return Overwrite(value)
 
 
 _NOTHING: Any = object()
-
-
-def _first(channel: Any) -> Any:
-    """What a channel with a reducer holds before anything was written to it."""
-    try:
-        return channel.copy().get()
-    except EmptyChannelError:
-        return channel.typ() if isinstance(channel.typ, type) else []
+_NUMBERED = "deepnb-"
+"""Before the place of a message that a reducer of the user's leaves without an id: by that it is known again."""
 
 
 def _writer(builder: Any) -> str:
@@ -155,16 +268,3 @@ def added_messages(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Ba
     """The messages of a state that the one before it has not."""
     known = {message.id for message in before.get(keys.MESSAGES) or ()}
     return [message for message in now.get(keys.MESSAGES) or () if message.id not in known]
-
-
-_NUMBERED = "deepnb-"
-
-
-def _numbered(message: BaseMessage, number: int) -> BaseMessage:
-    """A message by which it is known again: one without an id, as a reducer of the user's may leave it, is so by its place."""
-    return message if message.id else message.model_copy(update={"id": f"{_NUMBERED}{number}"})
-
-
-def _unnumbered(message: Any) -> Any:
-    numbered = isinstance(message, BaseMessage) and (message.id or "").startswith(_NUMBERED)
-    return message.model_copy(update={"id": None}) if numbered else message

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import BaseMessage, RemoveMessage, ToolMessage
 from langgraph.graph import END
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Overwrite
 
 from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.messages import MEMORY_UPDATE
+from deepnb.core.values import Event, ModelEnded, ToolEnded, ToolStarted
 from deepnb.engine import approvals, keys
-from deepnb.engine.repair import becoming
+from deepnb.engine.request import source_of, still_sent
 from deepnb.engine.taken import Taken, without_mark, without_messages, without_texts
 
 Config = Mapping[str, Any]
@@ -25,13 +28,13 @@ class Graph(Protocol):
 
     @property
     def compiled(self) -> Any:
-        """The graph as LangGraph knows it."""
+        """Return the graph as LangGraph knows it."""
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
-        """Run it: (mode, chunk) as they come. The callbacks in `config` are told of the calls of models and tools."""
+        """Run it, and yield (mode, chunk); the callbacks in `config` are told of the calls of models and tools."""
 
     def state(self, config: Config) -> Any:
-        """LangGraph's `StateSnapshot`: `values`, `next`, `tasks` with their interrupts."""
+        """Return LangGraph's `StateSnapshot`: `values`, `next`, `tasks` with their interrupts."""
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
         """Write into a thread, of which nothing is left to run then."""
@@ -49,22 +52,38 @@ class Graph(Protocol):
         """Give open calls of tools these results: the run goes on after them."""
 
     def asked(self, interrupts: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
-        """What interrupts of a run with these messages ask the user; those that nobody can answer are left out."""
+        """Return what interrupts of a run with these messages ask the user; those that nobody can answer are left out."""
 
     def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
-        """The interrupts that the steps of a thread's state wait for, without those answered already."""
+        """Return the calls that the steps of a thread's state wait with, without those answered already."""
 
     def has_unsigned(self, tasks: Sequence[Any]) -> bool:
-        """Whether a step waits with a call that this user's kernels did not ask about."""
+        """Return whether a step waits with a call that this user's kernels did not ask about."""
 
     def answers(self, decisions: Iterable[Decision]) -> Any:
-        """What `stream` is given to go on with these decisions."""
+        """Return what `stream` is given to go on with these decisions."""
 
     def is_running(self, config: Config) -> bool:
-        """Whether a run of an unfinished thread goes on that nobody here reads; `stream` with nothing given follows it."""
+        """Return whether a run of an unfinished thread is read by nobody here; `stream` with nothing given follows it."""
 
 
-class OwnGraph:
+class LocalGraph:
+    """What is done alike to every graph of this process."""
+
+    compiled: Any
+
+    def back(self, config: Config) -> None:
+        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
+
+    def land(self, config: Config) -> None:
+        # LangGraph drops the results of an unfinished step with the step, when it is given anything else.
+        self.compiled.update_state(config, None, as_node=END)
+
+    def is_running(self, config: Config) -> bool:
+        return False
+
+
+class OwnGraph(LocalGraph):
     """The graph that deepnb has made."""
 
     def __init__(
@@ -106,13 +125,6 @@ class OwnGraph:
         update = becoming(self.compiled.get_state(config).values, without_mark(values))
         self.compiled.update_state(config, update, as_node=self._end)
 
-    def back(self, config: Config) -> None:
-        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
-
-    def land(self, config: Config) -> None:
-        # LangGraph drops the results of an unfinished step with the step, when it is given anything else.
-        self.compiled.update_state(config, None, as_node=END)
-
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
         self.compiled.update_state(config, {keys.MESSAGES: list(results)}, as_node="tools")
 
@@ -128,5 +140,42 @@ class OwnGraph:
     def answers(self, decisions: Iterable[Decision]) -> Any:
         return approvals.answers(decisions, self._sign)
 
-    def is_running(self, config: Config) -> bool:
-        return False
+
+def skipped_results(messages: Sequence[BaseMessage], events: Iterable[Event]) -> list[ToolMessage]:
+    """Results for the open tool calls of a thread: of those that had ended their own, the rest are skipped."""
+    ended: dict[str, ToolEnded] = {}
+    for event in events:
+        if isinstance(event, ModelEnded | ToolStarted) and not event.path:  # an id may be that of an earlier call
+            ended = {} if isinstance(event, ModelEnded) else {k: e for k, e in ended.items() if k != event.id}
+        elif isinstance(event, ToolEnded) and not event.path and event.status != "cut":
+            ended[event.id] = event
+    at = next((i for i in range(len(messages))[::-1] if getattr(messages[i], "tool_calls", None)), len(messages))
+    asked = messages[at] if at < len(messages) else None
+    answered = {m.tool_call_id for m in messages[at:] if isinstance(m, ToolMessage)}
+    results = []
+    for call in getattr(asked, "tool_calls", ()):
+        id_ = call["id"]
+        if id_ in answered:
+            continue
+        if done := ended.get(id_ or ""):
+            text, status = done.result, "error" if done.status == "error" else "success"
+        else:
+            text, status = "Skipped: the user interrupted this call and chose not to run it again.", "error"
+        results.append(ToolMessage(text, name=call["name"], tool_call_id=id_, status=status))
+    return results
+
+
+def becoming(now: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
+    """The update that turns the state `now` into the state `then`."""
+    files = {**dict.fromkeys(now.get(keys.FILES) or {}), **(then.get(keys.FILES) or {})}
+    messages = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *(then.get(keys.MESSAGES) or ())]
+    return {**dict.fromkeys(now), **then, keys.FILES: files, keys.MESSAGES: messages}
+
+
+def without_memory(values: Mapping[str, Any], now: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The update that makes a state forget which memory its prompt holds; updates in the stream go, too.
+
+    `now` is what it holds instead, where its middleware would not read it anew.
+    """
+    updates = [m for m in still_sent(values) if source_of(m) == MEMORY_UPDATE and m.id]
+    return {keys.MEMORY: now, keys.TOLD: None, keys.MESSAGES: [RemoveMessage(id=m.id) for m in updates]}

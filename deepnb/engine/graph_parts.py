@@ -20,7 +20,7 @@ from langgraph._internal._runnable import RunnableCallable
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 
-from deepnb.engine.async_tools import is_async
+from deepnb.engine.tool_calls import is_async
 
 _DEPTH = 14
 _MANY = 200

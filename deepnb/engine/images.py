@@ -1,29 +1,28 @@
 """Images of prompts in messages: standard content blocks, and words in their place for models that don't see them."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from langchain.agents.middleware import AgentMiddleware
-from langchain.agents.middleware.types import ModelRequest
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.messages.content import create_image_block
 
 from deepnb.core.image import PromptImage
 from deepnb.core.own_words import Filled
 from deepnb.engine import keys
 from deepnb.engine.request import IMAGES, message_text
+from deepnb.engine.tools import RequestMiddleware
 
 SHOWN = "The images that the tools above showed:"
 
 
 def takes_images(model: Any) -> bool:
-    """Whether the profile of a model says that it sees images."""
+    """Return whether the profile of a model says that it sees images."""
     return bool((getattr(model, "profile", None) or {}).get("image_inputs"))
 
 
 def prompt_message(prompt: str, images: Sequence[PromptImage] = ()) -> HumanMessage:
-    """A prompt as a message: its text, which names the images, then the images."""
+    """Return a prompt as a message: its text, which names the images, then the images."""
     from base64 import b64encode
 
     held: dict[str, Any] = {keys.TYPED: prompt.typed} if isinstance(prompt, Filled) else {}
@@ -36,49 +35,32 @@ def prompt_message(prompt: str, images: Sequence[PromptImage] = ()) -> HumanMess
 
 
 def result_content(text: str, pictures: Sequence[tuple[str, str]]) -> list[Any]:
-    """The content of a tool's result with images, each as (MIME type, base64)."""
-    return [
-        {"type": "text", "text": text},
-        *(create_image_block(base64=data, mime_type=kind) for kind, data in pictures),
-    ]
+    """Return the content of a tool's result with images, each given as (MIME type, base64)."""
+    images = [create_image_block(base64=data, mime_type=kind) for kind, data in pictures]
+    return [{"type": "text", "text": text}, *images]
 
 
-class ImagesMiddleware(AgentMiddleware):
+class ImagesMiddleware(RequestMiddleware):
     """Gives a model the images of the thread as it can take them; the thread keeps them as they are.
 
     A model that does not see gets what is known of them in words. For one that does, those of tool results stand in a
     message of the user's after the results: not every provider takes an image in a result.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.tools = []
-
-    @property
-    def name(self) -> str:
-        return "ImagesMiddleware"
-
-    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
-        return handler(_taken(request))
-
-    async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
-        return await handler(_taken(request))
-
-
-def _taken(request: ModelRequest) -> ModelRequest:
-    found = taken(request.messages, sees=takes_images(request.model))
-    return request if found is request.messages else request.override(messages=found)
+    def changed(self, request: Any) -> Any:
+        found = taken(request.messages, sees=takes_images(request.model))
+        return request if found is request.messages else request.override(messages=found)
 
 
 def taken(messages: list[Any], *, sees: bool) -> list[Any]:
-    """The messages as a model takes them that sees images, or does not."""
+    """Return the messages as a model takes them that sees images, or does not."""
     if not any(IMAGES in m.additional_kwargs for m in messages):
         return messages
     return list(_after_results(messages) if sees else map(_described, messages))
 
 
 def _after_results(messages: Sequence[Any]) -> Iterator[Any]:
-    """The messages, the images of each run of tool results in a message after it."""
+    """Yield the messages, the images of each run of tool results in a message after it."""
     waiting: list[Any] = []
     for message in messages:
         if message.type != "tool" and waiting:
@@ -94,13 +76,9 @@ def _after_results(messages: Sequence[Any]) -> Iterator[Any]:
 
 
 def _described(message: Any) -> Any:
-    """A message with the descriptions of its images below it."""
+    """Return a message with the descriptions of its images below it."""
     if IMAGES not in message.additional_kwargs:
         return message
     kept = {k: v for k, v in message.additional_kwargs.items() if k != IMAGES}
-    return message.model_copy(update={"content": "\n\n".join(_words(message)), "additional_kwargs": kept})
-
-
-def _words(message: BaseMessage) -> Iterator[str]:
-    yield message_text(message)
-    yield from filter(None, message.additional_kwargs[IMAGES])
+    words = [message_text(message), *filter(None, message.additional_kwargs[IMAGES])]
+    return message.model_copy(update={"content": "\n\n".join(words), "additional_kwargs": kept})

@@ -4,10 +4,9 @@ import ctypes
 import logging
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, dispatch_custom_event
@@ -19,18 +18,16 @@ from langgraph.errors import GraphBubbleUp
 
 from deepnb.core import values
 from deepnb.core.answers import SpokenText
+from deepnb.core.budget import Budget
 from deepnb.core.failures import failure_text, own_traceback
 from deepnb.core.messages import Added, Message
+from deepnb.core.request import Request
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
-from deepnb.engine.answer import answer_begun, cut_short, hang_up, usage
-from deepnb.engine.call_order import CallOrder, Waits
-from deepnb.engine.ledger import Ledger
+from deepnb.engine.answer import ArgumentTexts, Reader, answer_begun, cut_short, hang_up, reader, usage
+from deepnb.engine.limits import Cancelled, Limits
 from deepnb.engine.probe import to_message
-from deepnb.engine.read_answers import Reader, reader
-from deepnb.engine.refused_calls import ArgumentTexts
-from deepnb.engine.repeats import MOST, Repeats
 from deepnb.engine.request import message_text, result_text, thinking_text
 
 _LOG = logging.getLogger("deepnb")
@@ -38,12 +35,43 @@ _LOG = logging.getLogger("deepnb")
 _PURPOSES: dict[str, values.Purpose] = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}
 
 
-class Cancelled(KeyboardInterrupt):
-    """Raised inside a run that was interrupted, wherever it next calls back."""
+class Ledger(Protocol):
+    """Takes down what each call was sent, and prices what it cost."""
+
+    calls: int
+    """Calls of the turn before this run."""
+
+    def sent(
+        self,
+        messages: Sequence[BaseMessage],
+        tools: Sequence[Any],
+        path: values.Path,
+        purpose: values.Purpose,
+        agent: str,
+    ) -> tuple[Budget, Request]:
+        """Return what a request of an agent costs by part, and its pieces."""
+
+    def answered(self, message: BaseMessage, agent: str) -> int:
+        """Return the tokens of an agent's answer, by our own count."""
+
+    def label(self, agent: str) -> str:
+        """Return what the model of a subagent is called that has one of its own; empty for any other."""
+
+    def with_cost(self, usage: values.Usage, model: str, path: values.Path, agent: str) -> values.Usage:
+        """Return the usage with its cost, if the price is known."""
 
 
-class LimitReached(Cancelled):
-    """Raised before a model call that would pass one of the turn's limits; `str()` says which."""
+@dataclass
+class _ModelRun:
+    """A call of a model that runs, and what its answer has said so far."""
+
+    call: values.Call
+    provider: str
+    reads: Reader | None
+    spoken: SpokenText
+    began: float = field(default_factory=time.perf_counter)
+    arguments: ArgumentTexts = field(default_factory=ArgumentTexts)
+    has_thought: bool = False
 
 
 class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
@@ -62,32 +90,21 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self,
         emit: Callable[[values.Event], None],
         ledger: Ledger,
-        max_steps: int | None = None,
-        max_tokens: int | None = None,
-        max_cost: float | None = None,
-        *,
+        *limits: Any,
         added: Callable[[Added], None] = lambda message: None,
     ) -> None:
-        """`added` is told of each answer, whole, right after its ModelEnded."""
-        self.order = CallOrder(emit, added)
-        self._repeats = Repeats()
+        """`emit` is called by the threads that the tools run in; `added` with each answer, whole, right after its ModelEnded."""
+        self._emit = emit
+        self._added = added
+        self._places: dict[tuple[values.Path, str], int] = {}
+        """(agent, id) of a call -> its place among the calls of the agent's last answer."""
         self._ledger = ledger
-        self._max_steps = max_steps
-        self._max_tokens = max_tokens
-        self._max_cost = max_cost
-        self._steps: Counter[values.Path] = Counter()
-        self._spent = 0
-        self._paid = 0.0
+        self._limits = Limits(*limits)
         self._parent: dict[UUID, UUID | None] = {}
         self._tools: dict[UUID, tuple[str, str, float]] = {}
         self._called: dict[UUID, str] = {}
         """Run of a `task` call -> the name of the subagent it is for."""
-        self._models: dict[UUID, tuple[values.Call, float]] = {}
-        self._providers: dict[UUID, str] = {}
-        self._readers: dict[UUID, tuple[Reader | None, SpokenText]] = {}
-        self._begun: set[UUID] = set()
-        self._thought: set[UUID] = set()
-        self._arguments: dict[UUID, ArgumentTexts] = {}
+        self._models: dict[UUID, _ModelRun] = {}
         self._busy: dict[UUID, int] = {}
         self._calls = ledger.calls
         self._said: set[str] = set()
@@ -104,11 +121,16 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self.wakes_nodes = False
         """Whether nodes do work of their own, as those of somebody else's graph may."""
 
-    def emit(self, event: values.Event | Added | Waits) -> None:
-        """Tell of an event, or of a message that joined."""
-        if isinstance(event, values.ToolStarted | values.ToolEnded):
-            self._repeats.add(event)
-        self.order.add(event)
+    def emit(self, event: values.Event) -> None:
+        """Tell of an event."""
+        if isinstance(event, values.ToolStarted):
+            event = replace(event, place=self._places.get((event.path, event.id), 0))
+        self._limits.add(event)
+        self._emit(event)
+
+    def expect(self, path: values.Path, ids: Iterable[str]) -> None:
+        """Take note of the order of the calls that an agent makes next."""
+        self._places.update({(path, id_): place for place, id_ in enumerate(ids)})
 
     def cancel(self) -> None:
         """Let the run end at its next callback."""
@@ -116,7 +138,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the run is to end."""
+        """Return whether the run is to end."""
         return self._cancelled.is_set()
 
     def wake(self) -> None:
@@ -144,7 +166,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self.emit(values.TextDelta(f"{gap}{message.text}", self._calls))
 
     def running(self) -> tuple[tuple[str, str], ...]:
-        """(id, name) of the tool calls that have begun and not ended, outermost first."""
+        """Return (id, name) of the tool calls that have begun and not ended, outermost first."""
         return tuple((id_, name) for id_, name, _ in self._tools.values())
 
     # -- nodes and chains: only who is whose parent
@@ -193,7 +215,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         failed = self._failed.pop(path, None)
         again = failed is not None and failed.purpose == purpose
         if purpose == "answer" and not again:
-            self._count(path, agent)
+            self._limits.count(path, agent)
         if not path:
             self.begun.clear()
         self._calls += not again
@@ -202,77 +224,59 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         budget, request = self._ledger.sent(messages[0], tools, path, purpose, agent)
         model = str((metadata or {}).get("ls_model_name") or "") or self._ledger.label(agent)
         call = values.Call(number, purpose, path, budget, model=model, agent=agent, request=request)
-        self._models[run_id] = (call, time.perf_counter())
-        self._providers[run_id] = str((metadata or {}).get("ls_provider") or "")
-        reads = reader()
-        self._readers[run_id] = reads, SpokenText(reads.offered if reads else ())
+        provider, reads = str((metadata or {}).get("ls_provider") or ""), reader()
+        self._models[run_id] = _ModelRun(call, provider, reads, SpokenText(reads.offered if reads else ()))
         self._busy[run_id] = threading.get_ident()
         self.emit(values.ModelStarted(call, call.path))
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
         self._check()
-        if run_id not in self._begun:
-            self._begun.add(run_id)
-            answer_begun()
+        answer_begun()
+        if (run := self._models.get(run_id)) is None:
+            return
         text = token
         if chunk is not None and hasattr(chunk, "message"):
-            if thought := thinking_text(chunk.message):
-                self._grow(run_id, thought, values.ThinkingDelta)
+            self._grow(run, thinking_text(chunk.message), values.ThinkingDelta)
             text = message_text(chunk.message)
             if pieces := getattr(chunk.message, "tool_call_chunks", None):
-                self._arguments.setdefault(run_id, ArgumentTexts()).add(pieces)
+                run.arguments.add(pieces)
         if text and isinstance(text, str):
-            self._say(run_id, text)
+            self._say(run, text)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)
         self._parent.pop(run_id, None)
-        if arguments := self._arguments.pop(run_id, None):
-            arguments.end()
-        provider = self._providers.pop(run_id, "")
-        if (known := self._models.pop(run_id, None)) is None:
+        if (run := self._models.pop(run_id, None)) is None:
             return
-        call, began = known
+        run.arguments.end()
+        call = run.call
         message = getattr(response.generations[0][0], "message", None) if response.generations else None
-        reads, spoken = self._readers[run_id]
         if message is not None:
-            self._models[run_id] = known
-            if run_id not in self._thought and not spoken.begun:
-                self._grow(run_id, thinking_text(message), values.ThinkingDelta)
-            if not spoken.begun:
-                self._say(run_id, message_text(message))
-            message, whole = reads.read(message) if reads else message, message
+            if not run.has_thought and not run.spoken.begun:
+                self._grow(run, thinking_text(message), values.ThinkingDelta)
+            if not run.spoken.begun:
+                self._say(run, message_text(message))
+            message, whole = run.reads.read(message) if run.reads else message, message
             if message is whole or message.content:
-                self._grow(run_id, spoken.end(), values.TextDelta)
-            del self._models[run_id]
-        del self._readers[run_id]
-        self._begun.discard(run_id)
-        self._thought.discard(run_id)
+                self._grow(run, run.spoken.end(), values.TextDelta)
         reported = usage(message)
         paid = self._ledger.with_cost(reported, call.model, call.path, call.agent) if reported else None
         counted = self._ledger.answered(message, call.agent) if message is not None and reported is None else 0
-        ended = replace(call, usage=paid, seconds=time.perf_counter() - began, answered=counted)
-        self._spent += ended.spent.input + ended.spent.output
-        self._paid += (paid and paid.cost) or 0.0
+        ended = replace(call, usage=paid, seconds=time.perf_counter() - run.began, answered=counted)
         self.emit(values.ModelEnded(ended, call.path))
-        if message is not None and (line := cut_short(message.response_metadata, provider)):
+        if message is not None and (line := cut_short(message.response_metadata, run.provider)):
             self.emit(values.Notice(line, call.path))
         if call.purpose == "answer" and message is not None:
             self._said.add(message_text(message))
-            self.order.expect(call.path, [made["id"] for made in getattr(message, "tool_calls", ()) if made["id"]])
-            self.emit(Added(replace(to_message(message), role="assistant"), call.path, call.number))
+            self.expect(call.path, [made["id"] for made in getattr(message, "tool_calls", ()) if made["id"]])
+            self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
         self._check()
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)
-        self._providers.pop(run_id, None)
-        if known := self._models.pop(run_id, None):
-            self._failed[known[0].path] = known[0]
         self._parent.pop(run_id, None)
-        self._arguments.pop(run_id, None)
-        self._readers.pop(run_id, None)
-        self._begun.discard(run_id)
-        self._thought.discard(run_id)
+        if run := self._models.pop(run_id, None):
+            self._failed[run.call.path] = run.call
 
     # -- tools
 
@@ -320,16 +324,14 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self._tool_ended(run_id, failure_text(error), "error", own_traceback(error))
 
     def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **_: Any) -> None:
-        """Events that our own middleware sends with `tell`."""
+        """Tell of an event that our own middleware sends with `tell`."""
         if name != keys.TELL:
             return
         event = data(self._path(run_id))
         if isinstance(event, values.ToolEnded):
-            ended = [
-                run for run, (id_, *_) in self._tools.items() if id_ == event.id and self._above(run) == event.path
-            ]
-            for run in ended:
-                self._forget_tool(run)
+            for run, known in tuple(self._tools.items()):
+                if known[0] == event.id and self._above(run) == event.path:
+                    self._forget_tool(run)
         self.emit(event)
 
     # -- what LangChain asks of a streaming handler
@@ -350,31 +352,15 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if self.is_late:
             raise Cancelled
 
-    def _count(self, path: values.Path, agent: str) -> None:
-        """Steps are those of one agent, the main one or one nested in it; tokens and cost those of all."""
-        if self._max_cost is not None and self._paid >= self._max_cost:
-            raise LimitReached(f"reached the limit of ${self._max_cost:g}")
-        if self._max_tokens is not None and self._spent >= self._max_tokens:
-            tokens = f"{self._max_tokens:,} token{'s' if self._max_tokens != 1 else ''}"
-            raise LimitReached(f"reached the limit of {tokens}")
-        if self._max_steps is not None and self._steps[path] >= self._max_steps:
-            steps = f"{self._max_steps} step{'s' if self._max_steps != 1 else ''}"
-            raise LimitReached(f"reached the limit of {steps}{f' in the subagent {agent}' if path else ''}")
-        if name := self._repeats.repeated(path):
-            raise LimitReached(f"{name} was called {MOST} times running with the same arguments and the same result")
-        self._steps[path] += 1
+    def _say(self, run: _ModelRun, text: str) -> None:
+        for is_thought, piece in run.spoken.add(text):
+            self._grow(run, piece, values.ThinkingDelta if is_thought else values.TextDelta)
 
-    def _say(self, run_id: UUID, text: str) -> None:
-        if known := self._readers.get(run_id):
-            for is_thought, piece in known[1].add(text):
-                self._grow(run_id, piece, values.ThinkingDelta if is_thought else values.TextDelta)
-
-    def _grow(self, run_id: UUID, text: str, kind: type[values.TextDelta | values.ThinkingDelta]) -> None:
-        if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
-            if kind is values.ThinkingDelta:
-                self._thought.add(run_id)
-            self._told.add(known[0].number)
-            self.emit(kind(text, known[0].number, known[0].path))
+    def _grow(self, run: _ModelRun, text: str, kind: type[values.TextDelta | values.ThinkingDelta]) -> None:
+        if text and run.call.purpose == "answer":
+            run.has_thought |= kind is values.ThinkingDelta
+            self._told.add(run.call.number)
+            self.emit(kind(text, run.call.number, run.call.path))
 
     def _tool_ended(self, run_id: UUID, result: str, status: Any, traceback: str = "") -> None:
         path = self._above(run_id)
@@ -383,7 +369,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self.emit(values.ToolEnded(id_, name, result, status, time.perf_counter() - began, path, traceback))
 
     def _above(self, run_id: UUID) -> values.Path:
-        """The path of the agent that made a tool call."""
+        """Return the path of the agent that made a tool call."""
         return self._path(self._parent.get(run_id))
 
     def _forget_tool(self, run_id: UUID) -> tuple[str, str, float] | None:
@@ -401,7 +387,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         return tuple(reversed(found))
 
     def _agent(self, run_id: UUID | None) -> str:
-        """The name of the subagent something happens in; empty for the main agent."""
+        """Return the name of the subagent something happens in; empty for the main agent."""
         while run_id is not None and run_id not in self._called:
             run_id = self._parent.get(run_id)
         return self._called[run_id] if run_id is not None else ""
@@ -424,19 +410,13 @@ def tell_notice(line: str) -> None:
     tell(lambda path: values.Notice(line, path))
 
 
-def tell_waits(id_: str) -> None:
-    """Say that a call waits for the user, so that those beside it are told of without it."""
-    if is_heard():
-        dispatch_custom_event(keys.TELL, lambda path: Waits(id_, path))
-
-
 def is_heard() -> bool:
-    """Whether a Listener is among the callbacks of the run."""
+    """Return whether a Listener is among the callbacks of the run."""
     return listener() is not None
 
 
 def listener() -> Listener | None:
-    """The Listener among the callbacks of the run."""
+    """Return the Listener among the callbacks of the run."""
     callbacks = ensure_config().get("callbacks") or ()
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
     return next((handler for handler in handlers if isinstance(handler, Listener)), None)

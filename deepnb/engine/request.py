@@ -41,7 +41,7 @@ class Piece:
 
 
 def pieces(messages: Sequence[BaseMessage], tools: Sequence[Any] = ()) -> Iterator[Piece]:
-    """The request in pieces, tools last. Counting is additive over them."""
+    """Yield the request in pieces, tools last. Counting is additive over them."""
     for message in messages:
         yield from message_pieces(message)
     for tool in tools:
@@ -49,7 +49,7 @@ def pieces(messages: Sequence[BaseMessage], tools: Sequence[Any] = ()) -> Iterat
 
 
 def message_pieces(message: BaseMessage) -> Iterator[Piece]:
-    """One message in pieces: its text (the system prompt by part), then its tool calls."""
+    """Yield one message in pieces: its text (the system prompt by part), its images, then its tool calls."""
     text = message_text(message)
     if message.type == "system":
         split = system_pieces(text) or [("system", "system prompt", "")]
@@ -61,27 +61,17 @@ def message_pieces(message: BaseMessage) -> Iterator[Piece]:
     label = f"result of {message.name or 'a tool'}" if message.type == "tool" else part
     label = _SOURCES.get(source or "", label)
     yield Piece(part, text, MESSAGE_TOKENS, label)
-    for block in _images(message):
-        yield Piece(part, "", image_tokens(_size(block)), IMAGE)
+    for block in () if isinstance(message.content, str) else message.content:
+        if isinstance(block, Mapping) and block.get("type") in ("image", "image_url"):
+            yield Piece(part, "", image_tokens(_size(block)), IMAGE)
     if isinstance(message, AIMessage):
         for call in message.tool_calls:
-            yield Piece(
-                part,
-                call["name"] + json.dumps(call["args"], ensure_ascii=False, default=str),
-                label=f"call of {call['name']}",
-            )
-
-
-def _images(message: BaseMessage) -> Iterator[Mapping[str, Any]]:
-    """The image blocks of a message, in whichever shape."""
-    if not isinstance(message.content, str):
-        for block in message.content:
-            if isinstance(block, Mapping) and block.get("type") in ("image", "image_url"):
-                yield block
+            text = call["name"] + json.dumps(call["args"], ensure_ascii=False, default=str)
+            yield Piece(part, text, label=f"call of {call['name']}")
 
 
 def _size(block: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Width and height of an image that is sent as data; a header needs no more than its beginning."""
+    """Return width and height of an image that is sent as data, whose header is in its beginning; None for any other."""
     url = block.get("image_url") or block.get("url")  # a callback is given images in OpenAI's form
     url = url.get("url") if isinstance(url, Mapping) else url
     data = block.get("base64") or block.get("data") or (str(url).partition(";base64,")[2] if url else "")
@@ -92,18 +82,18 @@ def _size(block: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def is_request(message: BaseMessage) -> bool:
-    """Whether the user said it: summaries, memory updates and what was brought back are human messages, too."""
+    """Return whether the user said it: summaries, memory updates and what was brought back are human messages, too."""
     return message.type == "human" and "lc_source" not in message.additional_kwargs
 
 
 def typed_text(message: BaseMessage) -> str | None:
-    """What the user typed of a message, where that is not all of it; nothing of one that was made elsewhere."""
+    """Return what the user typed of a message if that is not all of it; an empty text for one that was made elsewhere."""
     held = message.additional_kwargs
     return "" if keys.ORIGIN in held else held.get(keys.TYPED)
 
 
 def said_in(message: BaseMessage) -> str:
-    """What the user says in a message, a sentence a line."""
+    """Return what the user says in a message, a sentence a line."""
     if not is_request(message):
         return ""
     typed = typed_text(message)
@@ -111,7 +101,7 @@ def said_in(message: BaseMessage) -> str:
 
 
 def source_of(message: BaseMessage) -> str | None:
-    """Who put a message there that nobody said; None for one of the conversation."""
+    """Return who put a message there that nobody said; None for one of the conversation."""
     return message.additional_kwargs.get("lc_source")
 
 
@@ -121,12 +111,12 @@ def mark_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def compacted(values: Mapping[str, Any]) -> int:
-    """How many messages of a thread are no longer sent."""
+    """Return how many messages of a thread are no longer sent."""
     return _cutoff(values) + int(mark_of(values).get("messages", 0))
 
 
 def still_sent(values: Mapping[str, Any]) -> list[Any]:
-    """The messages of a thread's state that no compaction has taken out of its requests."""
+    """Return the messages of a thread's state that no compaction has taken out of its requests."""
     return (values.get(keys.MESSAGES) or [])[_cutoff(values) :]
 
 
@@ -135,7 +125,7 @@ def _cutoff(values: Mapping[str, Any]) -> int:
 
 
 def message_text(message: BaseMessage) -> str:
-    """The text of a message; blocks that are not text are left out."""
+    """Return the text of a message; blocks that are not text are left out."""
     content = message.content
     if isinstance(content, str):
         return content
@@ -149,7 +139,7 @@ LONGEST = 2_000_000
 
 
 def bounded(text: str) -> str:
-    """The text; of one that is too long to be kept its ends, and how much is left out between them."""
+    """Return the text; of one that is too long to be kept its ends, and how much is left out between them."""
     if len(text) <= LONGEST:
         return text
     line = f"[{len(text) - LONGEST:,} characters are left out here: a result is kept up to {LONGEST:,}]"
@@ -157,7 +147,7 @@ def bounded(text: str) -> str:
 
 
 def result_text(output: Any) -> str:
-    """What a tool gave back, as text that is `bounded`; of a Command, the messages it adds."""
+    """Return what a tool gave back, as text that is `bounded`; of a Command, the messages it adds."""
     if isinstance(output, BaseMessage):
         return bounded(message_text(output))
     update = getattr(output, "update", None)
@@ -168,7 +158,7 @@ def result_text(output: Any) -> str:
 
 
 def shown_text(message: BaseMessage) -> str:
-    """The text of a message with its media named where they are: `[image: PATH or URL]`, each on a line of its own."""
+    """Return the text of a message with its media named where they are: `[image: PATH or URL]`, each on its own line."""
     if isinstance(message.content, str) or all(isinstance(b, str) or b.get("type") == "text" for b in message.content):
         return message_text(message)
     own = IMAGES in message.additional_kwargs  # its text names them
@@ -178,7 +168,7 @@ def shown_text(message: BaseMessage) -> str:
 
 
 def _medium(block: Mapping[str, Any]) -> str:
-    """What stands in a text for an image, a sound or a file; empty for blocks of another kind."""
+    """Return what stands in a text for an image, a sound or a file; empty for blocks of another kind."""
     kind = block.get("type")
     if kind not in ("image", "audio", "video", "file", "text-plain"):
         return ""
@@ -189,7 +179,7 @@ def _medium(block: Mapping[str, Any]) -> str:
 
 
 def thinking_text(message: BaseMessage) -> str:
-    """What a model thought, as its provider tells it; LangChain gives it one form, blocks of type `reasoning`."""
+    """Return what a model thought, as its provider tells it; LangChain gives it one form, blocks of type `reasoning`."""
     if isinstance(message.content, str) and not message.additional_kwargs.get("reasoning_content"):
         return ""
     blocks = getattr(message, "content_blocks", ())
@@ -197,7 +187,7 @@ def thinking_text(message: BaseMessage) -> str:
 
 
 def tool_name(tool: Any) -> str:
-    """The name of a bound tool, by which it is told apart from the others."""
+    """Return the name of a bound tool, by which it is told apart from the others."""
     if isinstance(tool, Mapping):
         inner = tool.get("function", tool)
         return str(inner.get("name", "") if isinstance(inner, Mapping) else "")
@@ -205,12 +195,12 @@ def tool_name(tool: Any) -> str:
 
 
 def has_tool(request: Any, name: str) -> bool:
-    """Whether a model request binds a tool of this name."""
+    """Return whether a model request binds a tool of this name."""
     return any(tool_name(tool) == name for tool in request.tools or ())
 
 
 def tool_text(tool: Any) -> str:
-    """A bound tool's schema as JSON, as providers are sent it."""
+    """Return a bound tool's schema as JSON, as providers are sent it."""
     if not isinstance(tool, Mapping):
         from langchain_core.utils.function_calling import convert_to_openai_tool
 

@@ -125,13 +125,7 @@ class RetryMiddleware(AgentMiddleware):
     """
 
     def __init__(self, retries: int) -> None:
-        super().__init__()
-        self.tools = []
         self._retries = retries
-
-    @property
-    def name(self) -> str:
-        return "RetryMiddleware"
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
         return with_retries(lambda: handler(request), self._retries, request.messages, request.model)

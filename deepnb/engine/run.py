@@ -5,7 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -15,8 +17,8 @@ from deepnb.core.values import Asked, Event
 from deepnb.engine import keys
 from deepnb.engine.approvals import foreign_requests
 from deepnb.engine.graph import Graph
-from deepnb.engine.ledger import Ledger
-from deepnb.engine.listen import Cancelled, LimitReached, Listener
+from deepnb.engine.limits import Cancelled, LimitReached
+from deepnb.engine.listen import Ledger, Listener
 from deepnb.engine.probe import new_messages
 
 T = TypeVar("T")
@@ -31,9 +33,8 @@ def run_apart(work: Callable[[], T], emit: Callable[[Event], None], ledger: Ledg
     """Do something outside a graph whose model calls are told of all the same."""
     from langchain_core.runnables import RunnableLambda
 
-    listener = Listener(emit, ledger)
     runnable: RunnableLambda[object, T] = RunnableLambda(lambda _: work())
-    return runnable.invoke(None, {"callbacks": [listener]})
+    return runnable.invoke(None, {"callbacks": [Listener(emit, ledger)]})
 
 
 _READ: ContextVar[Run | None] = ContextVar("read", default=None)
@@ -41,35 +42,31 @@ _READ: ContextVar[Run | None] = ContextVar("read", default=None)
 
 
 def on_reader(work: Callable[[], T]) -> T:
-    """What `work` gives, done by the thread that reads the run, between two events; here, where nobody reads one."""
+    """Return what `work` gives, done by the thread that reads the run, between two events; here, if nobody reads one."""
     run = _READ.get()
     return work() if run is None else run.on_reader(work)
 
 
 def current_run() -> Run | None:
-    """The run that the caller is part of."""
+    """Return the run that the caller is part of."""
     return _READ.get()
 
 
+@dataclass(frozen=True)
 class _Errand:
     """Work that one thread does for another, which waits."""
 
-    def __init__(self, work: Callable[[], Any]) -> None:
-        self._work = work
-        self.done = threading.Event()
-        self.value: Any = None
-        self.error: BaseException | None = None
+    work: Callable[[], Any]
+    done: Future[Any] = field(default_factory=Future)
 
     def do(self) -> None:
-        """An interrupt is for both; any other exception for the one that waits."""
+        """Do the work; an interrupt is for both threads, any other exception for the one that waits."""
         try:
-            self.value = self._work()
+            self.done.set_result(self.work())
         except BaseException as error:
-            self.error = error
+            self.done.set_exception(error)
             if isinstance(error, KeyboardInterrupt):
                 raise
-        finally:
-            self.done.set()
 
 
 class Run:
@@ -139,23 +136,21 @@ class Run:
             raise self._error
 
     def expect(self, calls: Iterable[PendingCall]) -> None:
-        """The run goes on with these calls."""
+        """Take note that the run goes on with these calls."""
         for path, some in groupby(sorted(calls, key=lambda call: call.path), lambda call: call.path):
-            self.listener.order.expect(path, [call.id for call in some])
+            self.listener.expect(path, [call.id for call in some])
 
     def on_reader(self, work: Callable[[], T]) -> T:
-        """What `work` gives, done by the thread that iterates; called in the run's own threads.
+        """Return what `work` gives, done by the thread that iterates; called in the run's own threads.
 
         A KeyboardInterrupt in it ends the run, as one that meets the reader anywhere does.
         """
         errand = _Errand(work)
         self._put(errand)
-        while not errand.done.wait(_LOOK_UP):
+        while not wait((errand.done,), _LOOK_UP).done:
             if self._closed or self.listener.is_cancelled:
                 raise Cancelled
-        if errand.error is not None:
-            raise errand.error
-        value: T = errand.value
+        value: T = errand.done.result()
         return value
 
     def tell(self, event: Event) -> None:
@@ -163,7 +158,7 @@ class Run:
         self._emit(event)
 
     def cancel(self) -> bool:
-        """End the run; whether it has ended within the grace time. Nothing is told of it any more."""
+        """End the run, and return whether it has ended within the grace time. Nothing is told of it any more."""
         self.listener.cancel()
         if self._thread.ident is None:  # not begun, and never will be
             return True
@@ -172,13 +167,12 @@ class Run:
             with self._recording:  # a line is not cut in two
                 self.listener.wake()
             self._thread.join(_GRACE)
-        self.listener.order.release()
         with self._recording:
             self._closed = self.listener.is_late = True
         return not self._thread.is_alive()
 
     def unanswerable(self) -> str:
-        """What asked the user something that no approval is, in a few words; empty where nothing did, or a call waits."""
+        """Return in a few words what asked the user something that no approval is; empty if nothing did, or a call waits."""
         found = foreign_requests(self.interrupts)
         if not found or self._is_asked:
             return ""
@@ -195,25 +189,29 @@ class Run:
             self._emit(Asked(call, call.path))
 
     def _emit(self, event: Event) -> None:
-        if not self._closed:
-            self.told.append(event)
-        self._join(event)
-        self._put(event)
+        with self._recording:  # the tools of a step run side by side: all who hear of them hear the same order
+            if not self._closed:
+                self.told.append(event)
+            self._write(event)
+            self._put(event)
 
     def _put(self, event: Event | _Errand | None) -> None:
         self._events.put(event)
         if self._notify is not None:
             self._notify()
 
-    def _join(self, event: Event | Added) -> None:
+    def _join(self, message: Added) -> None:
         with self._recording:
-            if not self._closed:
-                try:
-                    self._record(event)
-                except Exception as error:  # LangChain logs what a callback raises
-                    self._unrecorded = error
-                    self.listener.cancel()
-                    raise Cancelled from error
+            self._write(message)
+
+    def _write(self, event: Event | Added) -> None:
+        if not self._closed:
+            try:
+                self._record(event)
+            except Exception as error:  # LangChain logs what a callback raises
+                self._unrecorded = error
+                self.listener.cancel()
+                raise Cancelled from error
 
     def _pump(self, input: Any, config: dict[str, Any]) -> None:  # noqa: A002
         _READ.set(self)
@@ -227,7 +225,7 @@ class Run:
                     for message in new_messages(chunk):
                         if message.role == "assistant":
                             self.listener.said(message)
-                        self.listener.order.add(Added(message))
+                        self._join(Added(message))
         except LimitReached as limit:
             self._error = limit
         except Cancelled:  # whoever cancelled knows
@@ -235,5 +233,4 @@ class Run:
         except BaseException as error:  # handed to the reading thread, which raises it
             self._error = error
         finally:
-            self.listener.order.release()
             self._put(None)

@@ -1,13 +1,16 @@
-"""A LangGraph server through the client of its SDK; all that can go wrong with it is one line."""
+"""A LangGraph server and what is asked of it: each error of its SDK is one line. Its store is one of LangGraph's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cached_property
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import httpx
+from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph_sdk.client import SyncLangGraphClient
 
 from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError, RunError
@@ -77,7 +80,8 @@ class Server:
         except (httpx.HTTPError, httpx.StreamError):
             raise lost(self.address) from None
         except ValueError:
-            raise self._no_server() from None
+            what = f"what answers at {self.address.url} is no LangGraph server"
+            raise InvalidError(what, "%agent use http://host:port/assistant") from None
 
     def _no_other_place(self, response: httpx.Response) -> None:
         """Nothing is sent to another place because an answer names one: the header is for this server alone."""
@@ -91,44 +95,75 @@ class Server:
         response.headers.pop("location", None)
 
     def _refused(self, error: httpx.HTTPStatusError) -> DeepnbError:
-        code, url = error.response.status_code, self.address.url
-        said = self._said(error)
+        """Return the error in one line, with what the server says of it, in which the header's value is hidden."""
+        code, server = error.response.status_code, f"the server at {self.address.url}"
+        body = getattr(error, "body", None)
+        body = body if isinstance(body, dict) else {}
+        words = " ".join(str(next((body[k] for k in ("detail", "message", "error") if body.get(k)), "")).split())
+        if (value := self._value() if self.header else "") and value in words:
+            words = words.replace(value, "[hidden]")
+        said = f"{code}: {redact(words)[:_WORDS]}" if words else str(code)
         match code:
             case 401 | 403:
                 what = f"the header {self.header} was not accepted" if self.header else "a header is asked for"
-                name = self.header or "NAME"
-                return RefusedError(
-                    f"{url}: {what} ({code}{said})", f"%agent use URL --header {name} asks for its value"
-                )
+                do = f"%agent use URL --header {self.header or 'NAME'} asks for its value"
+                return RefusedError(f"{self.address.url}: {what} ({said})", do)
             case 404:
-                return GoneError(
-                    f"the server at {url} has no such thing ({code}{said})", "%agent threads lists its threads"
-                )
+                return GoneError(f"{server} has no such thing ({said})", "%agent threads lists its threads")
             case 409:
                 do = "wait until it ends, or %agent resume follows it"
                 return BusyError("a run is going on in this thread on the server", do)
             case 400 | 422:
-                return InvalidError(f"the server at {url} refused the request ({code}{said})")
-        return RunError(f"the server at {url} failed ({code}{said})", "its log says why; then run the cell again")
-
-    def _said(self, error: httpx.HTTPStatusError) -> str:
-        body = getattr(error, "body", None)
-        found = (
-            next((body[key] for key in ("detail", "message", "error") if body.get(key)), "")
-            if isinstance(body, dict)
-            else ""
-        )
-        words = " ".join(str(found).split())
-        if (value := self._value() if self.header else "") and value in words:
-            words = words.replace(value, "[hidden]")
-        return f": {redact(words)[:_WORDS]}" if words else ""
-
-    def _no_server(self) -> DeepnbError:
-        return InvalidError(
-            f"what answers at {self.address.url} is no LangGraph server", "%agent use http://host:port/assistant"
-        )
+                return InvalidError(f"{server} refused the request ({said})")
+        return RunError(f"{server} failed ({said})", "its log says why; then run the cell again")
 
 
 def lost(address: ServerAddress) -> RunError:
     """That a server which ran something can't be heard any more."""
     return RunError(f"{LOST} {address.url}", "%agent resume follows its run, if the server goes on")
+
+
+class ServerStore(BaseStore):
+    """One request for each operation."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """The results of the operations, in their order."""
+        return [self._done(op) for op in ops]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do what `batch` does for a coroutine, in a thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _done(self, op: Op) -> Result:
+        match op:
+            case GetOp():
+                try:
+                    found: Any = self._server.ask(lambda c: c.store.get_item(op.namespace, op.key))
+                except GoneError:
+                    return None
+                return _item(Item, found) if found else None
+            case SearchOp():
+                what = {"filter": op.filter, "limit": op.limit, "offset": op.offset}
+                asked: Any = self._server.ask(lambda c: c.store.search_items(op.namespace_prefix, **what))  # type: ignore[arg-type]
+                return [_item(SearchItem, one) for one in asked["items"]]
+            case PutOp(value=None):
+                self._server.ask(lambda c: c.store.delete_item(op.namespace, op.key))
+            case PutOp():
+                value = dict(op.value or {})
+                self._server.ask(lambda c: c.store.put_item(op.namespace, op.key, value))
+            case ListNamespacesOp():
+                prefix = next((list(m.path) for m in op.match_conditions or () if m.match_type == "prefix"), [])
+                named: Any = self._server.ask(lambda c: c.store.list_namespaces(prefix, limit=op.limit))
+                return [tuple(one) for one in named["namespaces"]]
+        return None
+
+
+def _item(kind: Any, given: Any) -> Any:
+    times = {
+        name: datetime.fromisoformat(text) if isinstance(text := given.get(name), str) else datetime.now(UTC)
+        for name in ("created_at", "updated_at")
+    }
+    return kind(namespace=tuple(given["namespace"]), key=given["key"], value=given["value"], **times)

@@ -19,15 +19,14 @@ from langgraph.types import Command
 from deepnb.core.errors import RefusedError, RunError
 from deepnb.core.secrets import redact
 from deepnb.engine import keys
-from deepnb.engine.attached_graph import added_messages, listener_of, tell_compaction
+from deepnb.engine.attached_graph import Questions, added_messages, listener_of, tell_compaction
 from deepnb.engine.graph import MODES, Config
-from deepnb.engine.interrupts import Questions
-from deepnb.engine.listen import Cancelled, Listener
+from deepnb.engine.limits import Cancelled
+from deepnb.engine.listen import Listener
 from deepnb.engine.request import message_text
 from deepnb.engine.server import GoneError, lost
-from deepnb.engine.server_threads import ServerThreads, ids_of
-from deepnb.engine.server_values import Decoder, to_json
-from deepnb.engine.server_values import interrupts as asked_in
+from deepnb.engine.server_threads import Decoder, ServerThreads, ids_of, to_json
+from deepnb.engine.server_threads import interrupts as asked_in
 
 # -- what a run on a server streams, told to the listener as the callbacks of a run in this process would tell it
 

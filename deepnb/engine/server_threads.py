@@ -1,4 +1,4 @@
-"""The threads of a graph on a server: their names, their states, and the runs that go on in them.
+"""A LangGraph server's threads as a checkpointer holds them, and its JSON as LangGraph's values.
 
 A server knows a thread by a UUID. The name that deepnb gives it is in its metadata; a thread without one is called by
 its UUID.
@@ -6,20 +6,140 @@ its UUID.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.types import Interrupt, Overwrite, PregelTask, StateSnapshot
 
 from deepnb.engine import keys
 from deepnb.engine.server import GoneError, Server
-from deepnb.engine.server_values import Decoder, place_of
+
+_KINDS: Mapping[str, type[BaseMessage]] = {
+    "human": HumanMessage,
+    "ai": AIMessage,
+    "AIMessageChunk": AIMessageChunk,
+    "tool": ToolMessage,
+    "system": SystemMessage,
+    "remove": RemoveMessage,
+}
+_OVERWRITE = "__overwrite__"
+
+
+class Decoder:
+    """Makes messages of JSON; one that came before is the same object again."""
+
+    def __init__(self, channel: str = keys.MESSAGES) -> None:
+        """`channel` is that of the conversation."""
+        self.channel = channel
+        self._known: dict[str, tuple[Mapping[str, Any], BaseMessage]] = {}
+
+    def messages(self, listed: Any) -> list[BaseMessage]:
+        """The messages of a list."""
+        return [self.message(one) for one in listed] if isinstance(listed, list) else []
+
+    def message(self, given: Any) -> BaseMessage:
+        """One message."""
+        if not isinstance(given, Mapping):
+            return convert_to_messages([given])[0]
+        known = self._known.get(str(given.get("id")))
+        if known is not None and known[0] == given:
+            return known[1]
+        made = message(given)
+        if made.id and not isinstance(made, AIMessageChunk):
+            self._known[made.id] = (given, made)
+        return made
+
+    def values(self, state: Any) -> dict[str, Any]:
+        """The values of a state, with the conversation under its usual name."""
+        named = {k: v for k, v in state.items() if k != keys.INTERRUPT} if isinstance(state, Mapping) else {}
+        if self.channel in named:
+            named[keys.MESSAGES] = self.messages(named.pop(self.channel))
+        offload = named.get(keys.OFFLOAD)
+        if isinstance(offload, Mapping) and isinstance(offload.get("summary_message"), Mapping):
+            named[keys.OFFLOAD] = {**offload, "summary_message": message(offload["summary_message"])}
+        return named
+
+    def snapshot(self, name: str, state: Mapping[str, Any]) -> StateSnapshot:
+        """The state of a thread of this name."""
+        tasks = tuple(
+            PregelTask(
+                str(one.get("id")),
+                str(one.get("name")),
+                tuple(one.get("path") or ()),
+                interrupts=tuple(interrupts(one.get("interrupts"))),
+            )
+            for one in state.get("tasks") or ()
+        )
+        nowhere: Any = {"configurable": {"thread_id": name}}
+        return StateSnapshot(
+            self.values(state.get("values")),
+            tuple(state.get("next") or ()),
+            place_of(name, state.get("checkpoint")) or nowhere,
+            state.get("metadata"),
+            state.get("created_at"),
+            place_of(name, state.get("parent_checkpoint")),
+            tasks,
+            tuple(one for task in tasks for one in task.interrupts),
+        )
+
+
+def message(given: Mapping[str, Any]) -> BaseMessage:
+    """A message of the JSON that its `model_dump` made; of any other form, as LangChain reads it."""
+    kind = _KINDS.get(str(given.get("type")))
+    if kind is None:
+        return convert_to_messages([dict(given)])[0]
+    return kind.model_validate({key: value for key, value in given.items() if value is not None})
+
+
+def interrupts(listed: Any) -> list[Interrupt[Any]]:
+    """What a run or a step asks."""
+    return [
+        Interrupt(one.get("value"), str(one.get("id") or ""), response_schema=one.get("response_schema"))
+        for one in listed or ()
+    ]
+
+
+def place_of(name: str, checkpoint: Any) -> Any:
+    """A checkpoint as LangGraph names it, or None."""
+    id_ = checkpoint.get("checkpoint_id") if isinstance(checkpoint, Mapping) else None
+    return {"configurable": {"thread_id": name, "checkpoint_ns": "", "checkpoint_id": id_}} if id_ else None
+
+
+def to_json(values: Mapping[str, Any], channel: str = keys.MESSAGES) -> dict[str, Any]:
+    """Values as a server takes them: each message with an id, by which it is known again."""
+    return {channel if name == keys.MESSAGES else name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseMessage):
+        return {**value.model_dump(), "id": value.id or str(uuid4())}
+    if isinstance(value, Overwrite):
+        return {_OVERWRITE: _plain(value.value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_plain(one) for one in value]
+    return value
+
 
 _NAME, _PARENT = "deepnb_name", "deepnb_parent"
 """Where in the metadata of a thread its name is, and that of the thread it was forked from."""
 _MANY = 1_000
 """Checkpoints of a thread, and threads of a graph, that are asked for."""
+_COUNTERS = "counters_since_delta_snapshot"
+"""By which deepnb keeps its own checkpoints cheap to read; those of a server are a matter of the server."""
 _GOING = ("running", "pending")
 
 
@@ -90,14 +210,9 @@ class ServerThreads(BaseCheckpointSaver[str]):
 
     def _search(self, facts: Mapping[str, str], limit: int) -> list[Any]:
         metadata = {"graph_id": self.graph_id, **facts}
-        fields: Any = ["thread_id", "metadata", "status", "updated_at"]
-        return list(
-            self.server.ask(
-                lambda c: c.threads.search(
-                    metadata=metadata, limit=limit, sort_by="updated_at", sort_order="desc", select=fields
-                )
-            )
-        )
+        how: Any = {"limit": limit, "sort_by": "updated_at", "sort_order": "desc"}
+        how["select"] = ["thread_id", "metadata", "status", "updated_at"]
+        return list(self.server.ask(lambda c: c.threads.search(metadata=metadata, **how)))
 
     def _there(self, name: str) -> str:
         if (id_ := self.id(name)) is None:
@@ -178,27 +293,19 @@ class ServerThreads(BaseCheckpointSaver[str]):
         if (place := place_of(name, state.get("checkpoint"))) is None:
             return None
         given = next((t.get("result") for t in state.get("tasks") or () if t.get("name") == "__start__"), None)
-        channels = {"__start__": self._given(given)} if given else {}
+        if isinstance(given, Mapping) and (channel := self.decoder.channel) in given:
+            given = {**given, channel: self.decoder.messages(given[channel])}
         checkpoint: Any = {
             "v": 1,
             "id": place["configurable"]["checkpoint_id"],
             "ts": str(state.get("created_at") or ""),
-            "channel_values": channels,
+            "channel_values": {"__start__": given} if given else {},
             "channel_versions": {},
             "versions_seen": {},
         }
         facts: Any = {k: v for k, v in (state.get("metadata") or {}).items() if k not in (_COUNTERS, _PARENT)}
         facts |= {_PARENT: parent} if (parent := self.parents.get(name)) else {}
         return CheckpointTuple(place, checkpoint, facts, place_of(name, state.get("parent_checkpoint")))
-
-    def _given(self, given: Any) -> Any:
-        if not isinstance(given, Mapping) or self.decoder.channel not in given:
-            return given
-        return {**given, self.decoder.channel: self.decoder.messages(given[self.decoder.channel])}
-
-
-_COUNTERS = "counters_since_delta_snapshot"
-"""By which deepnb keeps its own checkpoints cheap to read; those of a server are a matter of the server."""
 
 
 def ids_of(values: Mapping[str, Any]) -> frozenset[str]:

@@ -14,9 +14,9 @@ from deepnb.backends.steps import is_withheld
 from deepnb.backends.writer import Writer, writer, writing
 from deepnb.core.secrets import redact_value
 from deepnb.engine import keys
-from deepnb.engine.carried import is_carried
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import is_request, message_text, said_in, tool_name
+from deepnb.engine.stored_threads import is_carried
 
 _WRITES = ("write_file", "edit_file")
 _NESTED = "task"

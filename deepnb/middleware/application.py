@@ -17,7 +17,7 @@ from deepnb.core.approvals import Policy, policy_of
 from deepnb.core.errors import InvalidError
 from deepnb.core.subagents import FOLDER, Subagent
 from deepnb.engine import approvals
-from deepnb.engine.tool_descriptions import described
+from deepnb.engine.tools import described
 from deepnb.memory.flush import TOOL as NOTE
 from deepnb.memory.layers import guarded_paths
 from deepnb.memory.scope import MAIN

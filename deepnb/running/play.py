@@ -19,6 +19,7 @@ from deepnb.core.values import (
     Event,
     ModelEnded,
     ModelStarted,
+    Path,
     Retry,
     Snapshot,
     TextDelta,
@@ -29,7 +30,7 @@ from deepnb.core.values import (
     Usage,
 )
 from deepnb.engine.images import prompt_message
-from deepnb.engine.listen import LimitReached
+from deepnb.engine.limits import LimitReached
 from deepnb.engine.run import Run
 
 _INSTEAD = "let the tool return its question, or require approval for it: %agent tools ask NAME"
@@ -96,7 +97,7 @@ def play(
         failed = failure
     finally:
         with uninterrupted():
-            told = tuple(joined([*events, *run.told, *cut]))  # with what nobody had read yet
+            told = tuple(joined(in_model_order([*events, *run.told, *cut])))  # with what nobody had read yet
             begun = dict(run.listener.begun)
             turn = record(Played(told, run.values, interrupted, error, bool(run.interrupts), begun))
     if failed is not None:
@@ -126,6 +127,23 @@ def recorded(
         error=played.error,
         asked=waiting,
     )
+
+
+def in_model_order(events: Iterable[Event]) -> list[Event]:
+    """Return the events of a run, the beginnings of the calls of each answer in the order that its model made them."""
+    out: list[Event] = []
+    begun: dict[Path, list[ToolStarted]] = {}
+    for event in events:
+        at = len(out)
+        if isinstance(event, ModelStarted):
+            begun.pop(event.path, None)
+        elif isinstance(event, ToolStarted):
+            beside = begun.setdefault(event.path, [])
+            if later := {id(one) for one in beside if one.place > event.place}:
+                at = next(i for i, one in enumerate(out) if id(one) in later)
+            beside.append(event)
+        out.insert(at, event)
+    return out
 
 
 def joined(events: Iterable[Event]) -> list[Event]:

@@ -375,7 +375,7 @@ class Runner:
 def _skip_tools(graph: Graph, config: Mapping[str, Any], events: Iterable[Event]) -> None:
     """Give the tool calls of an interrupted step results: of those that had ended their own, the rest are skipped."""
     from deepnb.engine import keys
-    from deepnb.engine.repair import skipped_results
+    from deepnb.engine.graph import skipped_results
 
     graph.land(config)
     messages = graph.state(config).values.get(keys.MESSAGES) or ()

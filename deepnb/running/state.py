@@ -223,7 +223,7 @@ class State:
 
         Where calls need the user's approval, that is done after them: written before, it would drop them.
         """
-        from deepnb.engine.repair import without_memory
+        from deepnb.engine.graph import without_memory
 
         self.start(thread)
         if thread.rebases or thread.asked:

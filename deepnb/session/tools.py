@@ -15,7 +15,7 @@ from deepnb.core.subagents import TASK
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.part import Part
-from deepnb.wiring.parts import check_parts
+from deepnb.wiring.given import check_parts
 from deepnb.workshop.approvals import NOTES, READS, WRITES
 from deepnb.workshop.server_address import PREFIX, Address, address
 
@@ -239,7 +239,7 @@ class SessionTools(Part):
             raise RefusedError(f"{name} is a tool of the server {server}", "give the function another name")
         from langchain_core.utils.function_calling import convert_to_openai_tool
 
-        from deepnb.engine.tool_descriptions import described
+        from deepnb.engine.tools import described
 
         try:
             for one in described([tool]):

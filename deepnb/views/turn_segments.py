@@ -252,6 +252,10 @@ class Segments:
         self.segments: list[Segment] = []
         self._answers: dict[int, int] = {}
         self._tools: dict[str, int] = {}
+        self._begun: dict[str, int] = {}
+        """Call of the last answer that has begun -> its place among those of the answer."""
+        self._waits = False
+        """Whether a call needs the user's approval: what runs after that is shown below."""
         self._outputs: dict[str, int] = {}
         """Call -> how many of its outputs there are: one that was shown while the code ran comes again."""
 
@@ -269,8 +273,16 @@ class Segments:
                 return self._think(text, call)
             case values.TextDelta(text=text, call=call) if text:
                 return self._say(text, call)
+            case values.ModelStarted():
+                self._begun.clear()
+            case values.Asked():
+                self._waits = True
+            case values.Decided() if self._waits:
+                self._begun.clear()
+                self._waits = False
             case values.ToolStarted():
-                at = self._tool(event.id, event.name, begins=True)
+                at = self._tool(event.id, event.name, begins=True, place=event.place)
+                self._begun[event.id] = event.place
                 tool = self._at(at)
                 tool.name, tool.args = event.name, event.args
                 tool.result, tool.status, tool.seconds = None, "running", None
@@ -344,10 +356,19 @@ class Segments:
         if self.segments and isinstance(last := self.segments[-1], Thinking):
             last.ended = True
 
-    def _tool(self, id: str, name: str, *, begins: bool = False) -> int:  # noqa: A002
-        """Return the segment of a call; a new one where a call `begins` under the id of one that has ended."""
+    def _tool(self, id: str, name: str, *, begins: bool = False, place: int = 0) -> int:  # noqa: A002
+        """Return the segment of a call; a new one where a call `begins` under the id of one that has ended.
+
+        It stands before those of the same answer that have begun already and have a later `place` in it.
+        """
         if id not in self._tools or (begins and self._at(self._tools[id]).status in ("ok", "error")):
-            self._tools[id] = self._append(ToolSegment(id, name))
+            later = [self._tools[one] for one, its in self._begun.items() if begins and its > place]
+            at = min(later, default=len(self.segments))
+            if later:
+                self._answers = {call: place + (place >= at) for call, place in self._answers.items()}
+                self._tools = {call: place + (place >= at) for call, place in self._tools.items()}
+            self.segments.insert(at, ToolSegment(id, name))
+            self._tools[id] = at
             self._outputs.pop(id, None)
         return self._tools[id]
 

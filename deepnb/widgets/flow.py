@@ -121,6 +121,14 @@ class Flow:
         self._dirty.add(len(self._runs) - 2)
         return True
 
+    def insert(self, thing: View, below: View) -> None:
+        """`thing` right above `below`, in the same output."""
+        at = self._find(below)
+        run = self._runs[at]
+        run.insert(next(i for i, one in enumerate(run) if one is below), thing)
+        self._weights[at] += _weight(thing)
+        self._dirty.add(at)
+
     def replace(self, old: View, new: View) -> None:
         """`new` where `old` stands."""
         at = self._find(old)

@@ -39,7 +39,8 @@ class TerminalTurn:
         self._segments = Segments()
         self._tasks = TaskLines()
         self._images = ImageNames()
-        self._printed = -1
+        self._printed: Segment | None = None
+        """What was printed of last."""
         self._column = 0
         self._lock = threading.Lock()
         self._patience, self._began = patience, clock()
@@ -58,7 +59,7 @@ class TerminalTurn:
             self._activity.add(event)
             at = self._segments.add(event)
             if at is not None:
-                self._take(at, event)
+                self._take(self._segments.segments[at], event)
             elif isinstance(event, Retry) and not self._over:
                 self._print_line(notice_view(event.line).text())
 
@@ -76,36 +77,36 @@ class TerminalTurn:
             if held := self._images.end():
                 self._print(held)
             self._line()
-            self._print("\n" if self._printed >= 0 else "")
+            self._print("\n" if self._printed else "")
         for view in views:
             self._screen.show(view)
         return self._screen
 
-    def _take(self, at: int, event: Event) -> None:
-        segment = self._segments.segments[at]
-        if at != self._printed and (held := self._images.end()):
+    def _take(self, segment: Segment, event: Event) -> None:
+        if segment is not self._printed and (held := self._images.end()):
             self._print(held)
         if (lines := self._tasks.take(segment, event)) is not None:
             for line in lines:
                 self._print_line(line)
-            at = at if lines else self._printed
+            if not lines:
+                return
         elif isinstance(segment, Thinking):
-            if at != self._printed:
+            if segment is not self._printed:
                 self._print_line(segment.text())
         elif isinstance(segment, Printed):
-            if at != self._printed:
+            if segment is not self._printed:
                 self._line()
             self._print(clean(event.text) if isinstance(event, CodeOutput) and event.text else "")
         elif isinstance(segment, Answer) and isinstance(event, TextDelta):
-            if at != self._printed:
+            if segment is not self._printed:
                 self._line()
-                self._print("\n" if self._printed >= 0 else "")
+                self._print("\n" if self._printed else "")
             self._print(self._images.add(event.text))
         elif getattr(segment, "status", "ok") != "running":
             self._print_line(segment.text())
         else:
             return
-        self._printed = at
+        self._printed = segment
 
     def _beat(self, silent: bool) -> float:
         """Say what is waited for; what is printed and not written over stays, so each only once."""

@@ -127,6 +127,7 @@ class NotebookTurn:
         self._most = most
         self._flow = Flow(screen, max(most - _BELOW, 1), _SHORT)
         self._growing: dict[int, GrowingMarkdown] = {}
+        """Call of a model -> its answer."""
         self._known = 0
         self._flushed = float("-inf")
         self._credit = _FREE
@@ -209,17 +210,20 @@ class NotebookTurn:
 
     def _take(self, at: int, event: Event) -> None:
         """Give the flow what the event made or changed."""
-        segment = self._segments.segments[at]
-        new = at >= self._known
-        self._known = len(self._segments.segments)
+        segments = self._segments.segments
+        segment = segments[at]
+        new, self._known = len(segments) > self._known, len(segments)
         self._thought = segment if isinstance(segment, Thinking) else self._thought
+        if new and at < len(segments) - 1:  # a call began after one that its answer names later
+            self._flow.insert(segment, segments[at + 1])
+            return
         if not isinstance(segment, Answer) or not isinstance(event, TextDelta):
             self._place(segment) if new else self._changed(segment)
             return
         if self._waiting is not None and not new:  # the answer goes on, and is cut where it is the last thing
             self._flow.drop()
             self._waiting = None
-        growing = self._growing.setdefault(at, GrowingMarkdown())
+        growing = self._growing.setdefault(segment.call, GrowingMarkdown())
         growing.add(event.text)
         self._place(growing.end) if new else self._changed(growing.end)
         size = len(growing.end.markdown)

@@ -14,14 +14,13 @@ from deepnb.core.subagents import Subagent
 from deepnb.engine.attached_graph import AttachedGraph
 from deepnb.engine.compaction import CompactionSteps
 from deepnb.engine.images import takes_images
-from deepnb.engine.prompt_cache import caching_of
 from deepnb.engine.reserve import reserve_of
 from deepnb.models.names import window_of
 from deepnb.models.resolve import label_of
 from deepnb.wiring.attachment import Attachment, attachment, has_checkpointer, skill_sources
 from deepnb.wiring.build import Built, tool_lines
 from deepnb.wiring.host import Host
-from deepnb.wiring.model import meter_of
+from deepnb.wiring.model import caching_of, meter_of
 from deepnb.wiring.options import OF_THE_GRAPH, Options, changed
 from deepnb.workshop.approvals import Effects
 

@@ -13,10 +13,9 @@ from deepnb.core.subagents import Subagent
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
-from deepnb.engine.prompt_cache import caching_of
 from deepnb.engine.request import tool_name
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.engine.tool_descriptions import described
+from deepnb.engine.tools import described
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.scoped import ScopedBackend
@@ -25,7 +24,7 @@ from deepnb.wiring.delegation import in_force
 from deepnb.wiring.effects import effects
 from deepnb.wiring.host import Host
 from deepnb.wiring.layers import Layers
-from deepnb.wiring.model import Measured, main_model
+from deepnb.wiring.model import Measured, caching_of, main_model
 from deepnb.wiring.options import Options
 from deepnb.wiring.tool_text import in_words
 from deepnb.workshop.approvals import Effects, state_of

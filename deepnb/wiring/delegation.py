@@ -8,7 +8,7 @@ from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.subagents import FILE_TOOLS, GENERAL_PURPOSE, TASK, WITHOUT_MEMORY, Subagent
 from deepnb.engine import keys
 from deepnb.engine.delegation import DelegationMiddleware, Nested, nested_graph
-from deepnb.engine.tool_descriptions import described
+from deepnb.engine.tools import described
 from deepnb.skills.catalog import Found
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.skills.names import normal

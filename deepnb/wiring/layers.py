@@ -10,14 +10,12 @@ from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from deepnb.context import history
 from deepnb.core.subagents import FILE_TOOLS
 from deepnb.engine.approvals import ApprovalMiddleware
-from deepnb.engine.async_tools import AsyncToolsMiddleware, is_async
 from deepnb.engine.delegation import DelegationMiddleware
-from deepnb.engine.file_tools import FileToolsMiddleware
 from deepnb.engine.images import ImagesMiddleware, takes_images
-from deepnb.engine.prompt_cache import PromptCacheMiddleware, wants_marks
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.engine.tool_errors import ToolErrorsMiddleware
+from deepnb.engine.tool_calls import AsyncToolsMiddleware, ToolErrorsMiddleware, is_async
+from deepnb.engine.tools import FileToolsMiddleware
 from deepnb.memory.budget import memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
@@ -27,7 +25,7 @@ from deepnb.memory.nested import NestedMemoryMiddleware
 from deepnb.memory.tools import READS, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.wiring.host import Program
-from deepnb.wiring.model import Measured
+from deepnb.wiring.model import Measured, caching_of
 from deepnb.wiring.options import Options
 from deepnb.wiring.tool_text import in_words, tool_text
 
@@ -124,7 +122,11 @@ class Layers:
         seal = (self.seal,) if middleware else ()
         shown = self.program.kernel is not None or not takes_images(own.model)
         images = (ImagesMiddleware(),) if shown else ()
-        marks = (PromptCacheMiddleware(),) if wants_marks(own.model) else ()
+        marks: tuple[Any, ...] = ()
+        if caching_of(own.model).marks:
+            from deepnb.engine.prompt_cache import PromptCacheMiddleware
+
+            marks = (PromptCacheMiddleware(),)
         return (*middleware, *seal, *images, *marks, *((RetryMiddleware(own.retries),) if own.remote else ()))
 
     def _async_tools(self) -> tuple[Any, ...]:

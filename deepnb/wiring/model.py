@@ -10,6 +10,7 @@ from deepnb.context.counting import BY_SCRIPT, Counter, Meter
 from deepnb.context.encodings import encoding_of
 from deepnb.core import tokenizer
 from deepnb.core.budget import Rule, limit_of, rule_for
+from deepnb.core.cached import LEAST, Caching
 from deepnb.engine.reserve import lowered, reserve_of
 from deepnb.engine.retries import taken_over
 from deepnb.models.names import window_of
@@ -41,6 +42,15 @@ class Measured:
     def fitted(self, messages: Sequence[Any]) -> dict[str, int]:
         """The settings of a call with which the answer to these messages has room."""
         return lowered(self.model, {}, self.rule, self.meter.budget(messages, ()).total)
+
+
+def caching_of(model: Any) -> Caching:
+    """Return what is known of how a model's provider caches prompts, by the packages of its class: none is imported to ask."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    marks = "langchain_anthropic" in packages
+    address = str(getattr(model, "openai_api_base", None) or "https://api.openai.com")
+    known = marks or ("langchain_openai" in packages and "://api.openai.com" in address)
+    return Caching(marks, LEAST if known else 0)
 
 
 def main_model(options: Options, recording: Recording | None = None) -> Measured:

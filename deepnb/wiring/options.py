@@ -16,8 +16,7 @@ from deepnb.core.prices import Price
 from deepnb.core.prompt import SYSTEM_PROMPT
 from deepnb.core.subagents import Subagent
 from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, window_of
-from deepnb.wiring.parts import check_parts
-from deepnb.wiring.subagent_specs import subagents
+from deepnb.wiring.given import check_parts, subagents
 
 if TYPE_CHECKING:
     from deepnb.wiring.attachment import Attachment

@@ -126,8 +126,7 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
 
     from deepnb.engine.graph_parts import GraphParts
     from deepnb.engine.server_graph import ServerGraph
-    from deepnb.engine.server_threads import ServerThreads
-    from deepnb.engine.server_values import Decoder
+    from deepnb.engine.server_threads import Decoder, ServerThreads
 
     nodes: Any = found.ask(lambda client: client.assistants.get_graph(one.id))
     schemas: Any = found.ask(lambda client: client.assistants.get_schemas(one.id))
@@ -156,7 +155,7 @@ def _stored(found: Server, one: Assistant) -> Any:
 
     from deepnb.backends.memory_store import files_of
     from deepnb.backends.stores import ExactStore
-    from deepnb.engine.server_store import ServerStore
+    from deepnb.engine.server import ServerStore
 
     store = ServerStore(found)
     spaces = [space for space in store.list_namespaces(prefix=files_of(one.id)) if space[-1] == "files"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deepnb.engine.request import tool_name
-from deepnb.engine.tool_descriptions import shortened
+from deepnb.engine.tools import shortened
 from deepnb.wiring.model import Measured
 from deepnb.wiring.options import Options, ToolText
 

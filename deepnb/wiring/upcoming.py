@@ -12,8 +12,8 @@ from deepnb.core.prompt import system_parts
 from deepnb.core.request import Request
 from deepnb.engine import keys
 from deepnb.engine.images import taken
-from deepnb.engine.lean_tools import LeanToolsMiddleware
 from deepnb.engine.request import tool_name
+from deepnb.engine.tools import LeanToolsMiddleware
 from deepnb.memory.guidelines import WRITES
 from deepnb.memory.middleware import MemoryMiddleware
 from deepnb.skills.middleware import SkillsMiddleware

@@ -330,9 +330,9 @@ def _evaluate(tree: Any, name: str, mode: str, namespace: dict[str, Any]) -> Any
     made = compile(tree, name, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     value = eval(made, namespace)  # what the user has approved
     if made.co_flags & CO_COROUTINE:
-        from deepnb.engine import loop
+        from deepnb.engine import coroutines
 
-        return loop.run(value)
+        return coroutines.run(value)
     return value
 
 

@@ -9,7 +9,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.secrets import redact
-from deepnb.engine import loop
+from deepnb.engine import coroutines
 from deepnb.workshop.server_tools import Offer
 from deepnb.workshop.servers import Server
 
@@ -29,10 +29,10 @@ class ServerTool(BaseTool):
     handle_tool_error: Any = True
 
     def _run(self, /, **arguments: Any) -> str:
-        return loop.run(self._answer(arguments))
+        return coroutines.run(self._answer(arguments))
 
     async def _arun(self, /, **arguments: Any) -> str:
-        return await asyncio.wrap_future(loop.start(self._answer(arguments)))
+        return await asyncio.wrap_future(coroutines.start(self._answer(arguments)))
 
     async def _answer(self, arguments: Mapping[str, Any]) -> str:
         try:

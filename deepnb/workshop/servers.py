@@ -26,7 +26,7 @@ from mcp.shared.message import SessionMessage
 
 from deepnb.core.errors import DeepnbError, LimitError, RefusedError, RunError
 from deepnb.core.secrets import redact
-from deepnb.engine import loop
+from deepnb.engine import coroutines
 from deepnb.workshop.server_address import Address, environment
 from deepnb.workshop.server_tools import Listed, Offer, fingerprint, offers
 
@@ -58,7 +58,7 @@ for _name in ("mcp", "client"):
 
 
 class Server:
-    """One MCP server. Its methods that are coroutines run on `deepnb.engine.loop`."""
+    """One MCP server. Its methods that are coroutines run on `deepnb.engine.coroutines`."""
 
     def __init__(self, address: Address, timeout: float, headers: Mapping[str, str] | None = None) -> None:
         """A call has `timeout` seconds; `headers` go with each request to a URL."""
@@ -338,5 +338,5 @@ def _end_all() -> None:
 def opened(address: Address, timeout: float, headers: Mapping[str, str] | None = None) -> Server:
     """A server that has been started, in a thread that waits for it; an interrupt ends both."""
     server = Server(address, timeout, headers)
-    loop.run(server.open())
+    coroutines.run(server.open())
     return server

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
 
 from deepnb import Asked, Session, TextDelta, ToolEnded, ToolStarted
-from deepnb.engine import loop
+from deepnb.engine import coroutines
 from deepnb.running.runner import Arrivals, AsyncTurnStream
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row
@@ -286,8 +286,8 @@ def test_a_coroutine_that_stops_the_run_leaves_the_loop_running(stop: type[BaseE
         raise stop
 
     with pytest.raises(stop):
-        loop.run(leave())
-    assert loop.run(asyncio.sleep(0, "still there")) == "still there"
+        coroutines.run(leave())
+    assert coroutines.run(asyncio.sleep(0, "still there")) == "still there"
 
 
 def test_a_timeout_of_the_coroutines_own_is_raised():
@@ -296,4 +296,4 @@ def test_a_timeout_of_the_coroutines_own_is_raised():
         raise TimeoutError("its own")
 
     with pytest.raises(TimeoutError, match="its own"):
-        loop.run(late())
+        coroutines.run(late())

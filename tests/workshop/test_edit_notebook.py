@@ -14,7 +14,7 @@ from nbformat import v4
 
 from deepnb import DeepnbError
 from deepnb.engine.request import tool_text
-from deepnb.engine.tool_descriptions import described
+from deepnb.engine.tools import described
 from deepnb.workshop.namespace import namespace_tools
 from deepnb.workshop.notebook_file import version_of
 from deepnb.workshop.notebook_plan import notebook_diff, notebook_plan

@@ -14,7 +14,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from nbformat import v4
 
 from deepnb import Session
-from deepnb.engine.tool_descriptions import described
+from deepnb.engine.tools import described
 from deepnb.workshop import notebook_file
 from deepnb.workshop.notebook_file import version_of
 from deepnb.workshop.notebooks import ANSWER, read_notebook

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.engine.request import tool_text
-from deepnb.engine.tool_descriptions import described
+from deepnb.engine.tools import described
 from deepnb.workshop.approvals import Effects
 from deepnb.workshop.columns import columns_of
 from deepnb.workshop.namespace import namespace_tools

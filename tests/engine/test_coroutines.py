@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from deepnb.engine import async_stream
+from deepnb.engine import coroutines
 from tests.support.tables import every_row
 
 
@@ -29,7 +29,7 @@ async def items(ended: list[str], fails: BaseException | None = None) -> AsyncIt
 
 def test_every_item_comes_in_order_in_the_thread_that_reads() -> None:
     ended: list[str] = []
-    assert list(async_stream.read(lambda: items(ended))) == [0, 1, 2]
+    assert list(coroutines.read(lambda: items(ended))) == [0, 1, 2]
     assert ended == ["ended"]
 
 
@@ -37,14 +37,14 @@ def test_every_item_comes_in_order_in_the_thread_that_reads() -> None:
 def test_an_error_comes_through_and_the_loop_can_be_used_again(error: BaseException) -> None:
     ended: list[str] = []
     with pytest.raises(type(error)):
-        list(async_stream.read(lambda: items(ended, error)))
+        list(coroutines.read(lambda: items(ended, error)))
     assert ended == ["ended"]
-    assert list(async_stream.read(lambda: items([]))) == [0, 1, 2]
+    assert list(coroutines.read(lambda: items([]))) == [0, 1, 2]
 
 
 def test_a_reader_that_goes_away_ends_it() -> None:
     ended: list[str] = []
-    read = async_stream.read(lambda: items(ended))
+    read = coroutines.read(lambda: items(ended))
     assert next(read) == 0
     read.close()  # type: ignore[attr-defined]
     assert ended == ["ended"]
@@ -62,7 +62,7 @@ def test_what_waits_is_ended_by_what_is_raised_in_the_thread_that_reads() -> Non
 
     def read() -> None:
         try:
-            list(async_stream.read(waits))
+            list(coroutines.read(waits))
         except KeyboardInterrupt:
             raised.append("interrupted")
 
@@ -83,7 +83,7 @@ def test_two_threads_read_at_once() -> None:
         yield 1
 
     found: list[int] = []
-    threads = [threading.Thread(target=lambda: found.extend(async_stream.read(meets))) for _ in range(2)]
+    threads = [threading.Thread(target=lambda: found.extend(coroutines.read(meets))) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:

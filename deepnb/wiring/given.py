@@ -1,4 +1,4 @@
-"""Subagents as they are given in Python, in deepagents' own shape or as `deepnb.Subagent`, checked before anything runs."""
+"""What a user hands in, checked before anything is built of it: tools, middleware, a store, a checkpointer, subagents."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -8,13 +8,46 @@ from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.core.subagents import Subagent
 from deepnb.skills.names import near, normal, wrong_name
 
+
+def check_parts(tools: tuple[Any, ...], middleware: tuple[Any, ...], store: Any, checkpointer: Any) -> None:
+    """Raise an error for the first part that can't be one. By what it has: the engine need not be imported for that."""
+    for tool in tools:
+        _check_tool(tool)
+    for one in middleware:
+        what = "a LangChain AgentMiddleware, such as MyMiddleware()"
+        _check("middleware", one, ("wrap_model_call", "before_agent"), what)
+    if store is not None:
+        _check("store", store, ("get", "put", "search", "batch"), "a LangGraph store, such as InMemoryStore()")
+    if checkpointer is not None:
+        what = "a LangGraph checkpointer, such as InMemorySaver()"
+        _check("checkpointer", checkpointer, ("get_tuple", "put", "list"), what)
+
+
+def _check_tool(tool: Any) -> None:
+    if isinstance(tool, Mapping) or (not isinstance(tool, type) and hasattr(tool, "name") and hasattr(tool, "invoke")):
+        return
+    _check("tools", tool, ("__name__", "__call__"), "functions with a docstring, or LangChain tools")
+    if not (tool.__doc__ or "").strip():
+        name = tool.__name__
+        raise InvalidError(f"the tool {name} has no docstring", "add one: it tells the model what the tool does")
+
+
+def _check(option: str, part: Any, has: tuple[str, ...], what: str) -> None:
+    if isinstance(part, type) or not all(hasattr(part, name) for name in has):
+        kind = f"the class {part.__name__}" if isinstance(part, type) else f"{part!r:.60}"
+        raise InvalidError(f"{option} can't be {kind}", f"pass {what}")
+
+
 _OWN = ("name", "description", "system_prompt", "tools", "model", "skills")
 _MORE = ("middleware", "response_format", "runnable")
 _EXAMPLE = 'subagents=[{"name": "critic", "description": "Finds what is wrong", "system_prompt": "..."}]'
 
 
 def subagents(given: Iterable[Any]) -> tuple[Subagent, ...]:
-    """The subagents of `Session(subagents=[...])`; a mistake is one line."""
+    """Return the subagents of `Session(subagents=[...])`, in deepagents' own shape or as `deepnb.Subagent`.
+
+    A mistake raises an error of one line.
+    """
     made = tuple(map(_one, given))
     names = [agent.name for agent in made]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -29,7 +62,7 @@ def _one(given: Any) -> Subagent:
         agent = _from_mapping(given)
     else:
         raise InvalidError(f"a subagent is a dict or a deepnb.Subagent, not a {type(given).__name__}", _EXAMPLE)
-    _check(agent)
+    _check_subagent(agent)
     return replace(agent, name=normal(agent.name))
 
 
@@ -67,7 +100,7 @@ def _many(who: str, key: str, value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _check(agent: Subagent) -> None:
+def _check_subagent(agent: Subagent) -> None:
     who = f"the subagent {agent.name!r}"
     for key in ("name", "description", "system_prompt"):
         if not isinstance(value := getattr(agent, key), str):

@@ -1,18 +1,70 @@
-"""An exception in a tool as that tool's result, so that the model goes on, and results of a length that can be kept."""
+"""How a tool call runs: coroutines on the loop, an exception as the result, results of a length that can be kept."""
 
+import inspect
 import time
 from asyncio import CancelledError
+from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from deepnb.core.failures import failure_text, own_traceback
 from deepnb.core.tape_index import NotOnTapeError
 from deepnb.core.values import ToolEnded
+from deepnb.engine import coroutines
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import LONGEST, bounded
+
+
+class AsyncToolsMiddleware(AgentMiddleware):
+    """Runs them on `deepnb.engine.coroutines`; a run that is a coroutine itself awaits them where it is."""
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        tool = request.tool
+        return handler(request.override(tool=_synchronous(tool)) if tool is not None and is_async(tool) else request)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return await handler(request)
+
+
+def is_async(tool: Any) -> bool:
+    """Whether a tool, or a function that will be one, has a coroutine and may have nothing else."""
+    if isinstance(tool, StructuredTool | Tool):
+        return tool.func is None and tool.coroutine is not None
+    if isinstance(tool, BaseTool):
+        return type(tool)._arun is not BaseTool._arun
+    return inspect.iscoroutinefunction(tool)
+
+
+def _synchronous(tool: BaseTool) -> BaseTool:
+    if isinstance(tool, StructuredTool | Tool):
+        assert tool.coroutine is not None
+        return tool.model_copy(update={"func": _on_loop(tool.coroutine)})
+    made, original = tool.model_copy(), tool._run
+
+    @wraps(original)
+    def first(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(*args, **kwargs)
+        except NotImplementedError:
+            kwargs.pop("run_manager", None)  # that of a synchronous run
+            return coroutines.run(tool._arun(*args, **kwargs))
+
+    object.__setattr__(made, "_run", first)
+    return made
+
+
+def _on_loop(coroutine: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+    @wraps(coroutine)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return coroutines.run(coroutine(*args, **kwargs))
+
+    return call
+
 
 _STOPS = (GraphBubbleUp, NotOnTapeError, KeyboardInterrupt, SystemExit, GeneratorExit)
 """What ends or interrupts the run, not the tool alone."""
@@ -44,21 +96,18 @@ class ToolErrorsMiddleware(AgentMiddleware):
 
 
 def _bounded(result: Any) -> Any:
-    """A result whose texts are not too long to be kept; the user is told of what is left out."""
+    """Return a result whose texts are not too long to be kept, and tell the user if something is left out."""
     if not isinstance(result, ToolMessage):
         return result
     content = result.content
     if isinstance(content, str):
         made: Any = bounded(content)
-        whole = made is content
     else:
-        texts = [b if isinstance(b, str) else b.get("text") if b.get("type") == "text" else None for b in content]
-        whole = all(text is None or len(text) <= LONGEST for text in texts)
         made = [
-            block if text is None else bounded(text) if isinstance(block, str) else {**block, "text": bounded(text)}
-            for block, text in zip(content, texts, strict=True)
+            bounded(b) if isinstance(b, str) else {**b, "text": bounded(b["text"])} if b.get("type") == "text" else b
+            for b in content
         ]
-    if whole:
+    if made == content:
         return result
     tell_notice(
         f"the result of {result.name} is longer than {LONGEST:,} characters: what is between its ends is left out"

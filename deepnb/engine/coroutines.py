@@ -1,0 +1,91 @@
+"""What is only a coroutine, in a synchronous session: on one loop of the process, or in the thread that reads it.
+
+In that thread an interrupt, a limit and a cancelled run end it as they end a synchronous one. Its loops are kept: clients
+of models stay bound to the loop that they were first used on.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future, wait
+from functools import cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_POLL = 0.05
+"""Seconds after which a waiting thread looks up: an interrupt reaches it only between two bytecodes."""
+
+_LOOK_UP = 0.1
+"""Seconds after which a thread that waits for the loop runs a bytecode: what is raised in it comes through then."""
+
+_FREE: list[asyncio.AbstractEventLoop] = []
+"""Loops that nobody runs just now."""
+
+
+def run(work: Awaitable[T]) -> T:
+    """Run a coroutine on the loop, with the caller's context variables; an interrupt cancels it there."""
+    done = asyncio.run_coroutine_threadsafe(_ended(work), _loop())
+    try:
+        while not wait((done,), _POLL).done:
+            pass
+        ended = done.result()
+    finally:
+        done.cancel()
+    if isinstance(ended, BaseException):
+        raise ended
+    return ended[0]
+
+
+def start(work: Coroutine[Any, Any, T]) -> Future[T]:
+    """Begin a coroutine on the loop, for a caller that waits in another way than `run` does."""
+    return asyncio.run_coroutine_threadsafe(work, _loop())
+
+
+async def _ended(work: Awaitable[T]) -> tuple[T] | BaseException:
+    """Return what it gives, or the exception that would end the loop with it."""
+    try:
+        return (await work,)
+    except (KeyboardInterrupt, SystemExit) as stop:
+        return stop
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="deepnb-loop").start()
+    return loop
+
+
+def read(begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
+    """Yield what `begin` gives; it runs only while somebody waits for the next item."""
+    loop = _FREE.pop() if _FREE else asyncio.new_event_loop()
+    items = begin()
+    try:
+        while True:
+            task = loop.create_task(_next(items))
+            while not task.done():
+                loop.run_until_complete(asyncio.wait({task}, timeout=_LOOK_UP))
+            if not (found := task.result()):
+                return
+            yield found[0]
+    finally:
+        _cancel_all(loop)
+        _FREE.append(loop)
+
+
+async def _next(items: AsyncIterator[T]) -> tuple[T, ...]:
+    """Return the next item; nothing at the end."""
+    async for item in items:
+        return (item,)
+    return ()
+
+
+def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
+    """Let everything end that a reader who went away has left running."""
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())

@@ -1,0 +1,162 @@
+"""The tools that an agent is offered: what each says of itself, the file tools, and only a few for a small window."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import cleandoc, isroutine
+from operator import attrgetter
+from types import CodeType, FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from deepagents.middleware.filesystem import FilesystemMiddleware
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import BaseMessage
+from langchain_core.tools import BaseTool, StructuredTool, tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from deepnb.core.prompt import MORE_TOOLS
+from deepnb.engine import keys
+from deepnb.engine.request import tool_name
+
+_SCHEMAS: dict[CodeType | None, Any] = {}
+"""The arguments of deepnb's own functions by their code: each graph binds them anew, over a namespace of its own."""
+_PARAMETERS: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
+"""The shorter JSON schemas, by the class that describes the arguments: making one takes milliseconds."""
+
+
+def described(tools: Sequence[Any]) -> list[Any]:
+    """Return the tools as they are bound: functions as tools, and no description indented as its code is.
+
+    A description is the same from every Python: since 3.13 a docstring comes without its indentation.
+    """
+    return [_described(one) for one in tools]
+
+
+def _described(given: Any) -> Any:
+    if isroutine(given) and given.__doc__:
+        code = given.__code__ if isinstance(given, FunctionType) and given.__module__.startswith("deepnb.") else None
+        made = tool(description=cleandoc(given.__doc__), args_schema=_SCHEMAS.get(code))(given)
+        if code is not None:
+            _SCHEMAS[code] = made.args_schema
+        return made
+    if isinstance(given, BaseTool) and (clean := cleandoc(given.description)) != given.description:
+        return given.model_copy(update={"description": clean})
+    return given
+
+
+class ShortTool(StructuredTool):
+    """A tool that shows a model a shorter schema; its arguments are checked against its own, as before."""
+
+    shown: dict[str, Any]
+    """The JSON schema of its parameters, with its description, as a model sees it: made once, asked for at each call."""
+
+    tool_call_schema = property(attrgetter("shown"))
+
+
+def shortened(tools: Sequence[Any], texts: Mapping[str, str]) -> list[Any]:
+    """Return the tools, those named in `texts` with that description, which has to say what each parameter is."""
+    made = []
+    for one in tools:
+        if isinstance(one, StructuredTool) and (text := texts.get(one.name)) is not None:
+            held = {name: getattr(one, name) for name in type(one).model_fields}
+            one = ShortTool(**{**held, "description": text, "shown": {**_parameters(one), "description": text}})
+        made.append(one)
+    return made
+
+
+_SAID = ("description", "default", "additionalProperties")
+"""Keys of a parameter's schema in whose place the tool's description stands."""
+
+
+def _parameters(tool: StructuredTool) -> dict[str, Any]:
+    """Return the names and types of a tool's parameters; that an optional one may be null goes without saying."""
+    kind = tool.args_schema if isinstance(tool.args_schema, type) else None
+    if kind is not None and (known := _PARAMETERS.get(kind)) is not None:
+        return known
+    schema = convert_to_openai_tool(tool)["function"].get("parameters", {})
+    properties = {}
+    for name, parameter in schema.get("properties", {}).items():
+        choices = [one for one in parameter.get("anyOf", ()) if one.get("type") != "null"]
+        found = choices[0] if len(choices) == 1 else parameter
+        properties[name] = {key: value for key, value in found.items() if key not in _SAID}
+    made = {**schema, "properties": properties}
+    if kind is not None:
+        _PARAMETERS[kind] = made
+    return made
+
+
+class FileToolsMiddleware(FilesystemMiddleware):
+    """`ls`, `read_file`, `write_file`, `edit_file`, `delete`, `glob` and `grep`.
+
+    Upstream drops `execute` at each model call, and copies `grep` to take the words on `execute` out of its
+    description: a new schema each time, a fifth of what a short turn costs. Here both are done once.
+    """
+
+    def __init__(
+        self, backend: Any, longest: int | None, names: Sequence[str] | None = None, kept: Collection[str] = frozenset()
+    ) -> None:
+        """`names` are the tools there are, None for all; a result of more than `longest` tokens goes into a file.
+
+        Nested agents can read that: `kept` are tools whose results go into none, since they bound them themselves.
+        """
+        chosen: Any = None if names is None else list(names)
+        super().__init__(backend=backend, tool_token_limit_before_evict=longest, tools=chosen)
+        tools = [tool for tool in self.tools if tool.name != "execute"]
+        self.tools = self._with_filtered_grep_description(list(tools), include_execution=False)  # type: ignore[assignment]
+        self._conversation_history_prefix += "/prompts"  # beside the history of a thread, not in its place
+        self._kept = frozenset(kept)
+
+    @property
+    def name(self) -> str:
+        return "FilesystemMiddleware"
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return handler(request) if request.tool_call["name"] in self._kept else super().wrap_tool_call(request, handler)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        if request.tool_call["name"] in self._kept:
+            return await handler(request)
+        return await super().awrap_tool_call(request, handler)
+
+
+class RequestMiddleware(AgentMiddleware):
+    """Changes a model's request in one way, whether it is sent by a coroutine or not."""
+
+    def changed(self, request: Any) -> Any:
+        """Return the request as it is sent."""
+        raise NotImplementedError
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(self.changed(request))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return await handler(self.changed(request))
+
+
+class LeanToolsMiddleware(RequestMiddleware):
+    """Leaves tools out of the requests of a thread until the model asks for them; a call of one is taken all the same."""
+
+    def __init__(
+        self, others: Mapping[str, BaseTool], whole: Callable[[Any], Any] = lambda state: state, *, offered: bool = True
+    ) -> None:
+        """`others` are the tools that are left out, by name; `offered` says whether the model can ask for them.
+
+        `whole` gives a state with the messages that compactions took out of it.
+        """
+        self._whole = whole
+        self._others = dict(others)
+        text = f"Get one more tool, from your next step on: {', '.join(self._others)}."
+        self.tools = [StructuredTool.from_function(self._told, name=MORE_TOOLS, description=text)] if offered else []
+
+    def changed(self, request: Any) -> Any:
+        return request.override(tools=self.bound(request.tools, self._whole(request.state)[keys.MESSAGES]))
+
+    def bound(self, tools: Sequence[Any], messages: Sequence[BaseMessage]) -> list[Any]:
+        """Return the tools of a request of a thread with these messages."""
+        calls = [call for message in messages for call in getattr(message, "tool_calls", ())]
+        asked = {str(call["args"].get("name")) for call in calls if call["name"] == MORE_TOOLS}
+        return [tool for tool in tools if (name := tool_name(tool)) not in self._others or name in asked]
+
+    def _told(self, name: str) -> str:
+        if (tool := self._others.get(name)) is None:
+            return f"Error: there is no tool {name[:80]!r}. There are: {', '.join(self._others)}."
+        return f"{name} is there from your next step on. {tool.description}"
