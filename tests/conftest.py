@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import signal
 import socket
+import ssl
 import sys
 from typing import Any
 
@@ -25,6 +27,9 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # `jsonschema` imports it for a format that nothing here has, and building its 38 grammars takes seconds in each process.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
+# Each client of a model reads the certificates of all authorities, in 50 ms, and none of them is used on loopback.
+ssl.create_default_context = functools.cache(ssl.create_default_context)
 
 pytest_plugins = ["tests.support.shells", "tests.support.kernels"]
 
