@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import signal
 import socket
+import ssl
 import sys
 from typing import Any
 
@@ -26,10 +28,13 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # `jsonschema` imports it for a format that nothing here has, and building its 38 grammars takes seconds in each process.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
+# Each client of a model reads the certificates of all authorities, in 50 ms, and none of them is used on loopback.
+ssl.create_default_context = functools.cache(ssl.create_default_context)  # type: ignore[assignment]
+
 pytest_plugins = ["tests.support.shells", "tests.support.kernels"]
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # a worker ignores SIGINT, and so would the kernels and terminals it starts
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A process that was started in the background ignores SIGINT, and so would the kernels and terminals that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)

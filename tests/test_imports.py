@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -66,6 +67,7 @@ def test_usage_needs_no_session_either() -> None:
     assert not {"session.session", "magics.scene", "magics.commands"} & _modules(asked)
 
 
+@cache
 def _modules(code: str) -> set[str]:
     """The modules of deepnb that running the code imports, without the package's name."""
     asked = "\nimport sys\nprint('\\n', *(m[7:] for m in sys.modules if m.startswith('deepnb.')))"

@@ -48,6 +48,7 @@ def test_what_is_typed_said_called_and_returned_is_redacted_in_the_transcript(tm
         ]
         said = "I found:\n\n" + "\n\n".join(batch)
         s.options.model.answers[:] = ["-"] * len(s.options.model.requests) + [AIMessage("", tool_calls=calls), said]
+        s.new(f"from-{at}")  # what was said before is not sent again
         s.run("here they are:\n\n" + "\n\n".join(batch))
     kept = on_disk(tmp_path)
     print(f"{len(texts)} credentials by 4 ways, {sum(map(len, kept.values()))} characters in {len(kept)} files")

@@ -15,19 +15,32 @@ from deepnb.backends.locks import directory_lock, named_lock
 from tests.support.tables import every_row
 
 COUNT = """
-import sys, time
+import os, sys, time
 from contextlib import nullcontext
 from pathlib import Path
 from deepnb.backends.locks import directory_lock, named_lock
 root, lock = Path(sys.argv[1]), sys.argv[2]
 held = {"directory": lambda: directory_lock(root), "named": lambda: named_lock(str(root)), "none": nullcontext}[lock]
-print("ready", flush=True)
-sys.stdin.readline()
-for _ in range(int(sys.argv[3])):
-    with held():
-        n = int((root / "count").read_text() or 0)
-        time.sleep(0.0005)
-        (root / "count").write_text(str(n + 1))
+writers, each = int(sys.argv[3]), int(sys.argv[4])
+begin, start = os.pipe()
+
+def count():
+    os.close(start)
+    os.read(begin, 1)
+    for _ in range(each):
+        with held():
+            n = int((root / "count").read_text() or 0)
+            time.sleep(0.0005)
+            (root / "count").write_text(f"{n + 1:9}")  # as long as any: of a longer one nothing is left behind it
+
+children = []
+for _ in range(writers):
+    if not (child := os.fork()):
+        count()
+        os._exit(0)
+    children.append(child)
+os.close(start)
+assert [os.waitpid(child, 0)[1] for child in children] == [0] * writers
 """
 HOLD = """
 import sys
@@ -46,29 +59,30 @@ def start(code: str, *args: object) -> subprocess.Popen[str]:
 
 
 def counted(root, lock: str, writers: int, each: int) -> int:
+    """What writers count to that begin at once: processes forked from one, which has imported what they need."""
     (root / "count").write_text("0")
-    processes = [start(COUNT, root, lock, each) for _ in range(writers)]
-    for process in processes:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    for process in processes:
-        process.communicate(timeout=60)
-        assert process.returncode == 0
+    subprocess.run([sys.executable, "-c", COUNT, root, lock, str(writers), str(each)], check=True, timeout=60)
     return int((root / "count").read_text() or 0)
 
 
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+
 @pytest.mark.nightly
+@forks
 def test_eight_writers_lose_nothing(tmp_path):
     assert counted(tmp_path, "directory", 8, 40) == 320
     assert sorted(os.listdir(tmp_path)) == [".deepnb", "count"]
 
 
 @pytest.mark.slow
+@forks
 def test_without_the_lock_they_do(tmp_path):
     assert counted(tmp_path, "none", 4, 40) < 160
 
 
 @pytest.mark.slow
+@forks
 def test_a_named_lock_counts_as_well(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert counted(tmp_path, "named", 3, 20) == 60
@@ -115,7 +129,7 @@ def test_a_thread_may_take_it_again_and_another_may_not(tmp_path):
         pass
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@forks
 def test_a_forked_child_does_not_hold_what_its_parent_does(tmp_path):
     with directory_lock(tmp_path):
         child = os.fork()

@@ -301,21 +301,24 @@ TALK = [
 def first_flush(answer: Any):
     s = session(Phased(flush=answer))
     s.run("We decided to ship on 2026-12-01. What is the weather?")
-    for prompt in "bcd":
-        s.run(prompt)
+    prompts = iter("bcd")
+    while not flushes(s):
+        s.run(next(prompts))
     return flushes(s)[0].flush
 
 
 @pytest.mark.slow
 @every_row("answer", PUT_DOWN)
 def test_what_an_answer_calls_or_lists_is_the_note_without_what_stands_round_it(answer: str):
-    assert (first_flush(answer).how, first_flush(answer).lines) == ("model", ("- Ada leads",))
+    flush = first_flush(answer)
+    assert (flush.how, flush.lines) == ("model", ("- Ada leads",))
 
 
 @pytest.mark.slow
 @every_row("answer", TALK)
 def test_an_answer_with_neither_a_call_nor_a_bullet_leaves_it_to_the_rules(answer: str):
-    assert (first_flush(answer).how, first_flush(answer).lines) == ("rules", ("- We decided to ship on 2026-12-01.",))
+    flush = first_flush(answer)
+    assert (flush.how, flush.lines) == ("rules", ("- We decided to ship on 2026-12-01.",))
 
 
 @every_row(
@@ -344,7 +347,8 @@ def test_the_bullets_of_an_answer_are_lines_of_their_own():
 
 @every_row("answer", [RuntimeError("down"), "", " \n"])
 def test_where_no_model_answers_rules_choose(answer: Any):
-    assert (first_flush(answer).how, first_flush(answer).lines) == ("rules", ("- We decided to ship on 2026-12-01.",))
+    flush = first_flush(answer)
+    assert (flush.how, flush.lines) == ("rules", ("- We decided to ship on 2026-12-01.",))
 
 
 def test_the_silent_turn_can_do_nothing_but_add_to_the_note():

@@ -168,9 +168,10 @@ def makers(x: str) -> list[tuple[str, Callable[[], View]]]:
     return [*made, ("turn as it runs", partial(_running, x)), ("turn", lambda: turn_segments(Maker(x).turn()))]
 
 
-def views(x: str) -> Iterator[tuple[str, View]]:
-    """(its name, a view) of all of these, then the pieces of an answer that grows."""
-    for name, make in makers(x):
+def views(x: str, at: int = 0, of: int = 1) -> Iterator[tuple[str, View]]:
+    """(its name, a view) of all of these, then the pieces of an answer that grows; of each `of` the one at `at`."""
+    shown = makers(x)
+    for name, make in shown[at % of :: of]:
         yield name, make()
     growing = GrowingMarkdown()
     growing.add(f"before\n\n{x}\n\nafter ")
@@ -179,7 +180,7 @@ def views(x: str) -> Iterator[tuple[str, View]]:
         growing.add(x[at : at + 9])
         if growing.cut():
             pieces.append(growing.end)
-    yield from (("piece of an answer", piece) for piece in pieces)
+    yield from (("piece of an answer", piece) for piece in pieces[(at - len(shown)) % of :: of])
 
 
 def brief_turn(x: str) -> View:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from pathlib import Path
 
 import nh3
@@ -35,7 +34,7 @@ def test_there_are_many_and_each_is_another() -> None:
 @every_row(("at", "text"), enumerate(hostile.SHORT), ids=NAMES)
 def test_no_field_of_any_view_gets_out_of_its_place(at: int, text: str, of: int) -> None:
     """Each view with every third text: a field that is not escaped is found by most of them."""
-    for name, view in islice(views(text), at % of, None, of):
+    for name, view in views(text, at, of):
         try:
             harmless(view.html())
         except Harmful as harm:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from itertools import islice
 from typing import Any
 
 import pytest
@@ -96,7 +95,7 @@ class Read(HTMLParser):
 
 def drawn(text: str, at: int = 0, of: int = 1) -> list[tuple[str, Read]]:
     """Every view of a text, or of each `of` of them the one at `at`; each markup once."""
-    found = {view.html(): name for name, view in islice(views(text), at % of, None, of)}
+    found = {view.html(): name for name, view in views(text, at, of)}
     return [(name, Read(markup)) for markup, name in found.items()]
 
 

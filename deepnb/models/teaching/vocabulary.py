@@ -7,6 +7,7 @@ import calendar
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -237,10 +238,14 @@ def spans(words: Sequence[str], frame: Frame, short: int = -1) -> list[list[Toke
 
 def readings(words: Sequence[str], at: int, length: int, frame: Frame) -> list[Token]:
     """What a phrase may be."""
-    text = " ".join(words[at : at + length])
+    return _readings(" ".join(words[at : at + length]), words[at - 1] if at else "", length == 1, frame)
+
+
+@lru_cache(maxsize=4096)  # a question is read several times, each time with another phrase cut short
+def _readings(text: str, before: str, is_word: bool, frame: Frame) -> list[Token]:
     low, plain = text.lower(), text.strip('"“”`')
-    date = _date(low, words[at - 1].lower() if at else "")
-    number = length == 1 and (low in _DIGITS or re.fullmatch(r"-?\d[\d,]*(?:\.\d+)?", low))
+    date = _date(low, before.lower())
+    number = is_word and (low in _DIGITS or re.fullmatch(r"-?\d[\d,]*(?:\.\d+)?", low))
     if date or number:
         amount = _DIGITS.get(low) or float(low.replace(",", "")) if number else 0
         return ([Token("D", text, date)] if date else []) + ([Token("N", text, amount)] if number else [])
@@ -262,7 +267,7 @@ def readings(words: Sequence[str], at: int, length: int, frame: Frame) -> list[T
         found += [Token("C", text, c) for c in named if not known or c.name.casefold() == plain.casefold()]
     if table or (not strict and singular(plain) in frame.nouns):
         found.append(Token("T", text))
-    if not found and any(low in c.units for c in frame.columns) and at and words[at - 1][-1:].isdigit():
+    if not found and any(low in c.units for c in frame.columns) and before[-1:].isdigit():
         found.append(Token("g", text, low))
     return found
 
