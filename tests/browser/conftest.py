@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.browsers import Server, Workspace, jupyter_lab, started_chromium
+from tests.support.browsers import SIZE, Server, Workspace, jupyter_lab, started_chromium
 
 
 @pytest.fixture(scope="package")
@@ -34,7 +34,7 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="package")
 def context(chromium: Any) -> Iterator[Any]:
     """The browser context of all tests: a page that is opened anew finds its scripts in the cache."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    context = chromium.new_context(viewport=dict(zip(("width", "height"), SIZE, strict=True)))
     yield context
     context.close()
 

@@ -44,7 +44,7 @@ CELLS = [
 def lab(workspace: Workspace) -> Iterator[Notebook]:
     notebook = workspace.run("compare.ipynb", CELLS, size=(1400, 1000))
     yield notebook
-    notebook.page.close()
+    notebook.close()
 
 
 def cards(cell: Any) -> list[Any]:
@@ -79,7 +79,7 @@ def test_both_themes_and_reopened_without_trust(lab: Notebook, workspace: Worksp
     cell = there.cell("memory_refresh=thread")
     assert cell.locator("mark").all_inner_texts() == ["Friday", "Monday", "Monday"]
     assert len({round(one["y"]) for one in cards(cell)}) == 1, "side by side there, too"
-    there.page.close()
+    there.close()
 
 
 def test_an_interrupt_shows_what_is_done(lab: Notebook) -> None:

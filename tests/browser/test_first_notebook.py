@@ -34,7 +34,7 @@ def lab(workspace: Workspace) -> Iterator[Notebook]:
     notebook = workspace.open(FIRST)
     notebook.run_all()
     yield notebook
-    notebook.page.close()
+    notebook.close()
 
 
 def test_what_was_run_is_drawn_and_unfolds(lab: Notebook) -> None:
@@ -79,4 +79,4 @@ def test_a_saved_notebook_reads_well_in_the_dark_without_its_kernel(lab: Noteboo
     twin = there.cell("%memory panel").locator(".jp-RenderedHTMLCommon").last
     twin.locator("summary").first.click()
     assert "The user prefers metric units" in twin.inner_text()
-    there.page.close()
+    there.close()

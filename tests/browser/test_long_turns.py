@@ -16,7 +16,7 @@ from tests.support.browsers import Notebook, Workspace, marks
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
 SETUP = f"""{IMPORT_TESTS}
-%load_ext deepnb
+%reload_ext deepnb
 import time, deepnb
 from tests.support.scripted import Scripted, call
 ended = set()
@@ -36,10 +36,17 @@ code = waits("code", call("run_python", id="r", code="answer = 6 * 7; answer"), 
 
 
 @pytest.fixture(scope="module")
-def lab(workspace: Workspace) -> Iterator[Notebook]:
-    notebook = workspace.run("long.ipynb", [SETUP])
+def opened(workspace: Workspace) -> Iterator[Notebook]:
+    notebook = workspace.run("long.ipynb", ["import deepnb"])
     yield notebook
-    notebook.page.close()
+    notebook.close()
+
+
+@pytest.fixture
+def lab(opened: Notebook) -> Notebook:
+    """The notebook with a new session."""
+    opened.run(SETUP)
+    return opened
 
 
 def seen(cell: Any, words: str) -> None:
@@ -97,5 +104,5 @@ def test_a_restart_under_one(lab: Notebook, workspace: Workspace) -> None:
     saved = nbformat.read(workspace.place / "long.ipynb", as_version=4)
     source = next(one for one in saved.cells if "--model doomed" in one.source)
     texts = [output["data"].get("text/plain", "") for output in source.outputs]
-    assert texts[0].startswith("job 4 in thread job-4, a fork of main · started ")
-    assert texts[1] == "%agent jobs stop 4 stops it" and any(text.startswith("as of ") for text in texts)
+    assert texts[0].startswith("job 1 in thread job-1, a fork of main · started ")
+    assert texts[1] == "%agent jobs stop 1 stops it" and any(text.startswith("as of ") for text in texts)

@@ -144,8 +144,8 @@ def test_an_answer_is_drawn_as_it_was_meant_live_and_reopened(workspace: Workspa
         there = workspace.reopen(notebook, theme)
         right(looked_at(there.page))
         there.page.screenshot(path=workspace.place / f"{front[:3]}.png")
-        there.page.close()
-    notebook.page.close()
+        there.close()
+    notebook.close()
 
 
 def test_each_form_of_math_is_typeset_and_nothing_else(workspace: Workspace) -> None:
@@ -156,7 +156,8 @@ def test_each_form_of_math_is_typeset_and_nothing_else(workspace: Workspace) -> 
         for i, data in enumerate(shown)
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), workspace.place / "samples.ipynb")
-    page = workspace.open("samples.ipynb").page
+    notebook = workspace.open("samples.ipynb")
+    page = notebook.page
     page.wait_for_selector("[data-icon$=not-trusted], :text-is('Not Trusted')", state="attached")
     expected = [len(formulas) for _, formulas in MATH] + [0] * len(TEXT)
     page.wait_for_function(f"document.querySelectorAll('mjx-container').length >= {sum(expected)}")
@@ -169,4 +170,4 @@ def test_each_form_of_math_is_typeset_and_nothing_else(workspace: Workspace) -> 
     said = dict(zip(TEXT, (counts[2] for counts in found[len(MATH) :]), strict=True))
     for text in ("a price of $5 and $7 each", "C:\\(temp\\", "kill $$; echo $$", "US$ 5 or CA$ 7", "$HOME:$PATH"):
         assert text.replace("\\(", "(") == said[text].strip()
-    page.close()
+    notebook.close()

@@ -38,7 +38,7 @@ TYPE_AND_SAVE = """
 def lab(workspace: Workspace) -> Iterator[Notebook]:
     notebook = workspace.run("memory.ipynb", CELLS, size=(1280, 1500))
     yield notebook
-    notebook.page.close()
+    notebook.close()
 
 
 def file(lab: Notebook, path: str = "/AGENTS.md") -> str:
@@ -134,7 +134,7 @@ def test_the_saved_notebook_in_the_dark(lab: Notebook, workspace: Workspace) -> 
     assert mark.evaluate("node => getComputedStyle(node).backgroundColor") not in ("rgba(0, 0, 0, 0)", "")
     assert "Error displaying widget" not in editor(there, CELLS[-2]).inner_text()
     assert "saved /AGENTS.md" in editor(there, CELLS[-2]).inner_text()
-    there.page.close()
+    there.close()
     saved = nbformat.read(workspace.place / "memory.ipynb", 4)
     source = next(cell for cell in saved.cells if cell.source == CELLS[-2])
     assert [sorted(o.data) for o in source.outputs] == [["text/html", "text/plain"]] * 2, "settled: records only"

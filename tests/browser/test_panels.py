@@ -79,7 +79,7 @@ def seen(request: pytest.FixtureRequest, workspace: Workspace) -> Iterator[Page]
     notebook = workspace.run(f"{front[:3]}.ipynb", CELLS, front, size=(1400, 1200))
     notebook.page.set_default_timeout(15_000)
     yield Page(notebook, workspace.place)
-    notebook.page.close()
+    notebook.close()
 
 
 def test_every_tab_shows_its_panel(seen: Page) -> None:
@@ -123,6 +123,8 @@ def test_on_a_narrow_page_names_of_tabs_are_whole_and_nothing_is_cut(seen: Page)
         assert {tab: pixels for tab, pixels in wide.items() if pixels > 1} == {}, "wider than the page"
     finally:
         seen.page.set_viewport_size({"width": 1400, "height": 1200})
+        if seen.notebook.front.startswith("lab"):
+            seen.notebook.command("View > Appearance > Show Left Sidebar")
 
 
 def test_axe_finds_nothing_serious_in_any_panel_light_or_dark(seen: Page) -> None:
@@ -197,6 +199,7 @@ def test_a_turn_below_changes_the_panel_that_is_seen_above_and_its_twin(seen: Pa
 
 @LAB_ALONE
 def test_threads_are_forked_rewound_and_undone_by_button_and_a_request_is_chosen(seen: Page) -> None:
+    seen.notebook.run("%agent fork apart")  # a fork, so that the thread of the other tests stays as it is
     area = seen.turn_to("Threads")
     threads = area.locator(".lm-Widget.widget-tab-contents").first
     switch = threads.get_by_role("button", name="Switch")
@@ -218,3 +221,4 @@ def test_threads_are_forked_rewound_and_undone_by_button_and_a_request_is_chosen
     area = seen.turn_to("Prompt")
     area.get_by_role("combobox", name="call").select_option(index=0)
     sees(area, "request of turn 1, call 1")
+    seen.notebook.run("%agent switch idea")

@@ -60,4 +60,4 @@ def test_a_card_of_a_killed_kernel_is_decided_in_the_next(workspace: Workspace) 
     assert shown.get_by_role("button", name="Approve", exact=True).count() == 0, "the buttons are gone"
     assert "turn 2 ·" in notebook.run("%agent thanks").inner_text()
     assert notebook.errors == []
-    notebook.page.close()
+    notebook.close()

@@ -79,12 +79,12 @@ def pages(workspace: Workspace) -> Iterator[dict[str, Any]]:
         nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"title": name}), place)
         if name == "trusted":
             sign(workspace.server, place)
-        page = workspace.open(place.name).page
-        page.wait_for_function(f"document.querySelectorAll('.jp-RenderedHTMLCommon').length >= {len(cells)}")
-        found[name] = page
-    yield found
-    for page in found.values():
-        page.close()
+        found[name] = workspace.open(place.name)
+        drawn = f"document.querySelectorAll('.jp-RenderedHTMLCommon').length >= {len(cells)}"
+        found[name].page.wait_for_function(drawn)
+    yield {name: notebook.page for name, notebook in found.items()}
+    for notebook in found.values():
+        notebook.close()
 
 
 def declared(element: dict[str, Any]) -> set[str]:
@@ -120,9 +120,9 @@ def test_the_sanitizer_leaves_every_view_its_shape(pages: dict[str, Any]) -> Non
 
 def test_the_views_are_easy_to_read_in_the_light_and_in_the_dark(pages: dict[str, Any], workspace: Workspace) -> None:
     assert pages["trusted"].evaluate(CONTRAST) == []
-    dark = workspace.open("trusted.ipynb", theme=DARK).page
-    dark.wait_for_function(f"document.querySelectorAll('.jp-RenderedHTMLCommon').length >= {len(shown())}")
-    assert dark.evaluate(CONTRAST) == []
+    dark = workspace.open("trusted.ipynb", theme=DARK)
+    dark.page.wait_for_function(f"document.querySelectorAll('.jp-RenderedHTMLCommon').length >= {len(shown())}")
+    assert dark.page.evaluate(CONTRAST) == []
     dark.close()
 
 
@@ -130,19 +130,22 @@ def test_in_forced_colours_gauge_trigger_bars_and_frames_are_seen(pages: dict[st
     """In the trusted notebook, as Windows' contrast themes show it."""
     page = pages["trusted"]
     forced_colours(page, True)
-    gauge = page.locator(".jp-CodeCell", has_text="# gauge").locator(".jp-RenderedHTMLCommon")
-    parts = gauge.locator("span[title*=' tokens'][style*='flex:'][style*='line-height:18px']")
-    assert parts.count() == 4
-    assert all(edge(part, "Right") for part in parts.all())
-    assert [part.inner_text()[0] for part in parts.all()] == ["S", "T", "U", "A"]
-    trigger = gauge.get_by_text("trigger 6,800", exact=True).locator("xpath=..")
-    assert edge(trigger, "Right")
-    bars = gauge.locator("span[title$=' tokens'][style*='height:'][style*='%']")
-    assert bars.count() == 5
-    assert all(edge(bar, "Top") for bar in bars.all())
-    assert edge(gauge.locator("div[style*='margin:-']"), "Top"), "the trigger across the bars"
-    stack = page.locator(".jp-CodeCell", has_text="# stack").last.locator(".jp-RenderedHTMLCommon")
-    bars = stack.locator("span[title$='%']")
-    assert bars.count() == 3
-    assert all(edge(bar, "Top") for bar in bars.all())
-    assert edge(stack.locator("div[style*='border-radius:6px']").first, "Left")
+    try:
+        gauge = page.locator(".jp-CodeCell", has_text="# gauge").locator(".jp-RenderedHTMLCommon")
+        parts = gauge.locator("span[title*=' tokens'][style*='flex:'][style*='line-height:18px']")
+        assert parts.count() == 4
+        assert all(edge(part, "Right") for part in parts.all())
+        assert [part.inner_text()[0] for part in parts.all()] == ["S", "T", "U", "A"]
+        trigger = gauge.get_by_text("trigger 6,800", exact=True).locator("xpath=..")
+        assert edge(trigger, "Right")
+        bars = gauge.locator("span[title$=' tokens'][style*='height:'][style*='%']")
+        assert bars.count() == 5
+        assert all(edge(bar, "Top") for bar in bars.all())
+        assert edge(gauge.locator("div[style*='margin:-']"), "Top"), "the trigger across the bars"
+        stack = page.locator(".jp-CodeCell", has_text="# stack").last.locator(".jp-RenderedHTMLCommon")
+        bars = stack.locator("span[title$='%']")
+        assert bars.count() == 3
+        assert all(edge(bar, "Top") for bar in bars.all())
+        assert edge(stack.locator("div[style*='border-radius:6px']").first, "Left")
+    finally:
+        forced_colours(page, False)

@@ -13,13 +13,14 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 TOKEN = "deepnb-tests"
+SIZE = (1280, 1000)
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
 
 # JupyterLab as a user would have set it: no news, and every cell in the page (else those out of sight are not).
@@ -30,6 +31,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 FLAGS += ["--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>;127.0.0.1;localhost"]
+# With `expose_app_in_browser` a page of JupyterLab has its application in `jupyterapp`.
+OPEN = "path => jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'}).then(() => null)"
+TURN = "theme => document.body.dataset.jpThemeName === theme || jupyterapp.commands.execute('apputils:change-theme', {theme})"
+# What is open goes without a question, and so does a dialog that asks which kernel to start.
+EMPTY = """() => {
+  for (const widget of [...jupyterapp.shell.widgets('main')]) widget.dispose()
+  for (const dialog of document.querySelectorAll('.jp-Dialog')) dialog.querySelector('.jp-Dialog-footer button').click()
+}"""
 IDLE = """
 ([name, token]) => fetch(`/api/sessions?token=${token}`).then(answer => answer.json()).then(all =>
   all.some(one => one.path === name && one.kernel && one.kernel.execution_state === 'idle'))
@@ -82,6 +91,9 @@ def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str
     """JupyterLab on a directory, its settings apart from the user's; gives its address."""
     for name, values in {**SETTINGS, "apputils-extension/themes": {"theme": theme}}.items():
         setting(home, name, values)
+    page = home / "config" / "labconfig" / "page_config.json"  # no look at each start whether Lab is to be built anew
+    page.parent.mkdir(parents=True)
+    page.write_text('{"buildCheck": false, "buildAvailable": false}')
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -95,6 +107,7 @@ def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str
     command = [sys.executable, "-m", "jupyterlab", f"--port={port}", "--ip=127.0.0.1", "--no-browser", "--allow-root"]
     command += [f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={directory}", "--ServerApp.port_retries=0"]
     command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    command += ["--LabApp.expose_app_in_browser=True"]
     server = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}"
@@ -164,15 +177,39 @@ def written(place: Path, sources: Sequence[str]) -> Path:
 
 
 class Notebook:
-    """A notebook open in JupyterLab, or with `front="notebooks"` in Notebook 7."""
+    """A notebook open in JupyterLab, or with `front="notebooks"` in Notebook 7.
 
-    def __init__(self, context: Any, address: str, name: str, front: str = "lab/tree") -> None:
-        self.page, self.name, self.front = context.new_page(), name, front
+    It takes one of the idle pages, if there is one; else it starts JupyterLab in a new page, which takes seconds.
+    """
+
+    def __init__(
+        self, context: Any, address: str, name: str, front: str = "lab/tree", idle: list[Any] | None = None
+    ) -> None:
+        self.name, self.front, self.errors = name, front, list[str]()
+        self._idle = idle if idle is not None and front.startswith("lab") else None
+        self.kept = bool(self._idle)
+        self.page = self._idle.pop() if self._idle else context.new_page()
         self.page.set_default_timeout(60_000)
-        self.errors: list[str] = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.goto(f"{address}/{front}/{name}?token={TOKEN}&reset")
+        self.page.on("pageerror", self._note_error)
+        if self.kept:
+            self.page.bring_to_front()
+            self.page.evaluate(EMPTY)
+            self.page.evaluate(OPEN, name)
+        else:
+            self.page.goto(f"{address}/{front}/{name}?token={TOKEN}&reset")
         self.page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+
+    def _note_error(self, error: Any) -> None:
+        self.errors.append(str(error))
+
+    def close(self) -> None:
+        """Close the notebook; a page of JupyterLab is idle from now on, and the kernel runs on."""
+        if self._idle is None:
+            self.page.close()
+            return
+        self.page.remove_listener("pageerror", self._note_error)
+        self.page.evaluate(EMPTY)
+        self._idle.append(self.page)
 
     def command(self, name: str) -> None:
         """Run a command of JupyterLab's menus by its label."""
@@ -209,11 +246,11 @@ class Notebook:
                 self.page.wait_for_timeout(50)
         self.finished()
 
-    def finished(self) -> None:
-        """Wait until no cell waits or runs."""
+    def finished(self, which: slice = slice(None)) -> None:
+        """Wait until no cell waits or runs, and all of these, by default all there are, have run."""
         until, still = time.monotonic() + 120, 0
-        while any("*" in count or not re.search(r"\d", count) for count in self.counts()):
-            still = 0 if any("*" in count for count in self.counts()) else still + 1
+        while "*" in "".join(counts := self.counts()) or not all(re.search(r"\d", one) for one in counts[which]):
+            still = 0 if "*" in "".join(counts) else still + 1
             assert still < 50, f"a cell stopped the others: {self.told()}"
             assert time.monotonic() < until, f"cells hang: {self.told()}"
             self.page.wait_for_timeout(100)
@@ -246,8 +283,9 @@ class Notebook:
 
     def run(self, source: str) -> Any:
         """Type a cell at the end and wait until it has run; gives the cell."""
+        at = self.page.locator(".jp-CodeCell").count()
         cell = self.ask(source)
-        self.finished()
+        self.finished(slice(at, at + 1))
         return cell
 
     def theme(self, name: str) -> None:
@@ -282,6 +320,8 @@ class Server:
     address: str
     root: Path
     home: Path
+    idle: list[Any] = field(default_factory=list)
+    """Pages of it that show no notebook."""
 
 
 def sign(server: Server, place: Path) -> None:
@@ -309,14 +349,13 @@ class Workspace:
         """Write a notebook of these code cells, not run yet."""
         return written(self.place / name, sources)
 
-    def open(
-        self, name: str, front: str = "lab/tree", theme: str = LIGHT, size: tuple[int, int] | None = None
-    ) -> Notebook:
-        """Open a notebook of the directory in a page of its own, in a theme; the page has the size of the context."""
+    def open(self, name: str, front: str = "lab/tree", theme: str = LIGHT, size: tuple[int, int] = SIZE) -> Notebook:
+        """Open a notebook of the directory in a page of its own, in a theme and a size."""
         setting(self.server.home, "apputils-extension/themes", {"theme": theme})
-        notebook = Notebook(self.context, self.server.address, f"{self.folder}/{name}", front)
-        if size is not None:
-            notebook.page.set_viewport_size({"width": size[0], "height": size[1]})
+        notebook = Notebook(self.context, self.server.address, f"{self.folder}/{name}", front, self.server.idle)
+        notebook.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+        if notebook.kept:
+            notebook.page.evaluate(TURN, theme)
         notebook.page.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
         return notebook
 
