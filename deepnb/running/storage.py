@@ -225,14 +225,12 @@ class Storage:
                 if path not in texts:
                     self.guard.delete(path)
                 elif texts[path] != now.get(path):
-                    there = self.texts([path]).get(path, "")
-                    merged = merge(
-                        now.get(path, ""), texts[path], there
-                    )  # what came since stands behind what was there
-                    if merged.conflicts:
-                        self.guard.merge(path, texts[path], now.get(path, ""))
-                    else:
-                        self.guard.merge(path, merged.text, there)
+                    before, there = now.get(path, ""), self.texts([path]).get(path)
+                    since = None if there is None else merge(before, texts[path], there)
+                    if since is None or since.conflicts:
+                        self.guard.merge(path, texts[path], before)
+                    else:  # what came since stands behind what was there
+                        self.guard.merge(path, since.text, there)
 
     def check_directories(self) -> None:
         """Raise an error where a directory that files are kept in has become something else."""
