@@ -21,6 +21,9 @@ HIDDEN = "(hidden by the provider)"
 OTHER_BRANCHES = "turns in other branches"
 """In `SessionIndex.counts`: prompts that were taken back or left."""
 
+MEMORY_THREAD = ".deepnb-memory"
+"""How the names of the threads begin in which a checkpointer has the memory of its sessions: no user's has such a name."""
+
 Begin = Literal["prompt", "command", "start"]
 """What a turn begins with: a prompt; a slash command; `start`: neither, the file begins in the middle of one."""
 

@@ -7,12 +7,11 @@ from deepagents.backends.protocol import FileData
 from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import END, START, StateGraph
 
+from deepnb.core.session_file import MEMORY_THREAD
 from deepnb.engine import keys
 from deepnb.engine.checkpoints import newest
 from deepnb.engine.state_backend import with_writes
 
-PREFIX = ".deepnb-memory"
-"""How the names of these threads begin: no thread of a user's has such a name."""
 _NODE = "memory"
 
 
@@ -27,7 +26,8 @@ class HomeThread:
         """`name` is that of the thread which has a memory of its own; empty for the session's."""
         self._graph = _graph(checkpointer)
         self._checkpointer = checkpointer
-        self._config: Any = {"configurable": {"thread_id": f"{PREFIX}-{name}" if name else PREFIX, "checkpoint_ns": ""}}
+        thread = f"{MEMORY_THREAD}-{name}" if name else MEMORY_THREAD
+        self._config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
         self._read: tuple[str | None, Mapping[str, Any]] = (None, {})
 
     def read(self) -> Mapping[str, Any]:

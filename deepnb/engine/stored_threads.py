@@ -17,11 +17,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb.core.messages import SUMMARY, Message, ToolCall
+from deepnb.core.session_file import MEMORY_THREAD
 from deepnb.core.values import Event, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.engine import keys
 from deepnb.engine.answer import usage
 from deepnb.engine.compaction import turn_start
-from deepnb.engine.home_thread import PREFIX
 from deepnb.engine.request import is_request, message_text
 
 
@@ -59,7 +59,7 @@ def stored_threads(checkpointer: Any) -> dict[str, str]:
     """Thread -> the id of its newest checkpoint, the thread that changed last first. Checkpoint ids grow with time."""
     found: dict[str, str] = {}
     for thread, id_ in _newest_ids(checkpointer):
-        if thread.startswith(PREFIX):
+        if thread.startswith(MEMORY_THREAD):
             continue
         found[thread] = max(id_, found.get(thread, ""))
     return dict(sorted(found.items(), key=lambda one: one[1], reverse=True))

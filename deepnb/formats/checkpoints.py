@@ -18,6 +18,7 @@ from langgraph.checkpoint.serde.jsonplus import EXT_DELTA_SNAPSHOT, EXT_NUMPY_AR
 
 from deepnb.core.errors import InvalidError, NotInstalledError, RefusedError
 from deepnb.core.server_address import without_password
+from deepnb.core.session_file import MEMORY_THREAD
 from deepnb.formats.chat import is_pair, message
 from deepnb.formats.head import read_database
 from deepnb.formats.json_values import count, mapping, text
@@ -95,7 +96,7 @@ class Checkpoints:
         query = "SELECT thread_id, min(checkpoint_id) AS first, max(checkpoint_id) AS last FROM checkpoints"
         found = self.execute(f"{query} WHERE checkpoint_ns = '' GROUP BY thread_id")
         rows = [(str(row["thread_id"]), str(row["first"]), str(row["last"])) for row in found]
-        return sorted(rows, key=lambda row: row[2], reverse=True)
+        return sorted((row for row in rows if not row[0].startswith(MEMORY_THREAD)), key=itemgetter(2), reverse=True)
 
     def namespaces(self, thread: str) -> list[str]:
         """Return where in the nest of graphs a thread has checkpoints, but for its root."""

@@ -19,6 +19,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, _messages_delta_reducer
 from langgraph.types import Overwrite
 
+from deepnb import Session
 from deepnb.core.errors import DeepnbError, NotFoundError, NotInstalledError
 from deepnb.core.session_file import OTHER_BRANCHES
 from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Usage
@@ -183,6 +184,16 @@ def test_a_table_without_task_path(tmp_path):
         connection.execute("ALTER TABLE writes DROP COLUMN task_path")
         connection.commit()
     assert [t.prompt for t in open_session(path).index.turns] == ["one", "two"]
+
+
+def test_the_thread_that_holds_a_sessions_memory_is_no_session(tmp_path):
+    path = tmp_path / "a.db"
+    with closing(saver_of(path).conn) as connection:
+        s = Session(model=Scripted(answers=["ok"]), checkpointer=SqliteSaver(connection))
+        s.run("one")
+        s.memory.add("likes tea")
+    assert [row.id for row in list_sessions(path)] == ["main"]
+    assert [t.prompt for t in open_session(path).index.turns] == ["one"]
 
 
 def put(path, channel_values, metadata=None, dumps=None):
