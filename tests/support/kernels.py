@@ -54,7 +54,8 @@ class Ran:
     def text(self) -> str:
         """All text shown at the end, display by display, then what was printed."""
         data = [d.get("text/plain", "") for d in self.outputs.values()]
-        return "\n".join([*data, *(s["text"] for s in self.of("stream"))])
+        printed = "".join(s["text"] for s in self.of("stream"))  # one line may come in several pieces
+        return "\n".join([*data, *filter(None, (printed,))])
 
     @property
     def printed(self) -> str:
