@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,8 +74,9 @@ class Meter:
     ) -> tuple[Budget, Request]:
         """What a request costs, and its pieces, shared with those of the request before it."""
         memo = self._current()
-        body = [memo.message(m) for m in messages if m.type != "system"]
-        head = (*map(memo.tool, tools), *(s for m in messages if m.type == "system" for s in memo.message(m)))
+        body = memo.body([m for m in messages if m.type != "system"])
+        system = memo.body([m for m in messages if m.type == "system"])
+        head = (*memo.tools(tools), *(piece for pieces in system for piece in pieces))
         request = _shared(head, body, last or Request())
         memo.trim(len(messages))
         parts = dict.fromkeys(PARTS, 0)
@@ -96,7 +98,10 @@ class _Memo:
     """What one counter has counted. Messages go by id and what they hold, all else by its text."""
 
     counter: Counter
-    messages: dict[str, tuple[BaseMessage, tuple[Sent, ...]]] = field(default_factory=dict)
+    messages: dict[str, tuple[BaseMessage, tuple[Any, ...], tuple[Sent, ...]]] = field(default_factory=dict)
+    """Id -> the message, what of it is counted, its pieces."""
+    offers: deque[tuple[tuple[Any, ...], tuple[Sent, ...]]] = field(default_factory=lambda: deque(maxlen=4))
+    """The tools of the last requests, as objects and as providers are sent them, and their pieces."""
     schemas: dict[tuple[str, type], tuple[Any, Any, Sent]] = field(default_factory=dict)
     """(name, type) of a tool -> what tells that it is the same one, the tool, its piece."""
     texts: dict[tuple[str, str, str, int], Sent] = field(default_factory=dict)
@@ -105,18 +110,39 @@ class _Memo:
 
     def message(self, message: BaseMessage) -> tuple[Sent, ...]:
         """One message in pieces."""
-        if not message.id:
-            return tuple(self._text(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
-        known = self.messages.get(message.id)
-        if known is None or known[0] is not message:  # a turn decodes its messages once, and they are new objects
-            if known is not None and _is_same(known[0], message):
-                pieces = known[1]
-            else:
-                pieces = tuple(self._sent(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
-            known = self.messages[message.id] = (message, pieces)
-        return known[1]
+        return self.body((message,))[0]
 
-    def tool(self, tool: Any) -> Sent:
+    def body(self, messages: Sequence[BaseMessage]) -> list[tuple[Sent, ...]]:
+        """Messages in pieces; each count asks for all of a thread: of one that was met before nothing is called."""
+        found = []
+        for message in messages:
+            known = self.messages.get(message.id or "")
+            if known is None or known[0] is not message:  # a turn decodes its messages once, and they are new objects
+                source, calls = message.additional_kwargs.get("lc_source"), getattr(message, "tool_calls", None)
+                facts = (message.content, message.type, message.name, source, calls)
+                if known is not None and known[1] == facts:
+                    pieces = known[2]
+                else:
+                    make = self._sent if message.id else self._text
+                    pieces = tuple(make(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
+                known = (message, facts, pieces)
+                if message.id:
+                    self.messages[message.id] = known
+            found.append(known[2])
+        return found
+
+    def tools(self, tools: Sequence[Any]) -> tuple[Sent, ...]:
+        """The bound tools of a request; while they are the same as in one before it, none is looked at."""
+        for given, pieces in tuple(self.offers):
+            if len(given) == len(tools) and all(
+                a is b or (type(a) is type(b) is dict and a == b) for a, b in zip(given, tools, strict=True)
+            ):
+                return pieces
+        pieces = tuple(map(self._tool, tools))
+        self.offers.appendleft((tuple(tools), pieces))
+        return pieces
+
+    def _tool(self, tool: Any) -> Sent:
         """One bound tool. Its schema is written once, though upstream copies tools, and providers' dicts, at each call."""
         name, arguments = tool_name(tool), getattr(tool, "args_schema", None)
         same = tool if isinstance(tool, Mapping) else (tool.description, id(arguments)) if arguments else id(tool)
@@ -145,14 +171,6 @@ class _Memo:
 
     def _sent(self, part: str, label: str, text: str, extra: int) -> Sent:
         return Sent(part, label, text, self.counter.count(text) + extra)
-
-
-def _is_same(a: BaseMessage, b: BaseMessage) -> bool:
-    """Whether two messages of one id count the same."""
-    if (a.content, a.type, a.name) != (b.content, b.type, b.name):
-        return False
-    calls = getattr(a, "tool_calls", None) == getattr(b, "tool_calls", None)
-    return calls and a.additional_kwargs.get("lc_source") == b.additional_kwargs.get("lc_source")
 
 
 def _shared(head: tuple[Sent, ...], body: Sequence[tuple[Sent, ...]], last: Request) -> Request:

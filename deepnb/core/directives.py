@@ -18,7 +18,8 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
+from operator import itemgetter
 
 from deepnb.core.anchors.prohibitions import COMMAND, LEAD, forbids
 from deepnb.core.regex import regex
@@ -104,6 +105,9 @@ _CJK_STOP = regex(
 _ENDINGS = ("ungen", "ing", "ez", "ung", "ern", "est", "ed", "en", "em", "er", "es", "st", "e", "s", "n", "t")
 _SPAN = 3  # sentences of a source that may be taken together
 _ROW = 600  # a longer line is cut
+_FIRST_CJK = "\u3040"
+_KEPT, _SHORT = 1_000_000, 20_000
+"""Characters of texts that are kept as they were read; a text of more than `_SHORT` is read each time."""
 
 
 def is_directive(line: str) -> bool:
@@ -120,11 +124,10 @@ def unsaid(
     `foreign` are texts of others, `own` the user's words. With `copied`, only lines that instruct and came out of a
     foreign text. With `noted`, lines that instruct only where a foreign text does so, too.
     """
-    own = list(own)
-    verbatim = {_words(line) for text in own for line in text.splitlines()}
-    lines = [line for line in added_lines if content(line) and _words(line) not in verbatim]
+    users = Sources(own)
+    lines = [line for line in added_lines if content(line) and not users.has_line(line)]
     bare = {line: _LABEL().sub("", line) if noted else line for line in lines}
-    users, others = Sources(own), Sources(with_words_of([*lines, *bare.values()], foreign))
+    others = Sources(with_words_of([*lines, *bare.values()], foreign))
     asked = (line for line in lines if _needs_support(line, users, others, copied, noted))
     return tuple(line for line in asked if not any(says(users, one, others) for one in {line, bare[line]}))
 
@@ -137,11 +140,11 @@ def _words(line: str) -> str:
 def _needs_support(line: str, users: Sources, others: Sources, copied: bool, noted: bool) -> bool:
     if noted and is_directive(line):
         task = _LABEL().sub("", line)
-        whole = sum(map(_weight, content(task)))
+        whole = sum(_weights(task).values())
         near = [(s, rows) for s, rows in others.places(task) if s >= THRESHOLD and (s == 1 or s * whole > 1)]
         return any((s >= COPIED and whole > 1) or any(map(others.is_directive, rows)) for s, rows in near)
     if is_directive(line):
-        translated = users.in_cjk > 0 and not any(map(_is_cjk, content(line)))
+        translated = users.in_cjk > 0 and not any(word > _FIRST_CJK for word in content(line))
         return not (copied or translated) or came_from(line, others)
     share, rows = next(iter(others.places(line)), (0.0, []))
     if copied or share < SUPPORT:
@@ -152,9 +155,10 @@ def _needs_support(line: str, users: Sources, others: Sources, copied: bool, not
 def says(users: Sources, line: str, others: Sources) -> bool:
     """Whether the user's own words support a line, at least as well as any other text."""
     words = content(line)
-    exact = {word for word in words if _weight(word) > 1}
+    exact = {word for word, weight in _weights(line).items() if weight > 1}
+    most = min(others.cover(line), 1.0)
     for share, rows in users.places(line):
-        if share < max(SUPPORT, min(others.cover(line), 1.0) if share < 1 else 0.0):
+        if share < max(SUPPORT, most if share < 1 else 0.0):
             return False
         if exact <= content(" ".join(rows)) and _agree(line, words, rows):
             return True
@@ -174,44 +178,101 @@ def came_from(line: str, sources: Sources) -> bool:
     return sources.cover(line) >= THRESHOLD
 
 
+class _Text:
+    """A text that was heard, read as far as somebody asked; a JSON string's escapes are read."""
+
+    def __init__(self, text: str) -> None:
+        self._plain = _unescaped(text)
+        self.folded = fold(self._plain)
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        """Its lines as `_words` gives them."""
+        return frozenset(map(_words, self._plain.splitlines()))
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """The sentences that say something."""
+        rows = (row for line in self._plain.splitlines() for row in _SENTENCE().split(line))
+        pieces = (row[at : at + _ROW + 40] for row in rows for at in range(0, len(row), _ROW))
+        return tuple(piece for piece in pieces if content(piece))
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Content word -> the sentences that hold it."""
+        found: dict[str, list[int]] = {}
+        for at, sentence in enumerate(self.sentences):
+            for word in content(sentence):
+                found.setdefault(word, []).append(at)
+        return found
+
+    @cached_property
+    def in_cjk(self) -> int:
+        """How many more of its words are in CJK than in other scripts, each counted once in a sentence."""
+        return sum(len(at) if word > _FIRST_CJK else -len(at) for word, at in self.places.items())
+
+
+class _Texts(dict[str, _Text]):
+    """Texts that were read. A thread's are asked for at each write, so they are kept, up to a bound."""
+
+    room = _KEPT
+
+    def __missing__(self, text: str) -> _Text:
+        read = _Text(text)
+        if len(text) <= _SHORT:
+            self.room -= len(text)
+            if self.room < 0:
+                self.clear()
+                self.room = _KEPT - len(text)
+            self[text] = read
+        return read
+
+
+_READ = _Texts()
+
+
 class Sources:
-    """Texts, indexed once; time and room are linear in their size."""
+    """Texts that stand apart from each other; time and room are linear in their size, and each is read once."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._rows: dict[str, list[int]] = defaultdict(list)
-        self._texts: list[str] = []
+        self._texts = [_READ[text] for text in texts]
+        self._found: dict[str, list[tuple[float, list[str]]]] = {}
         self.is_directive = cache(is_directive)
-        self.in_cjk = 0
-        """How many more of their words are in CJK than in other scripts."""
-        for text in texts:
-            self.add(text)
 
-    def add(self, text: str) -> None:
-        """One more text, which stands apart from those before it; a JSON string's escapes are read."""
-        for row in (row for line in _unescaped(text).splitlines() for row in _SENTENCE().split(line)):
-            for at in range(0, len(row), _ROW):
-                words = content(piece := row[at : at + _ROW + 40])
-                for word in words:
-                    self._rows[word].append(len(self._texts))
-                if words:
-                    self._texts.append(piece)
-                    self.in_cjk += sum(1 if _is_cjk(word) else -1 for word in words)
-        self._texts += [""] * _SPAN
+    @property
+    def in_cjk(self) -> int:
+        """How many more of their words are in CJK than in other scripts."""
+        return sum(text.in_cjk for text in self._texts)
+
+    def has_line(self, line: str) -> bool:
+        """Whether a line stands in them, word for word."""
+        words = _words(line)
+        return any(words in text.lines for text in self._texts)
 
     def places(self, line: str) -> list[tuple[float, list[str]]]:
         """(part of the line's content words that stand together there, the sentences that hold them), best first."""
-        words = content(line)
-        found: dict[int, float] = defaultdict(float)
-        held: dict[int, set[int]] = defaultdict(set)
-        for word in words:
-            for row in (rows := self._rows.get(word, ())):
-                for start in range(row - _SPAN + 1, row + 1):
-                    held[start].add(row)
-            for start in {row - back for row in rows for back in range(_SPAN)}:
-                found[start] += _weight(word)
-        whole = sum(map(_weight, words))
-        best = sorted(found, key=lambda start: (-found[start], len(held[start]), start))
-        return [(found[start] / whole, [self._texts[row] for row in sorted(held[start])]) for start in best]
+        if (known := self._found.get(line)) is not None:
+            return known
+        weights = _weights(line)
+        whole, found = sum(weights.values()), list[tuple[float, int, list[str]]]()
+        for text in self._texts:
+            if weights.keys().isdisjoint(text.places):
+                continue
+            held: dict[int, set[int]] = defaultdict(set)
+            share: dict[int, float] = defaultdict(float)
+            for word, weight in weights.items():
+                rows = text.places.get(word, ())
+                for start in {row - back for row in rows for back in range(_SPAN)}:
+                    share[start] += weight
+                for row in rows:
+                    for start in range(row - _SPAN + 1, row + 1):
+                        held[start].add(row)
+            for start in sorted(held):
+                found.append((share[start], len(held[start]), [text.sentences[row] for row in sorted(held[start])]))
+        found.sort(key=itemgetter(1))
+        found.sort(key=itemgetter(0), reverse=True)
+        made = self._found[line] = [(share / whole, rows) for share, _, rows in found]
+        return made
 
     def cover(self, line: str) -> float:
         """The largest part of the line's content words that stand together in one place, 0 to 1."""
@@ -223,7 +284,7 @@ def with_words_of(lines: Sequence[str], texts: Iterable[str]) -> Iterator[str]:
     """The texts that may be the source of a line: half of its words stand in them somewhere."""
     wanted = [words for line in lines if (words := content(line))]
     for text in texts:
-        folded = fold(_unescaped(text))
+        folded = _READ[text].folded
         if any(2 * sum(word in folded for word in words) >= len(words) for words in wanted):
             yield text
 
@@ -271,10 +332,6 @@ def _content(text: str) -> Iterator[str]:
         yield from (_stem(part) for part in parts if part not in stop and (len(part) > 1 or part.isdigit()))
 
 
-def _is_cjk(word: str) -> bool:
-    return word > "\u3040"
-
-
 def _stem(word: str) -> str:
     """A stem of sorts for English and German: `geladen` stays apart from `lade`, `tests` meets `test`."""
     if len(word) < 5 or not word.isalpha():
@@ -285,9 +342,10 @@ def _stem(word: str) -> str:
     return word[2:] if word.startswith("ge") and len(word) > 6 else word
 
 
-def _weight(word: str) -> float:
-    """Identifiers say more about where a line came from than words do."""
-    return 2.0 if not word.isalpha() and len(word) > 3 else 1.0
+@lru_cache(1024)
+def _weights(text: str) -> dict[str, float]:
+    """The content words of a text with their weights: identifiers say more about where a line came from than words do."""
+    return {word: 2.0 if not word.isalpha() and len(word) > 3 else 1.0 for word in content(text)}
 
 
 @cache

@@ -32,7 +32,7 @@ from deepnb.core.answers import FROM_TEXT, calls_in, split_thinking, stands_in
 from deepnb.core.code import CODE_TOOLS, LONGEST
 from deepnb.core.secrets import redact
 from deepnb.core.values import Usage
-from deepnb.engine.request import message_text, tool_name
+from deepnb.engine.request import message_text
 
 _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status"), "anthropic": ("stop_reason",)}
 """Provider -> the metadata of an answer that say why it ended; its protocol demands one of them."""
@@ -103,11 +103,12 @@ def usage(message: BaseMessage | None) -> Usage | None:
 class Reader:
     """Reads the answer to one request of an agent."""
 
-    def __init__(self, request: Any) -> None:
+    def __init__(self, request: Any, tools: Mapping[str, Any]) -> None:
+        """`tools` are those of the request, by name."""
         self._request = request
-        tools = (request.tools or ()) if request.response_format is None else ()  # that answer is JSON as well
+        offered = tools if request.response_format is None else {}  # that answer is JSON as well
         self.offered: Mapping[str, Callable[[], Mapping[str, str]]] = {
-            name: partial(_types, tool) for tool in tools if (name := tool_name(tool))
+            name: partial(_types, tool) for name, tool in offered.items()
         }
 
     def read(self, message: AIMessage) -> AIMessage:
@@ -147,9 +148,9 @@ _READER: ContextVar[Reader | None] = ContextVar("reader", default=None)
 
 
 @contextmanager
-def reading(request: Any) -> Iterator[Reader]:
-    """Give what reads the answer to a request that is sent in the block."""
-    token = _READER.set(reader := Reader(request))
+def reading(request: Any, tools: Mapping[str, Any]) -> Iterator[Reader]:
+    """Give what reads the answer to a request with these tools that is sent in the block."""
+    token = _READER.set(reader := Reader(request, tools))
     try:
         yield reader
     finally:

@@ -20,12 +20,13 @@ from langgraph.config import get_config
 from langgraph.types import Command, interrupt
 
 from deepnb.core.approvals import CALL, UNREADABLE, Decision, Effect, PendingCall, Policy, decide, digest, is_unreadable
+from deepnb.core.memo import Memo
 from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
 from deepnb.engine.answer import broken_arguments, impossible, misfit, reading, unreadable, with_all_calls
 from deepnb.engine.listen import is_heard, tell, tell_notice
-from deepnb.engine.request import tool_name
+from deepnb.engine.request import tools_by_name
 
 _OURS = "deepnb_approval"
 """Key of the part of an interrupt's value that is ours."""
@@ -88,26 +89,29 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         self._sign = sign
         self._before = before
         self._offered = set() if offered is None else offered
+        self._tools = Memo(tools_by_name)
 
     @property
     def name(self) -> str:
         return "ApprovalSeal" if self._seal else "ApprovalMiddleware"
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        with broken_arguments(listen=not is_heard()) as broken, reading(request) as answers:
+        tools = self._bound(request)
+        with broken_arguments(listen=not is_heard()) as broken, reading(request, tools) as answers:
             response = handler(request)
-        return answers.of(with_all_calls(response, broken, self._bound(request)))
+        return answers.of(with_all_calls(response, broken, None if request.response_format is None else tools))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        with broken_arguments(listen=not is_heard()) as broken, reading(request) as answers:
+        tools = self._bound(request)
+        with broken_arguments(listen=not is_heard()) as broken, reading(request, tools) as answers:
             response = await handler(request)
-        return answers.of(with_all_calls(response, broken, self._bound(request)))
+        return answers.of(with_all_calls(response, broken, None if request.response_format is None else tools))
 
-    def _bound(self, request: Any) -> set[str] | None:
-        """The tools of a request that may be given calls as they are; None for all, where no answer is a call as well."""
-        names = {name for tool in request.tools or () if (name := tool_name(tool))}
-        self._offered |= names
-        return None if request.response_format is None else names
+    def _bound(self, request: Any) -> Mapping[str, Any]:
+        """The tools of a request, by name; of an answer that is a call as well, only calls of these are taken as they are."""
+        tools = self._tools(tuple(request.tools or ()))
+        self._offered |= tools.keys()
+        return tools
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         plan = self._plan(request)

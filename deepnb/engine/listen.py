@@ -182,7 +182,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         name: str | None = None,
         **_: Any,
     ) -> None:
-        self._check()
+        if self._cancelled.is_set():
+            raise Cancelled
         self._parent[run_id] = parent_run_id
         if self.wakes_nodes and (metadata or {}).get("langgraph_node") == name:
             self._busy[run_id] = threading.get_ident()
@@ -193,7 +194,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         self._parent.pop(run_id, None)
         self._busy.pop(run_id, None)
-        self._check_late()
+        if self.is_late:
+            raise Cancelled
 
     # -- models
 
@@ -230,13 +232,15 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self.emit(values.ModelStarted(call, call.path))
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
-        self._check()
+        if self._cancelled.is_set():
+            raise Cancelled
         answer_begun()
         if (run := self._models.get(run_id)) is None:
             return
         text = token
         if chunk is not None and hasattr(chunk, "message"):
-            self._grow(run, thinking_text(chunk.message), values.ThinkingDelta)
+            if thought := thinking_text(chunk.message):
+                self._grow(run, thought, values.ThinkingDelta)
             text = message_text(chunk.message)
             if pieces := getattr(chunk.message, "tool_call_chunks", None):
                 run.arguments.add(pieces)
@@ -311,7 +315,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
         status = "error" if isinstance(output, ToolMessage) and output.status == "error" else "ok"
         self._tool_ended(run_id, result_text(output), status)
-        self._check_late()
+        if self.is_late:
+            raise Cancelled
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         if isinstance(error, GraphBubbleUp):
@@ -346,10 +351,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def _check(self) -> None:
         if self._cancelled.is_set():
-            raise Cancelled
-
-    def _check_late(self) -> None:
-        if self.is_late:
             raise Cancelled
 
     def _say(self, run: _ModelRun, text: str) -> None:

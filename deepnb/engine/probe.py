@@ -83,22 +83,21 @@ def messages_after(last: Messages, state: Sequence[BaseMessage], sure: int = 0) 
     """`state` as Messages that share with `last` what has not changed; the first `sure` have not."""
     kept = sure
     for old, new in zip(islice(last, sure, None), islice(state, sure, None), strict=False):
-        if not _is_same(old, new):
+        if isinstance(new.content, str):  # every look compares all messages: of plain text nothing is called
+            source, status = new.additional_kwargs.get("lc_source"), getattr(new, "status", None)
+            now = (new.id or "", new.content, _ROLE.get(new.type, "user"), new.name, source, status == "error")
+            was = (old.id, old.text, old.role, old.name, old.source, old.status == "error")
+            asks = [(c["id"] or "", c["name"], c["args"]) for c in getattr(new, "tool_calls", ())]
+            asked = [(c.id, c.name, c.args) for c in old.tool_calls]
+            same = was == now and asked == asks and old.tool_call_id == getattr(new, "tool_call_id", None)
+        else:
+            same = old == to_message(new)
+        if not same:
             break
         kept += 1
     if kept == len(last) == len(state):
         return last
     return last.replace_from(kept, [to_message(m) for m in state[kept:]])
-
-
-def _is_same(old: Message, new: BaseMessage) -> bool:
-    """Whether a message is the value that was made of it: plain text is compared as it stands."""
-    if not isinstance(new.content, str) or old.tool_calls or getattr(new, "tool_calls", None):
-        return old.id == new.id and old == to_message(new)
-    status = "error" if getattr(new, "status", None) == "error" else "ok"
-    whose = (new.name, new.additional_kwargs.get("lc_source"), getattr(new, "tool_call_id", None), status)
-    now = (new.id or "", new.content, _ROLE.get(new.type, "user"), *whose)
-    return (old.id, old.text, old.role, old.name, old.source, old.tool_call_id, old.status) == now
 
 
 def new_messages(chunk: Mapping[str, Any]) -> list[Message]:

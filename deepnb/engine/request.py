@@ -194,9 +194,9 @@ def tool_name(tool: Any) -> str:
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", ""))
 
 
-def has_tool(request: Any, name: str) -> bool:
-    """Return whether a model request binds a tool of this name."""
-    return any(tool_name(tool) == name for tool in request.tools or ())
+def tools_by_name(tools: Sequence[Any]) -> dict[str, Any]:
+    """Return bound tools by their names, without those that have none."""
+    return {name: tool for tool in tools if (name := tool_name(tool))}
 
 
 def tool_text(tool: Any) -> str:

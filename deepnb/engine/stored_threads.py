@@ -180,11 +180,6 @@ def carried(messages: Sequence[Message], tools: Collection[str], kind: str, orig
     return made
 
 
-def is_carried(message: BaseMessage) -> bool:
-    """Whether a message comes from a session that was made elsewhere."""
-    return keys.ORIGIN in message.additional_kwargs
-
-
 class _Results:
     """The results of calls; an id that is used again has several, in order."""
 

@@ -12,11 +12,12 @@ from langgraph.types import Command
 
 from deepnb.backends.steps import is_withheld
 from deepnb.backends.writer import Writer, writer, writing
+from deepnb.core.memo import Memo
+from deepnb.core.own_words import own_words
 from deepnb.core.secrets import redact_value
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
-from deepnb.engine.request import is_request, message_text, said_in, tool_name
-from deepnb.engine.stored_threads import is_carried
+from deepnb.engine.request import message_text, tool_name
 
 _WRITES = ("write_file", "edit_file")
 _NESTED = "task"
@@ -62,6 +63,7 @@ class GuardMiddleware(AgentMiddleware):
         """
         self._described: dict[str, str] = {}
         """Name of a tool -> what it says of itself, which nobody else may have said."""
+        self._foreign = Memo(_described)
 
     @property
     def name(self) -> str:
@@ -107,11 +109,11 @@ class GuardMiddleware(AgentMiddleware):
         return result.model_copy(update={"content": redact_value(result.content)})
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        self._described |= dict(filter(None, map(_described, request.tools)))
+        self._described |= self._foreign(tuple(request.tools or ()))
         return self._clean(handler(request))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        self._described |= dict(filter(None, map(_described, request.tools)))
+        self._described |= self._foreign(tuple(request.tools or ()))
         return self._clean(await handler(request))
 
     def heard(self, state: Any, outer: Writer | None = None) -> Facts:
@@ -173,11 +175,14 @@ def _key(call: Mapping[str, Any]) -> tuple[str, ...]:
     return (*writer().agent, call["id"] or "")
 
 
-def _described(tool: Any) -> tuple[str, str] | None:
-    """Name and description of a tool that is neither ours nor the engine's."""
-    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
-    ours = getattr(function, "__module__", "").startswith(("deepnb.", "deepagents."))
-    return None if ours else (tool_name(tool), getattr(tool, "description", ""))
+def _described(tools: Sequence[Any]) -> dict[str, str]:
+    """Name -> description of the tools that are neither ours nor the engine's."""
+    found = {}
+    for tool in tools:
+        function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
+        if not getattr(function, "__module__", "").startswith(("deepnb.", "deepagents.")):
+            found[tool_name(tool)] = getattr(tool, "description", "")
+    return found
 
 
 def _with_conflicts(result: Any, told: Sequence[str]) -> Any:
@@ -198,10 +203,18 @@ def heard(state: Any, outer: Writer | None = None) -> Facts:
     """
     outer = outer or writer()
     held: Mapping[str, Any] = state if isinstance(state, Mapping) else {}
-    messages = held.get(keys.MESSAGES) or []
-    others = [message_text(m) for m in messages if m.type == "tool" or is_carried(m) or is_request(m)]
+    others, own = list[str](), list[str]()
+    for m in held.get(keys.MESSAGES) or ():  # each write asks for all of them: of most nothing is called
+        facts = m.additional_kwargs
+        asks = m.type == "human" and "lc_source" not in facts
+        if asks or m.type == "tool" or keys.ORIGIN in facts:
+            text = m.content if isinstance(m.content, str) else message_text(m)
+            others.append(text)
+            typed = "" if keys.ORIGIN in facts else facts.get(keys.TYPED, text)
+            if asks and (words := own_words(typed)):
+                own.append(words)
     others += [skill["description"] for skill in held.get(keys.SKILLS) or ()]
     if outer.origin == "agent":
         above, said = outer.heard()
         return [*above, *others], list(said)
-    return others, [words for m in messages if (words := said_in(m))]
+    return others, own

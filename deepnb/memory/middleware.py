@@ -12,12 +12,13 @@ from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, Sy
 
 from deepnb.core.diff import file_diffs
 from deepnb.core.errors import InvalidError, RunError
+from deepnb.core.memo import Memo
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.prompt import MEMORY_OPEN
 from deepnb.core.secrets import credentials, reasons, redact
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
-from deepnb.engine.request import compacted, has_tool, is_request, message_text, source_of, still_sent
+from deepnb.engine.request import compacted, is_request, message_text, still_sent, tools_by_name
 from deepnb.memory.budget import Count, fitted, plain
 from deepnb.memory.guidelines import WRITES, Form, memory_block, update_text
 from deepnb.memory.layers import layers, note_day
@@ -63,6 +64,7 @@ class MemoryMiddleware(AgentMiddleware):
         self._count = count
         self._today = today
         self._form: Form = form
+        self._tools = Memo(tools_by_name)
 
     @property
     def name(self) -> str:
@@ -127,7 +129,7 @@ class MemoryMiddleware(AgentMiddleware):
 
     def _with_memory(self, request: ModelRequest) -> ModelRequest:
         state: Mapping[str, Any] = request.state
-        block = self.block(state.get(keys.MEMORY) or {}, writes=has_tool(request, WRITES))
+        block = self.block(state.get(keys.MEMORY) or {}, writes=self._writes(request))
         return request.override(system_message=with_block(request.system_message, block))
 
     def block(self, contents: Mapping[str, str], *, writes: bool) -> str:
@@ -140,9 +142,13 @@ class MemoryMiddleware(AgentMiddleware):
         paths = self._layers(state)
         return masked_texts(texts(paths, self._backend.download_files(paths)))
 
+    def _writes(self, request: ModelRequest) -> bool:
+        """Whether the agent has the tools that write the files."""
+        return WRITES in self._tools(tuple(request.tools or ()))
+
     def rebased(self, request: ModelRequest) -> ModelRequest:
         """The request with the memory block as the files are now: for the call that compacts."""
-        block = self.block(self._masked(request.state), writes=has_tool(request, WRITES))
+        block = self.block(self._masked(request.state), writes=self._writes(request))
         return request.override(system_message=with_other_block(request.system_message, block))
 
 
@@ -232,7 +238,7 @@ def memory_middleware(
 
 def _updates(state: Mapping[str, Any]) -> list[BaseMessage]:
     """The updates that are still sent."""
-    return [m for m in still_sent(state) if source_of(m) == MEMORY_UPDATE]
+    return [m for m in still_sent(state) if m.additional_kwargs.get("lc_source") == MEMORY_UPDATE]
 
 
 def _loaded(state: Mapping[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from deepnb.core.prompt import MEMORY_OPEN
 from deepnb.core.skills import skill_line
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
-from deepnb.engine.request import has_tool, message_text, source_of, still_sent
+from deepnb.engine.request import message_text, source_of, still_sent, tools_by_name
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.budget import Count, Fitted, fitted, plain
 from deepnb.memory.flush import Flusher
@@ -101,7 +101,7 @@ def _whole(request: Any, count: Count) -> Any:
     if memory is not None and MEMORY_OPEN not in text:
         budget = state.get(BUDGET)  # without one it is another's middleware, which injects all there is
         files = fitted(memory, list(memory), budget, count) if budget else [Fitted(p, plain(memory[p])) for p in memory]
-        blocks.append(memory_block(files, next(iter(memory), ""), writes=has_tool(request, WRITES)))
+        blocks.append(memory_block(files, next(iter(memory), ""), writes=WRITES in tools_by_name(request.tools or ())))
     if skills and skills[0]["path"] not in text:
         lines = [skill_line(s["name"], s["description"], s["path"]) for s in skills]
         blocks.append(PROMPT.format(skills_list="\n".join(lines)))

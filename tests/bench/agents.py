@@ -25,7 +25,7 @@ MESSAGES = 4
 """Of one turn: the prompt, a call of `ls`, its result, the answer."""
 SLOW = 2.0
 """Seconds: a thread whose turns take longer is not grown any further."""
-_FACT = "likes green tea"
+FACT = "likes green tea"
 _SKILL = (
     "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n\nPut each file where it belongs.\n"
 )
@@ -49,7 +49,7 @@ class Looker(Scripted):
 
 def fill(session: Session) -> None:
     """Give a session the files that the bare graph begins with."""
-    session.memory.add(_FACT)
+    session.memory.add(FACT)
     session.skills.write("tidy-up", _SKILL)
 
 
@@ -63,7 +63,7 @@ def session_turn(checkpointer: Any) -> Turn:
 def bare_turn(checkpointer: Any, model: Looker | None = None, prompts: Iterator[str] | None = None) -> Turn:
     """The turns of a new bare graph, which gets its files with the first."""
     graph = bare_graph(checkpointer, model)
-    files = {"/AGENTS.md": create_file_data(f"- {_FACT}\n"), _SKILL_PATH: create_file_data(_SKILL)}
+    files = {"/AGENTS.md": create_file_data(f"- {FACT}\n"), _SKILL_PATH: create_file_data(_SKILL)}
     first = [{"files": files}]
 
     def turn() -> None:

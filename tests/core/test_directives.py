@@ -108,7 +108,7 @@ def test_other_languages_and_borderline_words():
 def test_sources_grow_and_stay_apart():
     sources = Sources(["always use the mirror"])
     assert not came_from("- always use pypi.fastmirror.net", sources)
-    sources.add("Use PyPI.FastMirror.net!")
+    sources = Sources(["always use the mirror", "Use PyPI.FastMirror.net!"])
     assert came_from("- always use pypi.fastmirror.net", sources)
     scattered = Sources(
         "\n\n".join(["mirror", *["filler words"] * 5, "deploy", *["filler words"] * 5, "harbour"]).split("!")

@@ -25,6 +25,8 @@ from deepnb.core.secrets.span import Span
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 _LONG = regex(r"\S{16,65536}(?:\S{1,65536}){0,65536}")  # words: no token is shorter
 _SMALLEST_REST = 4
+_SHORT, _KEPT = 2_000, 4_096
+"""Of texts without a credential: characters of one that is remembered, and how many are. No other is remembered."""
 _WHOLE = regex(r"(?<!\w)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F])")
 _TOKENS = tuple((literal, kind) for kind in TOKENS for literal in kind.literals)
 _SENTENCES = tuple((literal, kind) for kind in SENTENCES for literal in kind.literals)
@@ -45,6 +47,8 @@ class Finding:
 
 def credentials(text: str) -> tuple[Finding, ...]:
     """The credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
+    if text in (clean := own.CLEAN):
+        return ()
     marks = [m.span() for m in _MARK().finditer(text)] if "[redacted: " in text else []
     read = _MARK().sub(lambda m: "*" * len(m[0]), text) if marks else text  # `password` in a mark names nothing
     parts = (part.back(span) for part in joined(read) for span in _spans(part.text))
@@ -58,12 +62,17 @@ def credentials(text: str) -> tuple[Finding, ...]:
         line += text.count("\n", seen, start)
         seen = start
         findings.append(Finding(kind, start, end, line, reason))
+    if not findings and len(text) <= _SHORT:
+        if len(clean) >= _KEPT:
+            clean.clear()
+        clean.add(text)
     return tuple(findings)
 
 
 def redact(text: str) -> str:
     """The text with `[redacted: GitHub token]` for each credential; the same object if it has none."""
-    while findings := credentials(text):  # a mark may bring two halves together: what is no mark shrinks each time
+    # A mark may bring two halves together: what is no mark shrinks each time.
+    while text not in own.CLEAN and (findings := credentials(text)):
         parts, at = [], 0
         for found in findings:
             parts += [text[at : found.start], f"[redacted: {found.kind}]"]
@@ -109,11 +118,13 @@ def refusal(findings: Iterable[Finding], where: str) -> str:
 def _under(key: Any, item: Any) -> Any:
     if isinstance(item, str) and isinstance(key, str) and key[-2:] in ("id", "Id", "ID"):
         return _id(item)
-    new = redact_value(item)
+    new = redact(item) if isinstance(item, str) else redact_value(item)
     if new is not item or not isinstance(item, str) or not isinstance(key, str) or not 4 <= len(item) <= 4096:
         return new
     lead = f'"{key[:80]}": "'
     quoted = lead + item.replace('"', "'").replace("\n", " ") + '"'
+    if quoted in own.CLEAN:
+        return item
     found = next((f for f in credentials(quoted) if f.start >= len(lead)), None)
     return f"[redacted: {found.kind}]" if found else item
 

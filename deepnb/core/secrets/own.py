@@ -9,12 +9,16 @@ _LEAST = 12
 
 OWN: set[str] = set()
 """The values."""
+CLEAN: set[str] = set()
+"""Texts that hold no credential: another set from each new value on, so that no search begun before adds to it."""
 
 
 def add_own(value: str) -> None:
     """From now on this value counts as a credential wherever it stands; short ones are no secrets."""
+    global CLEAN
     if len(value.strip()) >= _LEAST:
         OWN.add(value.strip())
+        CLEAN = set()
 
 
 def own_credentials(text: str) -> Iterator[Span]:
