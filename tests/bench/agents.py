@@ -60,7 +60,7 @@ def session_turn(checkpointer: Any) -> Turn:
     return lambda: session.run(PROMPT)
 
 
-def bare_turn(checkpointer: Any, model: Looker | None = None, prompts: Iterator[str] | None = None) -> Turn:
+def bare_turn(checkpointer: Any, model: Any = None, prompts: Iterator[str] | None = None) -> Turn:
     """The turns of a new bare graph, which gets its files with the first."""
     graph = bare_graph(checkpointer, model)
     files = {"/AGENTS.md": create_file_data(f"- {FACT}\n"), _SKILL_PATH: create_file_data(_SKILL)}
@@ -73,7 +73,7 @@ def bare_turn(checkpointer: Any, model: Looker | None = None, prompts: Iterator[
     return turn
 
 
-def bare_graph(checkpointer: Any, model: Looker | None = None) -> Any:
+def bare_graph(checkpointer: Any, model: Any = None) -> Any:
     """The graph that deepagents makes of the same model, memory and skill."""
     return create_deep_agent(
         model or Looker(), memory=["/AGENTS.md"], skills=["/skills/"], backend=StateBackend(), checkpointer=checkpointer
