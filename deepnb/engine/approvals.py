@@ -110,7 +110,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
     def _bound(self, request: Any) -> Mapping[str, Any]:
         """The tools of a request, by name; of an answer that is a call as well, only calls of these are taken as they are."""
         tools = self._tools(tuple(request.tools or ()))
-        self._offered |= tools.keys()
+        self._offered.update(tools)
         return tools
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
