@@ -17,10 +17,9 @@ from deepnb.core.errors import DeepnbError, InvalidError, RefusedError
 from deepnb.core.image import PromptImage
 from deepnb.core.values import Snapshot, Turn
 from deepnb.memory.layers import layers
-from deepnb.running.beside import code_asks, workspace_beside
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread, asks_only, waits
-from deepnb.running.workspace import Workspace
+from deepnb.running.workspace import Workspace, code_asks, workspace_beside
 from deepnb.wiring.options import Options, changed
 
 

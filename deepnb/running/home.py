@@ -122,10 +122,6 @@ class Home:
             if r.content is not None
         }
 
-    def begin_with(self, name: str, files: Mapping[str, Any]) -> None:
-        """Begin a memory with these files: path -> FileData."""
-        self.of(name).adopt(files)
-
     # -- kept elsewhere
 
     def keep_in_database(self, database: Database) -> None:

@@ -11,10 +11,9 @@ from deepnb.core.approvals import policy_of
 from deepnb.core.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.core.image import PromptImage
 from deepnb.core.short_repr import short_repr
-from deepnb.running.beside import code_asks, workspace_beside
 from deepnb.running.job import Job, JobStream
 from deepnb.running.thread import Thread
-from deepnb.running.workspace import Workspace
+from deepnb.running.workspace import Workspace, code_asks, workspace_beside
 
 
 class Reader(Protocol):
