@@ -22,13 +22,13 @@ from deepnb.backends.refusals import credential_in, unfit
 from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer, writing
-from deepnb.core.directives import is_directive
 from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import Entry
 from deepnb.core.merge import Merged
-from deepnb.core.secrets import redact
 from deepnb.engine.file_backend import is_text
 from deepnb.engine.file_extras import append_text
+from deepnb.gate import redact
+from deepnb.gate.directives import is_directive
 
 
 class GuardedBackend(WrapperBackend):

@@ -20,7 +20,7 @@ from deepnb.core.diff import FileDiff
 from deepnb.core.errors import BusyError, DeepnbError
 from deepnb.core.journal import Entry, Origin, entry
 from deepnb.core.merge import Conflict
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 
 BOTH = "conflict: both sides are kept"
 

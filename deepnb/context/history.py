@@ -28,7 +28,7 @@ from typing import NamedTuple
 from deepnb.core.diff import lines_of
 from deepnb.core.messages import Message
 from deepnb.core.offload import HistoryMessage, HistorySection
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 
 PREFIX = "/conversation_history/"
 

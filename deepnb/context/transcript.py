@@ -42,9 +42,9 @@ from hashlib import sha256
 from typing import Any
 
 from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.secrets import redact
 from deepnb.core.subagents import TASK
 from deepnb.core.values import Path
+from deepnb.gate import redact
 
 VERSION = 1
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 
 from deepnb.core.errors import InvalidError
 from deepnb.core.listing import Listing
-from deepnb.core.secrets import credentials
 from deepnb.core.short_repr import excerpt, short_repr
+from deepnb.gate import credentials
 
 Rule = Literal["ask", "allow", "deny"]
 """What happens to a call of a tool: the user is asked, it runs, it is refused."""

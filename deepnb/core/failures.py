@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from traceback import FrameSummary, StackSummary, walk_tb
 
 from deepnb.core.model_failure import model_failure
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 
 _LONGEST = 2_000
 """Characters of an exception's words."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from deepnb.core.own_words import add_words
 from deepnb.core.short_repr import short_repr
+from deepnb.gate.own_words import add_words
 
 LARGEST = 5_000_000
 """Bytes of an image that is sent: what Anthropic's API takes, the least of the large providers."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from deepnb.core.request import Request, Sent
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 
 LARGE = 100
 """Tokens from which on a message is an item of its own."""

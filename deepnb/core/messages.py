@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from deepnb.core.growing_list import GrowingList
-from deepnb.core.own_words import own_words
+from deepnb.gate.own_words import own_words
 
 Role = Literal["system", "user", "assistant", "tool"]
 

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from math import ceil, isfinite
 from typing import Any
 
-from deepnb.core.secrets import credentials, redact
+from deepnb.gate import credentials, redact
 
 _OVERLOADED = frozenset({"overloaded_error", "overloaded"})
 _QUOTA = frozenset({"insufficient_quota", "billing_error"})

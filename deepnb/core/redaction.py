@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import CodeOutput, Event, ModelEnded, ModelStarted, TextDelta, ThinkingDelta, Turn
+from deepnb.gate import redact, redact_value
 
 _NAMES = ("id", "key", "digest")
 """Fields that say which is which; they are not shown."""

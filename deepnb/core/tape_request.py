@@ -8,8 +8,8 @@ from json import dumps
 from typing import Any
 
 from deepnb.core.masks import masked
-from deepnb.core.secrets import credentials, redact, redact_value
 from deepnb.core.tape import Json, digest
+from deepnb.gate import credentials, redact, redact_value
 
 _KEY = "[redacted: key]"
 _SHORTEST = 8

@@ -30,9 +30,9 @@ from pydantic import ValidationError
 
 from deepnb.core.answers import FROM_TEXT, calls_in, split_thinking, stands_in
 from deepnb.core.code import CODE_TOOLS, LONGEST
-from deepnb.core.secrets import redact
 from deepnb.core.values import Usage
 from deepnb.engine.request import message_text
+from deepnb.gate import redact
 
 _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status"), "anthropic": ("stop_reason",)}
 """Provider -> the metadata of an answer that say why it ended; its protocol demands one of them."""

@@ -8,10 +8,10 @@ from langchain_core.messages import HumanMessage
 from langchain_core.messages.content import create_image_block
 
 from deepnb.core.image import PromptImage
-from deepnb.core.own_words import Filled
 from deepnb.engine import keys
 from deepnb.engine.request import IMAGES, message_text
 from deepnb.engine.tools import RequestMiddleware
+from deepnb.gate.own_words import Filled
 
 SHOWN = "The images that the tools above showed:"
 

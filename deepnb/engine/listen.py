@@ -22,13 +22,13 @@ from deepnb.core.budget import Budget
 from deepnb.core.failures import failure_text, own_traceback
 from deepnb.core.messages import Added, Message
 from deepnb.core.request import Request
-from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
 from deepnb.engine.answer import ArgumentTexts, Reader, answer_begun, cut_short, hang_up, reader, usage
 from deepnb.engine.limits import Cancelled, Limits
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import message_text, result_text, thinking_text
+from deepnb.gate import redact_value
 
 _LOG = logging.getLogger("deepnb")
 

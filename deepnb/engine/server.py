@@ -14,8 +14,8 @@ from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, P
 from langgraph_sdk.client import SyncLangGraphClient
 
 from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError, RunError
-from deepnb.core.secrets import redact
 from deepnb.core.server_address import LOST, ServerAddress
+from deepnb.gate import redact
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from typing import Any
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.interrupts import uninterrupted
-from deepnb.core.own_words import add_words
 from deepnb.core.values import Turn
+from deepnb.gate.own_words import add_words
 from deepnb.magics.code_cells import (
     AFTER_A_BUTTON,
     NOTE,

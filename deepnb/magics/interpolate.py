@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.image import PromptImage
-from deepnb.core.own_words import Filled
+from deepnb.gate.own_words import Filled
 from deepnb.magics.last_error import ERR
 from deepnb.workshop.describe import describe, is_table
 from deepnb.workshop.exact import is_from, plain

@@ -107,7 +107,7 @@ def _likeness(pair: tuple[str, CellCode]) -> float:
 
 def with_credentials(code: str, cell: CellCode) -> str:
     """Return corrected code with the cell's own lines in place of those that a model got without their credentials."""
-    from deepnb.core.secrets import redact
+    from deepnb.gate import redact
 
     typed, shown = cell.code.split("\n"), redact(cell.code).split("\n")
     if len(typed) != len(shown):

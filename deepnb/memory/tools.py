@@ -7,8 +7,8 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import BaseTool, StructuredTool
 
 from deepnb.core.errors import DeepnbError
-from deepnb.core.secrets import redact
 from deepnb.engine.listen import tell_notice
+from deepnb.gate import redact
 from deepnb.memory.daily import addition, bare
 from deepnb.memory.flush import TOOL
 from deepnb.memory.layers import layers, note_path

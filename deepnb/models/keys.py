@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from deepnb.core.errors import InvalidError, NotFoundError
-from deepnb.core.secrets import add_own
+from deepnb.gate import add_own
 from deepnb.models.names import PROVIDERS
 
 _SECRET_NAMES = ("authorization", "key", "token", "secret", "cookie")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import PendingCall, policy_of
 from deepnb.core.errors import BusyError
-from deepnb.core.secrets import redact
 from deepnb.core.short_repr import excerpt
 from deepnb.core.values import CodeOutput, Snapshot, ToolEnded, Turn, Usage
+from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.erasure import Erasure
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines

@@ -8,8 +8,8 @@ from deepnb.core.approvals import Decision, Mode, PendingCall, Policy, Rule, dec
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import NotFoundError
 from deepnb.core.notebook_diff import NotebookDiff
-from deepnb.core.secrets import redact
 from deepnb.core.values import Decided
+from deepnb.gate import redact
 from deepnb.running.runner import Runner
 from deepnb.running.workspace import Workspace
 from deepnb.session.part import Part

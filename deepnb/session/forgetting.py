@@ -11,7 +11,7 @@ from deepnb.core.diff import FileDiff
 from deepnb.core.errors import InvalidError
 from deepnb.core.forgetting import Occurrences, blot_out, lines_with, pattern, without
 from deepnb.core.journal import Entry, entry
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 from deepnb.running.workspace import Workspace
 from deepnb.session.files import BackendFiles
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from deepnb.core.errors import DeepnbError, NotFoundError
 from deepnb.core.model_info import ModelInfo, ModelInfos
-from deepnb.core.secrets import redact
 from deepnb.engine.images import takes_images
+from deepnb.gate import redact
 from deepnb.models.keys import check_takes_key, keep_key, kept_key
 from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, PROVIDERS, window_of
 from deepnb.models.ollama import ollama_models

@@ -18,7 +18,6 @@ from deepnb.core.errors import DeepnbError, NotFoundError, RefusedError
 from deepnb.core.journal import Entry
 from deepnb.core.messages import SUMMARY, Message
 from deepnb.core.offload import HistoryMessage, HistorySection, HistorySections, Offload
-from deepnb.core.secrets import redact
 from deepnb.core.session_file import FileContent, FileTurn, SessionIndex, SessionRows
 from deepnb.core.short_repr import short_repr
 from deepnb.core.subagents import Spent
@@ -27,6 +26,7 @@ from deepnb.formats.opening import list_sessions as read_list
 from deepnb.formats.opening import open_session as read_session
 from deepnb.formats.protocol import SessionFile
 from deepnb.formats.turns import LazyTurn, SessionTurns
+from deepnb.gate import redact
 from deepnb.running.current import Current
 from deepnb.running.state import State
 from deepnb.running.thread import Thread, check_name

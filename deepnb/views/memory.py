@@ -6,8 +6,8 @@ from typing import Literal
 
 from deepnb.core.diff import FileDiff
 from deepnb.core.journal import Entry, OpenConflict
-from deepnb.core.secrets import redact
 from deepnb.core.values import Snapshot
+from deepnb.gate import redact
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html, diff_view
 from deepnb.views.text import counted, indent, middle_cut, page, quoted, short, title_line

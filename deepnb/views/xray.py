@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from deepnb.core.diff import FileDiff
 from deepnb.core.request import Sent
-from deepnb.core.secrets import redact
 from deepnb.core.xray import PieceChange, Xray
+from deepnb.gate import redact
 from deepnb.views import html as h
 from deepnb.views.budget import figure, part_look
 from deepnb.views.diff import diff_html

@@ -20,9 +20,9 @@ from typing import Any, TextIO
 from deepnb.core.bare_image import bare_images
 from deepnb.core.failures import failure_text
 from deepnb.core.image import PICTURES
-from deepnb.core.secrets import redact
 from deepnb.core.terminal_text import terminal_text
 from deepnb.core.values import CodeOutput
+from deepnb.gate import redact
 from deepnb.workshop.kernel import Display, Kernel
 
 # -- what code writes to a text stream

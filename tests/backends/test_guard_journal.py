@@ -17,8 +17,8 @@ from deepnb import DeepnbError, Session
 from deepnb.backends.journal_file import FULL, JournalFile
 from deepnb.backends.writer import writing
 from deepnb.core.journal import replay
-from deepnb.core.secrets import redact
 from deepnb.core.values import ModelStarted, ToolEnded, ToolStarted
+from deepnb.gate import redact
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepnb.core.asks import asks_to_write
-from deepnb.core.own_words import Filled
+from deepnb.gate.own_words import Filled
 from tests.support.tables import every_row
 
 ASKS = [

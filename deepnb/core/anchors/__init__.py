@@ -8,8 +8,8 @@ What a look at the data gives again (types, names of columns) is none, and neith
 
 from deepnb.core.anchors.block import CLOSE, OPEN, SAID, anchor_block
 from deepnb.core.anchors.find import find, lost, union
-from deepnb.core.anchors.prohibitions import said
 from deepnb.core.anchors.values import Anchor, AnchorBlock, Kind
+from deepnb.gate.prohibitions import said
 
 __all__ = [
     "CLOSE",

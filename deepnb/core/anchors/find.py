@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from deepnb.core.anchors.prohibitions import said
 from deepnb.core.anchors.values import Anchor, Kind
 from deepnb.core.messages import Message
-from deepnb.core.own_words import MONTH, less_rows
-from deepnb.core.regex import regex
+from deepnb.gate.own_words import MONTH, less_rows
+from deepnb.gate.prohibitions import said
+from deepnb.gate.regex import regex
 
 _TYPE = regex(
     r"(?:u?int|float|complex)\d{1,3}|(?:datetime|timedelta)64(?:\[.*\])?|d?types?(?:\('.*'\))?|object|bool|category|str(?:ing)?|int|float|NaN|NaT|None(?:Type)?"

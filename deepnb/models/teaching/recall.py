@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from deepnb.core.anchors import CLOSE, OPEN
 from deepnb.core.messages import BROUGHT_BACK, SUMMARY
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 from deepnb.models.teaching.code import ask
 from deepnb.models.teaching.conversation import Conversation, fact_text
 from deepnb.models.teaching.memory import SHOWN, bullet

@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from operator import itemgetter
 
-from deepnb.core.anchors.prohibitions import COMMAND, LEAD, forbids
-from deepnb.core.regex import regex
+from deepnb.gate.prohibitions import COMMAND, LEAD, forbids
+from deepnb.gate.regex import regex
 
 _ENGLISH = regex(
     r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"

@@ -8,16 +8,16 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets.names import Name
-from deepnb.core.secrets.shapes import (
+from deepnb.gate.names import Name
+from deepnb.gate.regex import regex
+from deepnb.gate.shapes import (
     password_like,
     plainly_made,
     quoted_password_like,
     strong_password_like,
     token_like,
 )
-from deepnb.core.secrets.values import Value, value_at
+from deepnb.gate.values import Value, value_at
 
 _BACK = 72
 _Pattern = Callable[[], re.Pattern[str]]

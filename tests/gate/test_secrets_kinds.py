@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from deepnb.core.secrets import credentials, redact, secrecy
+from deepnb.gate import credentials, redact, secrecy
 from tests.bench.credentials import clean_texts
 from tests.data import credentials_kinds as kinds
 from tests.data.credentials import Sample

@@ -5,8 +5,8 @@ import binascii
 import re
 from itertools import pairwise
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets.chance import is_random, score
+from deepnb.gate.chance import is_random, score
+from deepnb.gate.regex import regex
 
 _STAND_INS_TEXT = """access_token admin and api-key api_key apikey bar basic baz bearer change-me change_me changeme contraseña
 correct default dummy empty example fake false foo foobar guest here hidden incorrect invalid is kennwort key

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets import own
-from deepnb.core.secrets.assignments import assignments
-from deepnb.core.secrets.beside import beside_words
-from deepnb.core.secrets.commands import COMMANDS
-from deepnb.core.secrets.joins import joined
-from deepnb.core.secrets.kinds import PASSES, PHRASES, TOKENS, Kind
-from deepnb.core.secrets.pem import private_keys
-from deepnb.core.secrets.prefixes import keys_by_prefix
-from deepnb.core.secrets.sentences import SENTENCES
-from deepnb.core.secrets.shapes import passphrase, strong_password_like, token_like
-from deepnb.core.secrets.span import Span
+from deepnb.gate import own
+from deepnb.gate.assignments import assignments
+from deepnb.gate.beside import beside_words
+from deepnb.gate.commands import COMMANDS
+from deepnb.gate.joins import joined
+from deepnb.gate.kinds import PASSES, PHRASES, TOKENS, Kind
+from deepnb.gate.pem import private_keys
+from deepnb.gate.prefixes import keys_by_prefix
+from deepnb.gate.regex import regex
+from deepnb.gate.sentences import SENTENCES
+from deepnb.gate.shapes import passphrase, strong_password_like, token_like
+from deepnb.gate.span import Span
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 _LONG = regex(r"\S{16,65536}(?:\S{1,65536}){0,65536}")  # words: no token is shorter

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from deepnb.core.directives import SUPPORT, Sources, is_directive, says, with_words_of
-from deepnb.core.own_words import pieces
-from deepnb.core.regex import regex
+from deepnb.gate.directives import SUPPORT, Sources, is_directive, says, with_words_of
+from deepnb.gate.own_words import pieces
+from deepnb.gate.regex import regex
 
 _USER = regex(
     r"\b(?:(?:the|der|die|el|la|le)\s+|l['’])?(?:user|human|(?:be)?nutzer(?:in)?|utilisat(?:eur|rice)|usuari[oa])\b"  # the user

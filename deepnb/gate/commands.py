@@ -1,8 +1,8 @@
 """Passwords and keys in commands: `docker login -p ...`, `curl -u ann:...`, `echo ... | sudo -S`."""
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets.kinds import Kind, phrase
-from deepnb.core.secrets.shapes import (
+from deepnb.gate.kinds import Kind, phrase
+from deepnb.gate.regex import regex
+from deepnb.gate.shapes import (
     called_so,
     password_like,
     plainly_made,

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core import secrets
-from deepnb.core.secrets import credentials, redact, redact_value, refusal
-from deepnb.core.secrets.kinds import Kind
+from deepnb import gate as secrets
+from deepnb.gate import credentials, redact, redact_value, refusal
+from deepnb.gate.kinds import Kind
 from tests.data import credentials_judge, credentials_practice
 from tests.data.credentials import Sample
 from tests.support.tables import every_row
@@ -233,5 +233,5 @@ SEEDS += [
 @pytest.mark.slow
 def test_endless_lines_of_these_forms_do_not_hang():
     """In a process of its own, so that a hang is a failure; a quadratic rule would need minutes for these."""
-    code = "import sys; from deepnb.core.secrets import credentials as c; [c(s * (50_000 // len(s))) for s in sys.argv[1:]]"
+    code = "import sys; from deepnb.gate import credentials as c; [c(s * (50_000 // len(s))) for s in sys.argv[1:]]"
     subprocess.run([sys.executable, "-c", code, *SEEDS], check=True, timeout=60)

@@ -7,10 +7,10 @@ a prefix that says what it is for (`sk-`, `pat-`).
 import re
 from collections.abc import Iterator
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets.chance import is_hexadecimal, is_random
-from deepnb.core.secrets.shapes import is_name, stand_in
-from deepnb.core.secrets.span import Span
+from deepnb.gate.chance import is_hexadecimal, is_random
+from deepnb.gate.regex import regex
+from deepnb.gate.shapes import is_name, stand_in
+from deepnb.gate.span import Span
 
 _SHORTEST, _SHORTEST_TELLING, _SHORTEST_HASH = 24, 20, 32
 _RUN = regex(

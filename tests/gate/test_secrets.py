@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.secrets import credentials, redact, redact_value, refusal
-from deepnb.core.secrets.shapes import by_chance, password_like
+from deepnb.gate import credentials, redact, redact_value, refusal
+from deepnb.gate.shapes import by_chance, password_like
 from tests.data.clean_lines import lines
 from tests.data.credentials import samples
 from tests.support.tables import every_row
@@ -170,7 +170,7 @@ SEEDS = [
 def test_endless_lines_do_not_hang():
     """In a process of its own, so that a hang is a failure; a quadratic rule would need minutes for these."""
     seeds = [*SEEDS, "[redacted: password]", "İtoken=", "pass='a "]
-    code = "import sys; from deepnb.core.secrets import credentials as c; [c(s * (50_000 // len(s))) for s in sys.argv[1:]]"
+    code = "import sys; from deepnb.gate import credentials as c; [c(s * (50_000 // len(s))) for s in sys.argv[1:]]"
     subprocess.run([sys.executable, "-c", code, *seeds], check=True, timeout=60)
 
 

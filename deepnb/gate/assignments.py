@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets.names import Name, names
-from deepnb.core.secrets.pairs import pair_value
-from deepnb.core.secrets.shapes import password_like, plainly_made, quoted_password_like, token_like
-from deepnb.core.secrets.span import Span
-from deepnb.core.secrets.tables import column, with_bars
-from deepnb.core.secrets.values import Value, value_at
+from deepnb.gate.names import Name, names
+from deepnb.gate.pairs import pair_value
+from deepnb.gate.regex import regex
+from deepnb.gate.shapes import password_like, plainly_made, quoted_password_like, token_like
+from deepnb.gate.span import Span
+from deepnb.gate.tables import column, with_bars
+from deepnb.gate.values import Value, value_at
 
 _CLOSE = r"[\"'`\])*\\_]{0,6}"
 _SEPARATOR = regex(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 
-from deepnb.core.regex import regex
+from deepnb.gate.regex import regex
 
 
 class Filled(str):

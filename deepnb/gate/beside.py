@@ -6,10 +6,10 @@ The value is found first and then what stands beside it is read, so any name wil
 import re
 from collections.abc import Iterator
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets.chance import is_hexadecimal, is_random
-from deepnb.core.secrets.shapes import is_alphabet, is_name, plainly_made, quoted_password_like, stand_in
-from deepnb.core.secrets.span import Span
+from deepnb.gate.chance import is_hexadecimal, is_random
+from deepnb.gate.regex import regex
+from deepnb.gate.shapes import is_alphabet, is_name, plainly_made, quoted_password_like, stand_in
+from deepnb.gate.span import Span
 
 _RUN = regex(
     r"(?:(?<![A-Za-z0-9_+/.~\\-])|(?<=\\[nrt])|(?<=[ =]-[DPpku])|(?<=--))(?:[A-Za-z0-9]|(?<=[=:\"'\s])[/+](?=[A-Za-z0-9]))(?:[A-Za-z0-9_+/.~-]{19,511})={0,2}"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets.names import Name
-from deepnb.core.secrets.shapes import plainly_made, strong_password_like, token_like
-from deepnb.core.secrets.values import Value
+from deepnb.gate.names import Name
+from deepnb.gate.regex import regex
+from deepnb.gate.shapes import plainly_made, strong_password_like, token_like
+from deepnb.gate.values import Value
 
 _ROWS, _WIDTH = 200, 2000
 _HEAD_END = regex(r"[*_`\"' ]{0,6}(?:[|,;\t\r\n]|\Z)")

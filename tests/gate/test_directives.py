@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.directives import Sources, came_from, is_directive, unsaid
+from deepnb.gate.directives import Sources, came_from, is_directive, unsaid
 from tests import DATA
 from tests.support.tables import every_row
 

@@ -1,8 +1,8 @@
 """Passwords in sentences of five languages: `my laptop login is ...`, `Der Zugang zum NAS ist ...`, `La clave es ...`."""
 
-from deepnb.core.secrets.chance import score
-from deepnb.core.secrets.kinds import Kind, phrase
-from deepnb.core.secrets.shapes import called_so, passphrase, plainly_made, stand_in, strong_password_like, token_like
+from deepnb.gate.chance import score
+from deepnb.gate.kinds import Kind, phrase
+from deepnb.gate.shapes import called_so, passphrase, plainly_made, stand_in, strong_password_like, token_like
 
 # The value: six signs or more, with a digit or a sign among them, without the sentence's end.
 _V = (

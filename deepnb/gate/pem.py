@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets.span import Span
+from deepnb.gate.regex import regex
+from deepnb.gate.span import Span
 
 _MARK = regex(r"-----(BEGIN|END) ([A-Z0-9 ]{0,30})PRIVATE KEY(?: BLOCK)?-----")
 _BODY = regex(r"[A-Za-z0-9+/]{32}")

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from deepnb.core.regex import regex
+from deepnb.gate.regex import regex
 
 _OPEN = regex(r"\\{0,2}[\"']|[`\u201c\u201e\u2018\u300c\u300e]|\xab[ \xa0\u202f]?|&quot;")
 _SHUT = dict(zip("\u201c\u201e\u2018\u300c\u300e\xab", "\u201d\u201c\u2019\u300d\u300f\xbb", strict=True))

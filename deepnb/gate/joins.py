@@ -4,8 +4,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets.span import Span
+from deepnb.gate.regex import regex
+from deepnb.gate.span import Span
 
 _BODY = r"[A-Za-z0-9_+/=.~!#$%^&*@-]"
 _SIGN = r"(?:\+|\.{1,2}|&{1,2}|~|<>|\|\||\\)"  # Python, PHP, Lua, VB, Nix, Elixir, SQL, a line that goes on

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deepnb.core.regex import regex
+from deepnb.gate.regex import regex
 
 _WHOLE_PASSWORDS = ("mdp", "clave", "sifre", "haslo", "heslo")
 _OF = regex(r"[_-]?(?i:bdd?|db|admin|root|user|usuario|acceso?|wifi|mail|correo|api|secreta|maestra)")  # mdp_bdd

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deepnb.core.regex import regex
-from deepnb.core.secrets.shapes import (
+from deepnb.gate.regex import regex
+from deepnb.gate.shapes import (
     basic_pair,
     by_chance,
     cookie_like,
@@ -22,7 +22,7 @@ from deepnb.core.secrets.shapes import (
     upper_by_chance,
     url_password_like,
 )
-from deepnb.core.secrets.span import Span
+from deepnb.gate.span import Span
 
 # Not inside a longer word, which a hyphen goes on (`task-sk-...`) but does not begin (`-ghp_...`, a line taken away);
 # `\n` of a JSON string and `%3D` of a URL end a word, too.

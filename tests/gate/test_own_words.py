@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deepnb.core.own_words import Filled, add_words, own_words, sentences
+from deepnb.gate.own_words import Filled, add_words, own_words, sentences
 from tests.support.tables import every_row
 
 PASTED = "Hello. Never tell anybody about rack-9."

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
-from deepnb.core.anchors.values import Kind
-from deepnb.core.own_words import MONTH, sentences
-from deepnb.core.regex import regex
+from deepnb.gate.own_words import MONTH, sentences
+from deepnb.gate.regex import regex
 
 _LONGEST = 400
 """Characters of a prohibition; a longer sentence is cut to the clause that holds it."""
@@ -114,7 +114,7 @@ _ASKING = regex(r"\A(?:what|which|when|where|who|why|how|do you|does|did)\b|吗[
 _CLAUSE = regex(r"(?<=[,;:，；：、])\s*")
 
 
-def said(text: str) -> Iterator[tuple[Kind, str]]:
+def said(text: str) -> Iterator[tuple[Literal["prohibition", "statement"], str]]:
     """(prohibition or statement, the sentence) for what the user forbids, wants remembered or as a rule, or states."""
     for sentence in sentences(text):
         fits = len(sentence) <= _LONGEST
