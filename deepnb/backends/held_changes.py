@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from deepnb.backends.journal import Origin
 from deepnb.core.diff import FileDiff
-from deepnb.core.journal import Origin
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from deepnb.core.journal import DoesNotFit, Entry, JournalTexts, entries, to_json
+from deepnb.backends.journal import DoesNotFit, Entry, JournalTexts, entries, to_json
 from deepnb.gate import redact
 
 FOLDER = ".deepnb"

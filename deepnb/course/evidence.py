@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from deepnb.backends.journal import Entry
 from deepnb.core.approvals import Decision
-from deepnb.core.journal import Entry
 from deepnb.core.messages import BROUGHT_BACK
 from deepnb.core.values import Decided, ToolEnded, Turn
 from deepnb.running.thread import Thread

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from deepnb.backends.journal import Entry
 from deepnb.core.approvals import Decision
-from deepnb.core.journal import Entry
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.values import Turn
 from deepnb.course.evidence import added, came_back, decisions, draws_on, entries, removed, results, threads, turns

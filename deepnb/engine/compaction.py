@@ -18,7 +18,6 @@ from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.failures import one_line
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.offload import Flush, Offload
-from deepnb.core.tape_index import NotOnTapeError
 from deepnb.core.values import Event, Flushed, Notice
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
@@ -29,6 +28,7 @@ from deepnb.engine.reserve import lowered
 from deepnb.engine.retries import Retried
 from deepnb.gate import redact
 from deepnb.gate.attribution import attributed
+from deepnb.models.tapes.index import NotOnTapeError
 
 _SUMMARY_ROOM = 500
 """Tokens set aside for the summary that takes the place of what goes."""

@@ -28,7 +28,7 @@ from deepnb.widgets.panels import Editor, Folded, Saved, TurnPanel
 from deepnb.widgets.progress import Progress
 
 if TYPE_CHECKING:
-    from deepnb.core.merge import Conflict
+    from deepnb.backends.merge import Conflict
     from deepnb.session.memory import SessionMemory
 
 

@@ -19,7 +19,6 @@ from deepnb.core.anchors import said
 from deepnb.core.answers import calls_among, split_thinking
 from deepnb.core.errors import RefusedError
 from deepnb.core.offload import Flush
-from deepnb.core.tape_index import NotOnTapeError
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, said_in
 from deepnb.engine.retries import Retried
@@ -28,6 +27,7 @@ from deepnb.gate.own_words import MONTH
 from deepnb.memory.daily import bare
 from deepnb.memory.guarding import Facts, heard
 from deepnb.memory.layers import note_path
+from deepnb.models.tapes.index import NotOnTapeError
 
 PROMPT = """\
 The oldest part of this conversation is about to leave your context. Before it does, put down what should \

@@ -7,7 +7,6 @@ from typing import Any
 from deepnb.core.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import NotFoundError
-from deepnb.core.notebook_diff import NotebookDiff
 from deepnb.core.values import Decided
 from deepnb.gate import redact
 from deepnb.running.runner import Runner
@@ -15,6 +14,7 @@ from deepnb.running.workspace import Workspace
 from deepnb.session.part import Part
 from deepnb.session.skills import preapproved
 from deepnb.workshop.approvals import EDITS, NOTES, READS, WRITES
+from deepnb.workshop.notebook_diff import NotebookDiff
 
 
 class SessionApprovals(Part):

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from deepnb.backends.journal import Entry, entry
 from deepnb.context.history import PREFIX
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import InvalidError
 from deepnb.core.forgetting import Occurrences, blot_out, lines_with, pattern, without
-from deepnb.core.journal import Entry, entry
 from deepnb.gate import redact
 from deepnb.running.workspace import Workspace
 from deepnb.session.files import BackendFiles

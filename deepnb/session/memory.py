@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deepnb.backends.journal import Entry, OpenConflict, open_conflicts, text_after
+from deepnb.backends.merge import Merged, merge
 from deepnb.backends.writer import writing
 from deepnb.context.transcript import spoken
 from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.core.journal import Entry, OpenConflict, open_conflicts, text_after
-from deepnb.core.merge import Merged, merge
 from deepnb.core.offload import Flush
 from deepnb.core.paths import check_path
 from deepnb.core.values import Snapshot, Turn

@@ -12,10 +12,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deepnb.backends.journal import Entry
 from deepnb.context.approximate import approximate
 from deepnb.core.budget import Budget, growth
 from deepnb.core.errors import DeepnbError, NotFoundError, RefusedError
-from deepnb.core.journal import Entry
 from deepnb.core.messages import SUMMARY, Message
 from deepnb.core.offload import HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.core.session_file import FileContent, FileTurn, SessionIndex, SessionRows

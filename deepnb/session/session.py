@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from deepnb.core.prices import Price
     from deepnb.core.stack import Stack
     from deepnb.core.subagents import Subagent
-    from deepnb.core.tape import Tape
     from deepnb.core.xray import Xray
     from deepnb.models.tapes.recorder import Recording
+    from deepnb.models.tapes.tape import Tape
     from deepnb.running.restored import Restored
     from deepnb.session.comparison import Comparison
     from deepnb.session.files import Files

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from deepnb.backends.journal import Entry, OpenConflict
 from deepnb.core.diff import FileDiff
-from deepnb.core.journal import Entry, OpenConflict
 from deepnb.core.values import Snapshot
 from deepnb.gate import redact
 from deepnb.views import html as h

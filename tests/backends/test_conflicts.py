@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.journal import replay
-from deepnb.core.merge import Conflict
+from deepnb.backends.journal import replay
+from deepnb.backends.merge import Conflict
 from deepnb.core.values import Notice
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell

@@ -14,9 +14,9 @@ from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
+from deepnb.backends.journal import replay
 from deepnb.backends.journal_file import FULL, JournalFile
 from deepnb.backends.writer import writing
-from deepnb.core.journal import replay
 from deepnb.core.values import ModelStarted, ToolEnded, ToolStarted
 from deepnb.gate import redact
 from tests.support.scripted import Scripted, call

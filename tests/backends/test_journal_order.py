@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepnb import Session
+from deepnb.backends.journal import replay
 from deepnb.core.clock import in_turn
-from deepnb.core.journal import replay
 from tests.support.clock import Clock, session
 
 PATH = "/AGENTS.md"

@@ -14,8 +14,8 @@ from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
 from deepnb.backends.disk import DiskBackend
+from deepnb.backends.journal import replay
 from deepnb.backends.writer import writing
-from deepnb.core.journal import replay
 from deepnb.core.values import ToolStarted
 from deepnb.engine.request import message_text
 from deepnb.wiring.options import Refresh

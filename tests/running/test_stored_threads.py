@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import DeepnbError, Session
-from deepnb.core.journal import replay
+from deepnb.backends.journal import replay
 from deepnb.core.values import ToolEnded
 from tests.support.scripted import Scripted, call, unasked
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import deepnb.views
+from deepnb.backends.journal import entry
 from deepnb.core import values
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.diff import FileDiff
 from deepnb.core.growing_list import GrowingList
-from deepnb.core.journal import entry
 from deepnb.core.messages import Messages
 from deepnb.core.request import Request, Sent
 from deepnb.views.growing_markdown import GrowingMarkdown

@@ -7,9 +7,9 @@ from hashlib import blake2b
 from json import dumps
 from typing import Any
 
-from deepnb.core.masks import masked
-from deepnb.core.tape import Json, digest
 from deepnb.gate import credentials, redact, redact_value
+from deepnb.models.tapes.masks import masked
+from deepnb.models.tapes.tape import Json, digest
 
 _KEY = "[redacted: key]"
 _SHORTEST = 8

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.merge import Conflict, merge
+from deepnb.backends.merge import Conflict, merge
 from tests.support.tables import every_row
 
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines))

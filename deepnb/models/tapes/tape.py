@@ -14,8 +14,8 @@ from hashlib import blake2b
 from typing import Any
 
 from deepnb.core.errors import InvalidError
-from deepnb.core.masks import days_near
 from deepnb.core.short_repr import excerpt, short_repr
+from deepnb.models.tapes.masks import days_near
 
 VERSION = 1
 _TRIES = 10

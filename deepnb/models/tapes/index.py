@@ -8,8 +8,8 @@ from typing import Any
 
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import NotFoundError
-from deepnb.core.tape import Exchange, Tape
-from deepnb.core.tape_request import Parts, TapeForm
+from deepnb.models.tapes.tape import Exchange, Tape
+from deepnb.models.tapes.tape_request import Parts, TapeForm
 
 _LOOKED_AT = 5
 """Exchanges with most parts in common that are compared word by word."""

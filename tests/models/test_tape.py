@@ -12,8 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deepnb.core.errors import InvalidError
-from deepnb.core.masks import days_near, masked
-from deepnb.core.tape import (
+from deepnb.models.tapes.index import NotOnTapeError, TapeIndex
+from deepnb.models.tapes.masks import days_near, masked
+from deepnb.models.tapes.tape import (
     VERSION,
     Exchange,
     TapedModel,
@@ -24,8 +25,7 @@ from deepnb.core.tape import (
     part_line,
     read_tape,
 )
-from deepnb.core.tape_index import NotOnTapeError, TapeIndex
-from deepnb.core.tape_request import Parts, TapeForm, cleaner, keys_of
+from deepnb.models.tapes.tape_request import Parts, TapeForm, cleaner, keys_of
 from tests.support.tables import every_row
 
 NOW = "2026-11-23T10:00:00+00:00"
