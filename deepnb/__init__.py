@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from deepnb.core.errors import RefusedError as RefusedError
     from deepnb.core.errors import RunError as RunError
     from deepnb.core.subagents import Subagent as Subagent
-    from deepnb.core.values import Asked as Asked
-    from deepnb.core.values import CodeOutput as CodeOutput
-    from deepnb.core.values import Compacted as Compacted
-    from deepnb.core.values import Decided as Decided
-    from deepnb.core.values import Event as Event
-    from deepnb.core.values import Flushed as Flushed
-    from deepnb.core.values import ModelEnded as ModelEnded
-    from deepnb.core.values import ModelStarted as ModelStarted
-    from deepnb.core.values import Notice as Notice
-    from deepnb.core.values import Retry as Retry
-    from deepnb.core.values import Snapshot as Snapshot
-    from deepnb.core.values import TextDelta as TextDelta
-    from deepnb.core.values import ThinkingDelta as ThinkingDelta
-    from deepnb.core.values import ToolEnded as ToolEnded
-    from deepnb.core.values import ToolStarted as ToolStarted
-    from deepnb.core.values import Turn as Turn
+    from deepnb.core.turn import Asked as Asked
+    from deepnb.core.turn import CodeOutput as CodeOutput
+    from deepnb.core.turn import Compacted as Compacted
+    from deepnb.core.turn import Decided as Decided
+    from deepnb.core.turn import Event as Event
+    from deepnb.core.turn import Flushed as Flushed
+    from deepnb.core.turn import ModelEnded as ModelEnded
+    from deepnb.core.turn import ModelStarted as ModelStarted
+    from deepnb.core.turn import Notice as Notice
+    from deepnb.core.turn import Retry as Retry
+    from deepnb.core.turn import Snapshot as Snapshot
+    from deepnb.core.turn import TextDelta as TextDelta
+    from deepnb.core.turn import ThinkingDelta as ThinkingDelta
+    from deepnb.core.turn import ToolEnded as ToolEnded
+    from deepnb.core.turn import ToolStarted as ToolStarted
+    from deepnb.core.turn import Turn as Turn
     from deepnb.running.job import Job as Job
     from deepnb.session.opened import OpenedSession as OpenedSession
     from deepnb.session.opened import list_sessions as list_sessions
@@ -58,7 +58,7 @@ _HOMES = {
         "RunError",
     ),
     "deepnb.core.subagents": ("Subagent",),
-    "deepnb.core.values": (
+    "deepnb.core.turn": (
         *("Asked", "CodeOutput", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
         *("Retry", "Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
     ),

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from deepnb.context.transcript import ENVELOPE, safe_id
-from deepnb.core import values
+from deepnb.core import turn as values
 from deepnb.core.messages import Added, Message
 from deepnb.core.offload import Offload
 from deepnb.gate import redact, redact_value

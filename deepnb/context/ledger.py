@@ -10,7 +10,7 @@ from deepnb.context.counting import Meter
 from deepnb.core.budget import Budget
 from deepnb.core.prices import Price, cost_of, price_of
 from deepnb.core.request import Request
-from deepnb.core.values import Event, ModelStarted, Path, Purpose, TextDelta, Usage
+from deepnb.core.turn import Event, ModelStarted, Path, Purpose, TextDelta, Usage
 
 
 class Recorder:

@@ -43,7 +43,7 @@ from typing import Any
 
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.subagents import TASK
-from deepnb.core.values import Path
+from deepnb.core.turn import Path
 from deepnb.gate import redact
 
 VERSION = 1

@@ -2,7 +2,7 @@
 
 from deepnb.core.budget import Budget
 from deepnb.core.subagents import TASK
-from deepnb.core.values import (
+from deepnb.core.turn import (
     Event,
     ModelEnded,
     ModelStarted,

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import chain, takewhile
 
 from deepnb.core.request import Request, Sent
-from deepnb.core.values import Call, Path, Purpose, Turn, Usage
+from deepnb.core.turn import Call, Path, Purpose, Turn, Usage
 
 LEAST = 1_024
 """Tokens below which Anthropic and OpenAI cache nothing."""

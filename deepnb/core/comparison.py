@@ -12,7 +12,7 @@ from deepnb.core.cached import UNKNOWN, Caching, cacheable
 from deepnb.core.diff import FileDiffs, file_diffs
 from deepnb.core.request import Request
 from deepnb.core.short_repr import excerpt, short_repr
-from deepnb.core.values import Call, Compacted, Notice, ToolEnded, ToolStarted, Turn, Usage
+from deepnb.core.turn import Call, Compacted, Notice, ToolEnded, ToolStarted, Turn, Usage
 from deepnb.gate import redact
 
 State = Literal["waiting", "running", "done", "needs approval", "failed", "stopped", "interrupted", "not run"]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deepnb.core.values import Compacted, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Turn
+from deepnb.core.turn import Compacted, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from deepnb.core.values import Usage
+    from deepnb.core.turn import Usage
 
 Price = tuple[float, float, float]
 """US dollars for a million tokens: of input, of input that was cached, of output."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from deepnb.core.values import CodeOutput, Event, ModelEnded, ModelStarted, TextDelta, ThinkingDelta, Turn
+from deepnb.core.turn import CodeOutput, Event, ModelEnded, ModelStarted, TextDelta, ThinkingDelta, Turn
 from deepnb.gate import redact, redact_value
 
 _NAMES = ("id", "key", "digest")

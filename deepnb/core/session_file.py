@@ -10,7 +10,7 @@ from deepnb.core.listing import Listing
 from deepnb.core.messages import Message
 from deepnb.core.offload import Offload
 from deepnb.core.short_repr import excerpt, short_repr
-from deepnb.core.values import Call, Compacted, Event, ModelEnded, Usage
+from deepnb.core.turn import Call, Compacted, Event, ModelEnded, Usage
 
 NOT_RECORDED = "not recorded"
 """Part of a budget: what the request held and the file does not, such as the system prompt and the tools (an estimate)."""

@@ -7,7 +7,7 @@ from deepnb.core.budget import PARTS
 from deepnb.core.cached import UNKNOWN, Caching, cacheable
 from deepnb.core.request import Request, Sent
 from deepnb.core.short_repr import short_repr
-from deepnb.core.values import Call
+from deepnb.core.turn import Call
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from deepnb.backends.journal import Entry
 from deepnb.core.approvals import Decision
 from deepnb.core.messages import BROUGHT_BACK
-from deepnb.core.values import Decided, ToolEnded, Turn
+from deepnb.core.turn import Decided, ToolEnded, Turn
 from deepnb.running.thread import Thread
 from deepnb.session.session import Session
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from deepnb.core.offload import Offload
-from deepnb.core.values import Compacted, ModelEnded, Notice, Turn
+from deepnb.core.turn import Compacted, ModelEnded, Notice, Turn
 from deepnb.running.excerpt import ADDED
 from deepnb.session.session import Session
 from deepnb.views.course import StoryStep, StoryView, story_view

@@ -30,7 +30,7 @@ from pydantic import ValidationError
 
 from deepnb.core.answers import FROM_TEXT, calls_in, split_thinking, stands_in
 from deepnb.core.code import CODE_TOOLS, LONGEST
-from deepnb.core.values import Usage
+from deepnb.core.turn import Usage
 from deepnb.engine.request import message_text
 from deepnb.gate import redact
 

@@ -21,7 +21,7 @@ from langgraph.types import Command, interrupt
 
 from deepnb.core.approvals import CALL, UNREADABLE, Decision, Effect, PendingCall, Policy, decide, digest, is_unreadable
 from deepnb.core.memo import Memo
-from deepnb.core.values import Decided, ToolEnded, ToolStarted
+from deepnb.core.turn import Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
 from deepnb.engine.answer import broken_arguments, impossible, misfit, reading, unreadable, with_all_calls
 from deepnb.engine.listen import is_heard, tell, tell_notice

@@ -21,7 +21,7 @@ from langgraph.types import Command, Overwrite
 
 from deepnb.core.approvals import QUESTION, UNREADABLE, Allowed, Decision, PendingCall, digest, is_unreadable
 from deepnb.core.errors import RefusedError
-from deepnb.core.values import Compacted
+from deepnb.core.turn import Compacted
 from deepnb.engine import coroutines, keys
 from deepnb.engine.graph import MODES, Config, LocalGraph
 from deepnb.engine.listen import Listener

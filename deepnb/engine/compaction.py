@@ -18,7 +18,7 @@ from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.failures import one_line
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.offload import Flush, Offload
-from deepnb.core.values import Event, Flushed, Notice
+from deepnb.core.turn import Event, Flushed, Notice
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name

@@ -12,7 +12,7 @@ from langgraph.types import Overwrite
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.values import Event, ModelEnded, ToolEnded, ToolStarted
+from deepnb.core.turn import Event, ModelEnded, ToolEnded, ToolStarted
 from deepnb.engine import approvals, keys
 from deepnb.engine.request import source_of, still_sent
 from deepnb.engine.taken import Taken, without_mark, without_messages, without_texts

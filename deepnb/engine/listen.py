@@ -16,7 +16,7 @@ from langchain_core.runnables import ensure_config
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
-from deepnb.core import values
+from deepnb.core import turn as values
 from deepnb.core.answers import SpokenText
 from deepnb.core.budget import Budget
 from deepnb.core.failures import failure_text, own_traceback

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from deepnb.core.anchors import Anchor
 from deepnb.core.messages import Message, Messages, Role, ToolCall
 from deepnb.core.offload import Flush, Offload
-from deepnb.core.values import Skill, Snapshot
+from deepnb.core.turn import Skill, Snapshot
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, shown_text, typed_text
 

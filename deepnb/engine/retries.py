@@ -15,7 +15,7 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import HumanMessage
 
 from deepnb.core.model_failure import hide_credentials, model_failure
-from deepnb.core.values import Retry
+from deepnb.core.turn import Retry
 from deepnb.engine.answer import Answer, awaited_answer
 from deepnb.engine.listen import listener, tell
 from deepnb.engine.request import message_text

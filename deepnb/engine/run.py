@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from deepnb.core.approvals import PendingCall
 from deepnb.core.messages import Added
-from deepnb.core.values import Asked, Event
+from deepnb.core.turn import Asked, Event
 from deepnb.engine import keys
 from deepnb.engine.approvals import foreign_requests
 from deepnb.engine.graph import Graph

@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb.core.messages import SUMMARY, Message, ToolCall
 from deepnb.core.session_file import MEMORY_THREAD
-from deepnb.core.values import Event, TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.core.turn import Event, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.engine import keys
 from deepnb.engine.answer import usage
 from deepnb.engine.compaction import turn_start

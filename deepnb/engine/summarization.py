@@ -19,7 +19,7 @@ from deepnb.core.budget import Budget
 from deepnb.core.errors import LimitError, RefusedError, RunError
 from deepnb.core.model_failure import causes, is_overflow, refusal, told_window
 from deepnb.core.offload import Offload
-from deepnb.core.values import Compacted, Event
+from deepnb.core.turn import Compacted, Event
 from deepnb.engine import keys
 from deepnb.engine.answer import usage
 from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start

@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from deepnb.core.failures import failure_text, own_traceback
-from deepnb.core.values import ToolEnded
+from deepnb.core.turn import ToolEnded
 from deepnb.engine import coroutines
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import LONGEST, bounded

@@ -12,7 +12,7 @@ from typing import Any
 from deepnb.core.errors import NotFoundError
 from deepnb.core.session_file import HIDDEN, SessionRow
 from deepnb.core.short_repr import excerpt
-from deepnb.core.values import Usage
+from deepnb.core.turn import Usage
 from deepnb.formats.head import Head
 from deepnb.formats.indexing import HeldSession
 from deepnb.formats.items import (

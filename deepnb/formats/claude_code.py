@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deepnb.core.session_file import HIDDEN
-from deepnb.core.values import Usage
+from deepnb.core.turn import Usage
 from deepnb.formats.items import (
     HEAD,
     Command,

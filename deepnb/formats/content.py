@@ -13,7 +13,7 @@ from deepnb.core.budget import Budget, Rule
 from deepnb.core.messages import SUMMARY, Message, ToolCall
 from deepnb.core.offload import Offload
 from deepnb.core.session_file import NOT_RECORDED, FileContent, FileEdit
-from deepnb.core.values import (
+from deepnb.core.turn import (
     Call,
     Compacted,
     Event,

@@ -11,7 +11,7 @@ from typing import Any
 from deepnb.core.errors import NotFoundError
 from deepnb.core.session_file import Begin, FileCompaction, FileContent, FileTurn, SessionIndex
 from deepnb.core.short_repr import excerpt
-from deepnb.core.values import Compacted, ModelEnded, ToolStarted
+from deepnb.core.turn import Compacted, ModelEnded, ToolStarted
 from deepnb.formats.content import Builder, Visible
 from deepnb.formats.items import (
     HEAD,

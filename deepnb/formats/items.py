@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.core.offload import Cause
-from deepnb.core.values import Usage
+from deepnb.core.turn import Usage
 
 HEAD = 200
 """Characters of a text that the index keeps."""

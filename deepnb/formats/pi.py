@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnb.core.session_file import HIDDEN, OTHER_BRANCHES
-from deepnb.core.values import Usage
+from deepnb.core.turn import Usage
 from deepnb.formats.items import (
     HEAD,
     Arrangement,

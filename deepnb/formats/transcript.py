@@ -10,7 +10,7 @@ from typing import Any
 from deepnb.core.messages import SUMMARY
 from deepnb.core.session_file import OTHER_BRANCHES
 from deepnb.core.subagents import TASK
-from deepnb.core.values import Usage
+from deepnb.core.turn import Usage
 from deepnb.formats.items import (
     HEAD,
     Agent,

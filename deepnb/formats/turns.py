@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from deepnb.core.lazy_mapping import LazyMapping
 from deepnb.core.messages import Messages
 from deepnb.core.session_file import FileEdit, FileTurn
-from deepnb.core.values import Call, Snapshot, Turn
+from deepnb.core.turn import Call, Snapshot, Turn
 from deepnb.formats.content import seconds_between
 from deepnb.formats.protocol import SessionFile
 

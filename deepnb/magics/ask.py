@@ -10,7 +10,7 @@ from typing import Any
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.interrupts import uninterrupted
-from deepnb.core.values import Turn
+from deepnb.core.turn import Turn
 from deepnb.gate.own_words import add_words
 from deepnb.magics.code_cells import (
     AFTER_A_BUTTON,

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from deepnb.core.errors import BusyError, DeepnbError, InvalidError
-from deepnb.core.values import Turn
+from deepnb.core.turn import Turn
 from deepnb.magics import ask
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Args, Result, Scene, notice

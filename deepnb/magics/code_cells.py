@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import InvalidError, LimitError, NotFoundError
-from deepnb.core.values import ToolStarted, Turn
+from deepnb.core.turn import ToolStarted, Turn
 from deepnb.gate import redact
 from deepnb.gate.own_words import Filled
 from deepnb.magics.last_error import CellCode, correction, with_credentials

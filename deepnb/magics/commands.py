@@ -10,7 +10,7 @@ from typing import Any
 
 from deepnb.core.errors import InvalidError, NotFoundError
 from deepnb.core.server_address import is_address, server_address
-from deepnb.core.values import Event, ModelStarted, Notice, Retry
+from deepnb.core.turn import Event, ModelStarted, Notice, Retry
 from deepnb.magics.ask import FORGETS, resume, show_asked
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code

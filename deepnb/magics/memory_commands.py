@@ -11,7 +11,7 @@ from deepnb.core.diff import file_diffs
 from deepnb.core.errors import InvalidError
 from deepnb.core.paths import check_path
 from deepnb.core.subagents import FOLDER
-from deepnb.core.values import Turn
+from deepnb.core.turn import Turn
 from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
 from deepnb.magics.tool_commands import written

@@ -16,7 +16,7 @@ from deepnb.core.package import Package
 from deepnb.core.session_file import SessionRows
 from deepnb.core.stack import Stack
 from deepnb.core.subagents import Listed, Spent
-from deepnb.core.values import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
+from deepnb.core.turn import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
 from deepnb.core.xray import Xray
 from deepnb.running.sources import at_hand
 from deepnb.session.comparison import Comparison

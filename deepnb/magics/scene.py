@@ -10,7 +10,7 @@ from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import RefusedError
-from deepnb.core.values import ThreadInfo, ThreadInfos, Turn
+from deepnb.core.turn import ThreadInfo, ThreadInfos, Turn
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
 from deepnb.session.approvals import SessionApprovals

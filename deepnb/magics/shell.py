@@ -20,7 +20,7 @@ NAMES = (
     "deepnb.core.stack.Stack",
     "deepnb.core.package.Package",
     *(f"deepnb.core.offload.{name}" for name in ("HistorySections", "Offload")),
-    *(f"deepnb.core.values.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
+    *(f"deepnb.core.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
     "deepnb.core.xray.Xray",
     "deepnb.session.comparison.Comparison",
     "deepnb.session.files.Files",

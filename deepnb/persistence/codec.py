@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
-from deepnb.core import values
+from deepnb.core import turn as values
 from deepnb.core.anchors import Anchor
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.budget import Budget, Rule

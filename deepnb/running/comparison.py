@@ -15,7 +15,7 @@ from deepnb.core.approvals import Policy, policy_of
 from deepnb.core.comparison import NOT_RUN, Column
 from deepnb.core.errors import DeepnbError, InvalidError, RefusedError
 from deepnb.core.image import PromptImage
-from deepnb.core.values import Snapshot, Turn
+from deepnb.core.turn import Snapshot, Turn
 from deepnb.memory.layers import layers
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread, asks_only, waits

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from deepnb.core.approvals import Policy, policy_of
 from deepnb.core.errors import BusyError, DeepnbError
 from deepnb.core.fingerprint import fingerprint
-from deepnb.core.values import Event, Turn
+from deepnb.core.turn import Event, Turn
 from deepnb.running.thread import Thread
 from deepnb.wiring.effects import own_tools
 from deepnb.wiring.options import Options

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from langchain_core.messages import HumanMessage
 
 from deepnb.core.offload import BroughtBack, HistoryMessage
-from deepnb.core.values import Event, ModelEnded, Notice
+from deepnb.core.turn import Event, ModelEnded, Notice
 from deepnb.engine import keys
 from deepnb.running.thread import Thread
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Policy
 from deepnb.core.subagents import Subagent
-from deepnb.core.values import CodeOutput
+from deepnb.core.turn import CodeOutput
 from deepnb.memory.scope import Scope
 from deepnb.models.keys import kept_keys
 from deepnb.models.windows import all_told, ask_again

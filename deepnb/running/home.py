@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.memo import Memo
-from deepnb.core.values import Snapshot
+from deepnb.core.turn import Snapshot
 from deepnb.memory.layers import ALWAYS, NOTES
 from deepnb.memory.scope import LONG_TERM
 from deepnb.running.current import Current

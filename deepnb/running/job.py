@@ -12,7 +12,7 @@ from deepnb.backends.writer import note_writes
 from deepnb.core.activity import Activity
 from deepnb.core.errors import DeepnbError, NotFoundError
 from deepnb.core.short_repr import excerpt, short_repr
-from deepnb.core.values import Event, Turn
+from deepnb.core.turn import Event, Turn
 from deepnb.running.current import Current
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread

@@ -11,7 +11,7 @@ from deepnb.context.ledger import last_request
 from deepnb.core.lazy_mapping import LazyMapping
 from deepnb.core.messages import Messages
 from deepnb.core.request import Request, Sent
-from deepnb.core.values import Snapshot, Turn
+from deepnb.core.turn import Snapshot, Turn
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, TurnRow
 from deepnb.running.paths import Paths

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deepnb.core.approvals import PendingCall, policy_of
 from deepnb.core.errors import BusyError
 from deepnb.core.short_repr import excerpt
-from deepnb.core.values import CodeOutput, Snapshot, ToolEnded, Turn, Usage
+from deepnb.core.turn import CodeOutput, Snapshot, ToolEnded, Turn, Usage
 from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.erasure import Erasure

@@ -14,7 +14,7 @@ from deepnb.core.failures import one_line
 from deepnb.core.image import PromptImage
 from deepnb.core.interrupts import uninterrupted
 from deepnb.core.model_failure import has_credential, model_failure
-from deepnb.core.values import (
+from deepnb.core.turn import (
     Call,
     Event,
     ModelEnded,

@@ -14,7 +14,7 @@ from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.image import PromptImage, with_markers
 from deepnb.core.server_address import LOST
-from deepnb.core.values import Event, Notice, ToolEnded, Turn, Usage
+from deepnb.core.turn import Event, Notice, ToolEnded, Turn, Usage
 from deepnb.running.thread import Thread, running, waits
 from deepnb.running.workspace import Workspace
 

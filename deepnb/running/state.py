@@ -12,7 +12,7 @@ from deepnb.core.approvals import PendingCall
 from deepnb.core.errors import NotFoundError
 from deepnb.core.memo import Memo
 from deepnb.core.skills import Skill
-from deepnb.core.values import Snapshot, Turn
+from deepnb.core.turn import Snapshot, Turn
 from deepnb.memory.scope import scope_of
 from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs

@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 
 from deepnb.core.lazy_mapping import LazyMapping
 from deepnb.core.messages import Messages
-from deepnb.core.values import Snapshot, Turn
+from deepnb.core.turn import Snapshot, Turn
 from deepnb.engine.probe import to_message
 from deepnb.engine.stored_threads import Begin, StoredTurn, stored_turns
 from deepnb.running.thread import RUNS, Thread

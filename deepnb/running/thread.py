@@ -12,7 +12,7 @@ from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundErr
 from deepnb.core.offload import BroughtBack
 from deepnb.core.server_address import LOST
 from deepnb.core.short_repr import excerpt
-from deepnb.core.values import Snapshot, ToolEnded, Turn
+from deepnb.core.turn import Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
 
 _HOOK = re.compile(r"\.(before|after)_(model|agent)$")  # MemoryMiddleware.before_model

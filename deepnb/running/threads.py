@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from deepnb.core.approvals import Decision
 from deepnb.core.errors import BusyError, DeepnbError, NotFoundError, RefusedError
 from deepnb.core.offload import BroughtBack
-from deepnb.core.values import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
+from deepnb.core.turn import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 from deepnb.memory.scope import MAIN, Scope, scope_of
 from deepnb.running.current import Current, granted_tool
 from deepnb.running.state import State

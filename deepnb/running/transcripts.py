@@ -10,7 +10,7 @@ from deepnb.context.chain import Chain, Told
 from deepnb.context.transcript import COST, VERSION, Line, read, safe_id, to_json
 from deepnb.core.forgetting import blot_out, pattern
 from deepnb.core.messages import Added, Message
-from deepnb.core.values import Event, Notice, Turn
+from deepnb.core.turn import Event, Notice, Turn
 from deepnb.running.current import Current
 from deepnb.running.home import Home
 from deepnb.running.place import Place

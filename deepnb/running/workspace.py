@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.budget import rule_for
-from deepnb.core.values import Snapshot, Turn, Turns
+from deepnb.core.turn import Snapshot, Turn, Turns
 from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home

@@ -7,7 +7,7 @@ from typing import Any
 from deepnb.core.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import NotFoundError
-from deepnb.core.values import Decided
+from deepnb.core.turn import Decided
 from deepnb.gate import redact
 from deepnb.running.runner import Runner
 from deepnb.running.workspace import Workspace

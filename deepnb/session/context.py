@@ -8,7 +8,7 @@ from deepnb.core.budget import Budget, growth
 from deepnb.core.errors import BusyError, DeepnbError, NotFoundError, RefusedError
 from deepnb.core.offload import Flush, Offload
 from deepnb.core.stack import Stack
-from deepnb.core.values import Call, Event, Flushed, ModelEnded, ModelStarted, Turn
+from deepnb.core.turn import Call, Event, Flushed, ModelEnded, ModelStarted, Turn
 from deepnb.core.xray import Xray
 from deepnb.memory.layers import note_path
 from deepnb.running.runner import recorder

@@ -8,7 +8,7 @@ from deepnb.context import history, upstream_history
 from deepnb.core.clock import moment
 from deepnb.core.errors import InvalidError, LimitError, NotFoundError
 from deepnb.core.offload import BroughtBack, HistoryMessage, HistorySection, HistorySections, Offload
-from deepnb.core.values import Compacted
+from deepnb.core.turn import Compacted
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.files import BackendFiles

@@ -16,7 +16,7 @@ from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.offload import Flush
 from deepnb.core.paths import check_path
-from deepnb.core.values import Snapshot, Turn
+from deepnb.core.turn import Snapshot, Turn
 from deepnb.memory.daily import addition
 from deepnb.memory.layers import ALWAYS, layers, note_path
 from deepnb.memory.scope import LONG_TERM

@@ -21,7 +21,7 @@ from deepnb.core.offload import HistoryMessage, HistorySection, HistorySections,
 from deepnb.core.session_file import FileContent, FileTurn, SessionIndex, SessionRows
 from deepnb.core.short_repr import short_repr
 from deepnb.core.subagents import Spent
-from deepnb.core.values import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
+from deepnb.core.turn import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
 from deepnb.formats.opening import list_sessions as read_list
 from deepnb.formats.opening import open_session as read_session
 from deepnb.formats.protocol import SessionFile

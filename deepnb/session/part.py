@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepnb.core.short_repr import short_repr
-from deepnb.core.values import Snapshot
+from deepnb.core.turn import Snapshot
 from deepnb.running.workspace import Workspace
 
 

@@ -18,7 +18,7 @@ from deepnb.core.features import Features
 from deepnb.core.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.core.server_address import is_address, server_address
 from deepnb.core.short_repr import short_repr
-from deepnb.core.values import Event, Snapshot, ThreadInfo, Turn
+from deepnb.core.turn import Event, Snapshot, ThreadInfo, Turn
 from deepnb.memory.scope import Scope
 from deepnb.models.windows import ask_anew
 from deepnb.running.job import Job

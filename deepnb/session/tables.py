@@ -18,7 +18,7 @@ from deepnb.core.comparison import Column
 from deepnb.core.passages import TurnPassage
 from deepnb.core.session_file import NOT_RECORDED
 from deepnb.core.subagents import TASK, Spent
-from deepnb.core.values import (
+from deepnb.core.turn import (
     Call,
     Compacted,
     ModelEnded,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deepnb.core.skills import SkillRead
-from deepnb.core.values import ToolEnded, ToolStarted, Turn
+from deepnb.core.turn import ToolEnded, ToolStarted, Turn
 from deepnb.engine.pinned_skills import PINNED, is_pinned
 
 _SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")

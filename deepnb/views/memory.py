@@ -6,7 +6,7 @@ from typing import Literal
 
 from deepnb.backends.journal import Entry, OpenConflict
 from deepnb.core.diff import FileDiff
-from deepnb.core.values import Snapshot
+from deepnb.core.turn import Snapshot
 from deepnb.gate import redact
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html, diff_view

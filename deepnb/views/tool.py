@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from deepnb.core.answers import how_called
 from deepnb.core.subagents import TASK
-from deepnb.core.values import Usage
+from deepnb.core.turn import Usage
 from deepnb.views import html as h
 from deepnb.views.text import clean, counted, indent, middle_cut, page, seconds, short, tokens, width
 from deepnb.views.view import View

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepnb.core import values
+from deepnb.core import turn as values
 from deepnb.core.image import PICTURES
 from deepnb.core.offload import Offload
 from deepnb.core.terminal_text import terminal_text

@@ -9,7 +9,7 @@ from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.diff import FileDiff
 from deepnb.core.offload import HistorySection
 from deepnb.core.stack import Stack
-from deepnb.core.values import ThreadInfo, Turn
+from deepnb.core.turn import ThreadInfo, Turn
 from deepnb.core.xray import Xray
 from deepnb.views import html as h
 from deepnb.views.agent import added, stack_title, stack_view

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deepnb.core.activity import Activity
-from deepnb.core.values import Asked, Event, TextDelta, ThinkingDelta
+from deepnb.core.turn import Asked, Event, TextDelta, ThinkingDelta
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.status import RunningView
 from deepnb.views.turn_segments import Answer, Segments, Thinking

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.core.approvals import Policy
-from deepnb.core.values import CodeOutput
+from deepnb.core.turn import CodeOutput
 from deepnb.memory.scope import Scope
 from deepnb.memory.searching import MemorySearch
 from deepnb.workshop.kernel import Kernel

@@ -21,7 +21,7 @@ from deepnb.core.bare_image import bare_images
 from deepnb.core.failures import failure_text
 from deepnb.core.image import PICTURES
 from deepnb.core.terminal_text import terminal_text
-from deepnb.core.values import CodeOutput
+from deepnb.core.turn import CodeOutput
 from deepnb.gate import redact
 from deepnb.workshop.kernel import Display, Kernel
 

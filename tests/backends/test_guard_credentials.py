@@ -13,7 +13,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import Asked, Decided, ModelStarted, ToolEnded, ToolStarted
+from deepnb.core.turn import Asked, Decided, ModelStarted, ToolEnded, ToolStarted
 from deepnb.memory.guarding import GuardMiddleware
 from tests.data.credentials import Sample
 from tests.support.credentials import FOUND, NEW, SAMPLES

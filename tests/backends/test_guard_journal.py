@@ -17,7 +17,7 @@ from deepnb import DeepnbError, Session
 from deepnb.backends.journal import replay
 from deepnb.backends.journal_file import FULL, JournalFile
 from deepnb.backends.writer import writing
-from deepnb.core.values import ModelStarted, ToolEnded, ToolStarted
+from deepnb.core.turn import ModelStarted, ToolEnded, ToolStarted
 from deepnb.gate import redact
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

@@ -16,7 +16,7 @@ from deepagents.backends import StateBackend
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from deepnb.core.values import Usage
+from deepnb.core.turn import Usage
 from deepnb.engine.answer import usage
 from tests.bench.row import Row
 from tests.support.caching import (

@@ -18,7 +18,7 @@ from deepnb import Session
 from deepnb.context.counting import BY_SCRIPT
 from deepnb.core.anchors import CLOSE, OPEN
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Compacted, Flushed
+from deepnb.core.turn import Compacted, Flushed
 from deepnb.models.teaching import TeachingModel
 from tests.support.compactions import (
     AT_LENGTH,

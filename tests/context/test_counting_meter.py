@@ -14,7 +14,7 @@ from deepnb.context.counting import Counter, Meter
 from deepnb.core.budget import PARTS, rule_for
 from deepnb.core.growing_list import GrowingList
 from deepnb.core.tokenizer import count
-from deepnb.core.values import ModelStarted
+from deepnb.core.turn import ModelStarted
 from deepnb.engine.request import pieces
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Scripted, call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deepnb.core.activity import Activity
 from deepnb.core.budget import Budget, rule_for
-from deepnb.core.values import (
+from deepnb.core.turn import (
     Call,
     Event,
     ModelEnded,

@@ -14,7 +14,7 @@ from deepnb.core.budget import Budget, Rule, growth, rule_for
 from deepnb.core.errors import DeepnbError
 from deepnb.core.prompt import GUIDELINES_CLOSE, MEMORY_OPEN, SKILLS_CLOSE, SKILLS_OPEN, system_parts
 from deepnb.core.tokenizer import count, tokens
-from deepnb.core.values import Usage
+from deepnb.core.turn import Usage
 from tests.support.tables import every_row
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from deepnb import Session
 from deepnb.core.budget import rule_for
-from deepnb.core.values import Compacted, Usage
+from deepnb.core.turn import Compacted, Usage
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row

@@ -8,7 +8,7 @@ from deepnb.core.budget import Budget, Rule
 from deepnb.core.cached import Caching, cache_drops, cacheable, last_cached
 from deepnb.core.growing_list import GrowingList
 from deepnb.core.request import Request, Sent
-from deepnb.core.values import Call, ModelEnded, Snapshot, Turn, Usage
+from deepnb.core.turn import Call, ModelEnded, Snapshot, Turn, Usage
 from tests.support.tables import every_row
 
 HEAD = (

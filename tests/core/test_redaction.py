@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from deepnb.core.offload import Offload
 from deepnb.core.redaction import without_credentials
-from deepnb.core.values import CodeOutput, Compacted, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Turn
+from deepnb.core.turn import CodeOutput, Compacted, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Turn
 from tests.support.hostile_views import Maker
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"

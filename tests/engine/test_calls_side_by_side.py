@@ -12,7 +12,7 @@ from langchain.agents.middleware import AgentMiddleware
 from deepnb import Session
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.budget import Budget, rule_for
-from deepnb.core.values import (
+from deepnb.core.turn import (
     Asked,
     Call,
     Decided,

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
 
 from deepnb import Session
-from deepnb.core.values import Skill
+from deepnb.core.turn import Skill
 from deepnb.engine import keys
 from tests.support.scripted import Scripted, call
 

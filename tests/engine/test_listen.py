@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 
 from deepnb import Session
-from deepnb.core.values import Compacted, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.core.turn import Compacted, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.engine.listen import Listener
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Paid, Scripted, call

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deepnb.core.session_file import OTHER_BRANCHES
-from deepnb.core.values import Compacted, Notice, ThinkingDelta, ToolEnded, ToolStarted, Usage
+from deepnb.core.turn import Compacted, Notice, ThinkingDelta, ToolEnded, ToolStarted, Usage
 from deepnb.formats.opening import open_session
 from tests.support.session_files import Codex, at, jsonl
 

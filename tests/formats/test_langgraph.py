@@ -22,7 +22,7 @@ from langgraph.types import Overwrite
 from deepnb import Session
 from deepnb.core.errors import DeepnbError, NotFoundError, NotInstalledError
 from deepnb.core.session_file import OTHER_BRANCHES
-from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.core.turn import TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.formats.checkpoints import DataSerializer, Messages, fold
 from deepnb.formats.opening import list_sessions, open_session
 from tests.support.scripted import Scripted, call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deepnb.core.session_file import OTHER_BRANCHES
-from deepnb.core.values import Notice, ToolEnded, Usage
+from deepnb.core.turn import Notice, ToolEnded, Usage
 from deepnb.formats.opening import open_session
 from tests.support.session_files import Pi, jsonl, says
 

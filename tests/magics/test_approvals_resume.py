@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
-from deepnb.core.values import TextDelta
+from deepnb.core.turn import TextDelta
 from deepnb.magics.scene import FREE_OUTPUTS
 from deepnb.views.view import notice_view
 from deepnb.widgets.screen import Notebook, Reserved

@@ -18,7 +18,7 @@ from deepnb.core.budget import Budget, rule_for
 from deepnb.core.diff import FileDiff, FileDiffs, file_diffs
 from deepnb.core.offload import HistorySection, HistorySections, Offload
 from deepnb.core.stack import Layer, Stack
-from deepnb.core.values import (
+from deepnb.core.turn import (
     Notice,
     Snapshot,
     TextDelta,
@@ -70,10 +70,10 @@ CELLS = {
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
     "deepnb.session.comparison.Comparison": "comparison",
     "deepnb.session.files.Files": "session.files",
-    "deepnb.core.values.Turn": "session.turns[0]",
-    "deepnb.core.values.Turns": "session.turns",
-    "deepnb.core.values.ThreadInfo": "session.threads[0]",
-    "deepnb.core.values.ThreadInfos": "session.threads",
+    "deepnb.core.turn.Turn": "session.turns[0]",
+    "deepnb.core.turn.Turns": "session.turns",
+    "deepnb.core.turn.ThreadInfo": "session.threads[0]",
+    "deepnb.core.turn.ThreadInfos": "session.threads",
     "deepnb.core.model_info.ModelInfo": "session.models()[0]",
     "deepnb.core.model_info.ModelInfos": "session.models()",
     "deepnb.core.offload.HistorySections": "session.history()",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ToolEnded
+from deepnb.core.turn import ToolEnded
 from deepnb.memory.daily import addition, bare, entries
 from deepnb.memory.promotion import candidates
 from deepnb.memory.recalls import Recall

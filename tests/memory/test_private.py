@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableLambda
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.values import Compacted, ToolEnded
+from deepnb.core.turn import Compacted, ToolEnded
 from deepnb.memory.scope import Scope
 from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import Scripted, call, unasked

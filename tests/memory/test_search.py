@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ToolEnded
+from deepnb.core.turn import ToolEnded
 from deepnb.memory.scope import Scope
 from deepnb.memory.searching import place
 from tests.support.clock import Clock, session

@@ -18,7 +18,7 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from deepnb.context.transcript import live_messages
-from deepnb.core.values import (
+from deepnb.core.turn import (
     ModelEnded,
     ModelStarted,
     Notice,

@@ -12,7 +12,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.core.turn import TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.models.resolve import resolve
 from deepnb.models.teaching import TeachingModel
 from tests.support.openai_server import Fail, OpenAIServer, Raw, Say, Use

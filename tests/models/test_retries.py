@@ -13,7 +13,7 @@ from pydantic import Field
 
 from deepnb import DeepnbError, Session
 from deepnb.core.model_failure import model_failure
-from deepnb.core.values import Compacted, ModelStarted, Notice, Retry, ToolEnded
+from deepnb.core.turn import Compacted, ModelStarted, Notice, Retry, ToolEnded
 from deepnb.engine import retries
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS

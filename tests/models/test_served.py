@@ -8,7 +8,7 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from deepnb.core.commands import in_python
-from deepnb.core.values import Retry
+from deepnb.core.turn import Retry
 from deepnb.models.resolve import resolve
 from deepnb.testing import ScriptedModel
 from deepnb.views.turn import footer_view

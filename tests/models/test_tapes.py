@@ -16,7 +16,7 @@ from langchain_openai import ChatOpenAI
 
 from deepnb import Session
 from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.core.values import Compacted, ModelEnded, ModelStarted, TextDelta, ThinkingDelta
+from deepnb.core.turn import Compacted, ModelEnded, ModelStarted, TextDelta, ThinkingDelta
 from deepnb.models.tapes.errors import recorded
 from deepnb.models.tapes.index import NotOnTapeError
 from deepnb.models.teaching import TeachingModel

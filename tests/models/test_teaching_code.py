@@ -8,7 +8,7 @@ import matplotlib
 import pandas as pd
 
 from deepnb import Session
-from deepnb.core.values import ToolEnded, ToolStarted
+from deepnb.core.turn import ToolEnded, ToolStarted
 from deepnb.models.teaching.conversation import Step
 from deepnb.models.teaching.moves import Use
 from tests.support.notebooks import HERE, read

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from deepnb import Session
-from deepnb.core.values import ToolStarted
+from deepnb.core.turn import ToolStarted
 from deepnb.models.teaching.conditions import Unplaced
 from deepnb.models.teaching.grammar import read
 from deepnb.models.teaching.tables import parse_frame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepnb import Session
-from deepnb.core.values import ToolEnded
+from deepnb.core.turn import ToolEnded
 from deepnb.models.teaching.moves import Use
 from tests.support.clock import Clock
 from tests.support.tables import every_row

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from deepnb.core.values import Skill
+from deepnb.core.turn import Skill
 from deepnb.models.teaching.conversation import MemoryFile, Step, conversation
 from deepnb.models.teaching.memory import bullet
 from deepnb.models.teaching.model import INTENTS

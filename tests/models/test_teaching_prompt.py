@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from deepnb.core.diff import FileDiff
-from deepnb.core.values import Skill
+from deepnb.core.turn import Skill
 from deepnb.models.teaching.conversation import MemoryFile, conversation, updated
 from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import plan

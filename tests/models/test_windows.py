@@ -8,7 +8,7 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from deepnb.core.model_failure import is_overflow, told_window
-from deepnb.core.values import Compacted, Notice
+from deepnb.core.turn import Compacted, Notice
 from deepnb.models import windows
 from deepnb.models.windows import is_near
 from tests.support.local_server import KINDS, NAME, SILENT, WORDLESS, Kind, local_server

@@ -12,7 +12,7 @@ from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb import Session
-from deepnb.core.values import Compacted
+from deepnb.core.turn import Compacted
 from deepnb.engine import checkpoints, keys, taken
 from deepnb.formats.opening import open_session
 from deepnb.memory.guarding import GuardMiddleware

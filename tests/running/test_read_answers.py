@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepnb import Session
-from deepnb.core.values import Asked, TextDelta, ThinkingDelta, ToolStarted
+from deepnb.core.turn import Asked, TextDelta, ThinkingDelta, ToolStarted
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.turn import footer_view, long_turn_view
 from tests.core.test_answers import OBJECT, WRITTEN

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ModelEnded, ToolEnded
+from deepnb.core.turn import ModelEnded, ToolEnded
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import deepnb
-from deepnb.core.values import Notice
+from deepnb.core.turn import Notice
 from deepnb.models import keys
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
 from tests.support.tables import every_row

@@ -20,7 +20,7 @@ from deepnb.context.counting import BY_SCRIPT, Counter, Meter
 from deepnb.core.budget import rule_for
 from deepnb.core.messages import Message, ToolCall
 from deepnb.core.tokenizer import count
-from deepnb.core.values import Compacted, ModelStarted
+from deepnb.core.turn import Compacted, ModelStarted
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

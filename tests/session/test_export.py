@@ -21,7 +21,7 @@ from deepnb import Session
 from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.core.redaction import without_credentials
-from deepnb.core.values import CodeOutput, ToolEnded, ToolStarted, Turn
+from deepnb.core.turn import CodeOutput, ToolEnded, ToolStarted, Turn
 from deepnb.views.export import conversation_notebook, conversation_page
 from deepnb.views.turn import TurnView
 from tests.support.hostile_views import Maker

@@ -17,7 +17,7 @@ from deepnb import DeepnbError, Session
 from deepnb.context.counting import Counter, Meter
 from deepnb.core.budget import rule_for
 from deepnb.core.image import LARGEST, PromptImage
-from deepnb.core.values import Notice, Turn
+from deepnb.core.turn import Notice, Turn
 from deepnb.engine.images import prompt_message
 from deepnb.models.teaching import TeachingModel
 from deepnb.testing import ScriptedModel, call

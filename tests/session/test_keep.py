@@ -8,7 +8,7 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from deepnb.core.budget import Rule, rule_for
-from deepnb.core.values import Compacted, Notice
+from deepnb.core.turn import Compacted, Notice
 from deepnb.middleware import CompactionMiddleware
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row

@@ -13,7 +13,7 @@ from deepnb import DeepnbError, Session
 from deepnb.core import tokenizer
 from deepnb.core.diff import FileDiff
 from deepnb.core.prompt import GUIDELINES_CLOSE, GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN
-from deepnb.core.values import Snapshot
+from deepnb.core.turn import Snapshot
 from deepnb.engine.request import message_text
 from deepnb.memory.budget import fitted
 from deepnb.memory.guidelines import GUIDELINES, memory_block

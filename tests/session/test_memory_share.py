@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnb import Session
-from deepnb.core.values import Notice
+from deepnb.core.turn import Notice
 from deepnb.magics.pictures import budget_picture, memory_picture, status_picture
 from tests.support.scripted import Scripted
 from tests.support.shells import Shell

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deepnb import Session
-from deepnb.core.values import ToolEnded
+from deepnb.core.turn import ToolEnded
 from deepnb.memory.scope import Scope
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

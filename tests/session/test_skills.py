@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import Skill
+from deepnb.core.turn import Skill
 from deepnb.engine.request import message_text
 from deepnb.skills.scaffold import check_name, scaffold
 from tests.support.scripted import Scripted

@@ -21,7 +21,7 @@ from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
 from deepnb.context.transcript import live_messages
-from deepnb.core.values import CodeOutput, ModelEnded, ModelStarted, ThinkingDelta, ToolEnded, ToolStarted, Turn
+from deepnb.core.turn import CodeOutput, ModelEnded, ModelStarted, ThinkingDelta, ToolEnded, ToolStarted, Turn
 from deepnb.models.names import OFFLINE
 from deepnb.models.teaching import TeachingModel
 from tests.support.anthropic_server import AnthropicServer

@@ -16,7 +16,7 @@ from typing import Any
 
 import deepnb.views
 from deepnb.backends.journal import entry
-from deepnb.core import values
+from deepnb.core import turn as values
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.diff import FileDiff
 from deepnb.core.growing_list import GrowingList

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.comparison import Column
-from deepnb.core.values import Call, Event, ModelEnded, Snapshot, ToolEnded, ToolStarted, Turn, Usage
+from deepnb.core.turn import Call, Event, ModelEnded, Snapshot, ToolEnded, ToolStarted, Turn, Usage
 from deepnb.views.comparison import comparison_view, marked_html, marked_text
 from deepnb.views.diff import marks, pieces
 from deepnb.views.markdown import markdown_html

@@ -13,7 +13,7 @@ from deepnb.core.anchors import Anchor
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.diff import FileDiff
 from deepnb.core.offload import BroughtBack, Flush, HistoryMessage, HistorySection, Offload
-from deepnb.core.values import (
+from deepnb.core.turn import (
     Call,
     Compacted,
     ModelEnded,

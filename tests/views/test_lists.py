@@ -7,7 +7,7 @@ from typing import Any
 
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.offload import Offload
-from deepnb.core.values import Call, Compacted, ModelEnded, Skill, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.core.turn import Call, Compacted, ModelEnded, Skill, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view

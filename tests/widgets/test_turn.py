@@ -12,7 +12,7 @@ import pytest
 from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.offload import Offload
-from deepnb.core.values import (
+from deepnb.core.turn import (
     Asked,
     Call,
     Compacted,

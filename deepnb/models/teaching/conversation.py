@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from deepnb.core.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY, Message
 from deepnb.core.prompt import GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN, system_parts
-from deepnb.core.values import Skill
+from deepnb.core.turn import Skill
 from deepnb.engine.probe import to_message
 from deepnb.models.teaching.words import chinese
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from deepnb.core.subagents import GENERAL_PURPOSE, TASK
-from deepnb.core.values import Skill
+from deepnb.core.turn import Skill
 from deepnb.models.teaching.answers import answer, tables_asked
 from deepnb.models.teaching.code import compute, wants_code
 from deepnb.models.teaching.conditions import Unplaced
