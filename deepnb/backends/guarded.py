@@ -24,11 +24,11 @@ from deepnb.backends.refusals import credential_in, unfit
 from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer, writing
-from deepnb.core.errors import DeepnbError
 from deepnb.engine.file_backend import is_text
 from deepnb.engine.file_extras import append_text
 from deepnb.gate import redact
 from deepnb.gate.directives import is_directive
+from deepnb.values.errors import DeepnbError
 
 
 class GuardedBackend(WrapperBackend):

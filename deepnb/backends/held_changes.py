@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from deepnb.backends.journal import Origin
-from deepnb.core.diff import FileDiff
+from deepnb.values.diff import FileDiff
 
 
 @dataclass(frozen=True)

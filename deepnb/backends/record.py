@@ -17,10 +17,10 @@ from deepnb.backends.last_read import LastRead
 from deepnb.backends.locks import Lock
 from deepnb.backends.merge import Conflict
 from deepnb.backends.writer import writer
-from deepnb.core.clock import in_turn
-from deepnb.core.diff import FileDiff
-from deepnb.core.errors import BusyError, DeepnbError
 from deepnb.gate import redact
+from deepnb.values.clock import in_turn
+from deepnb.values.diff import FileDiff
+from deepnb.values.errors import BusyError, DeepnbError
 
 BOTH = "conflict: both sides are kept"
 

@@ -41,10 +41,10 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.subagents import TASK
-from deepnb.core.turn import Path
 from deepnb.gate import redact
+from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.subagents import TASK
+from deepnb.values.turn import Path
 
 VERSION = 1
 

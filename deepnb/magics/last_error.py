@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deepnb.core.approvals import PendingCall
+    from deepnb.values.approvals import PendingCall
 
 
 ERR = "err"
@@ -56,7 +56,7 @@ class LastError:
 
     def cells(self) -> tuple[CellCode, ...]:
         """Return the cells in the traceback, the innermost first, each once."""
-        from deepnb.core.failures import is_cell
+        from deepnb.values.failures import is_cell
         from deepnb.workshop.frames import frames, lines_of
 
         if self.error is None:

@@ -15,10 +15,6 @@ from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 
 from deepnb.backends.refusals import to_ask_about
 from deepnb.backends.writer import writer, writing
-from deepnb.core.anchors import said
-from deepnb.core.answers import calls_among, split_thinking
-from deepnb.core.errors import RefusedError
-from deepnb.core.offload import Flush
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, said_in
 from deepnb.engine.retries import Retried
@@ -27,7 +23,11 @@ from deepnb.gate.own_words import MONTH
 from deepnb.memory.daily import bare
 from deepnb.memory.guarding import Facts, heard
 from deepnb.memory.layers import note_path
-from deepnb.models.tapes.index import NotOnTapeError
+from deepnb.values.anchors import said
+from deepnb.values.answers import calls_among, split_thinking
+from deepnb.values.errors import RefusedError
+from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.offload import Flush
 
 PROMPT = """\
 The oldest part of this conversation is about to leave your context. Before it does, put down what should \

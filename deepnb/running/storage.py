@@ -28,12 +28,12 @@ from deepnb.backends.split import AttachedFiles, SplitBackend
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.wrapper import ReadOnlyFiles
 from deepnb.backends.writer import writing
-from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend, ThreadFiles
 from deepnb.memory.searching import MemorySearch
 from deepnb.running.current import Current
 from deepnb.running.paths import Paths
 from deepnb.running.sources import SourceMount, Sources
+from deepnb.values.errors import InvalidError, RefusedError
 
 if TYPE_CHECKING:
     from deepnb.persistence.database import Database

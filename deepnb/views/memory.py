@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deepnb.backends.journal import Entry, OpenConflict
-from deepnb.core.diff import FileDiff
-from deepnb.core.turn import Snapshot
 from deepnb.gate import redact
+from deepnb.values.diff import FileDiff
+from deepnb.values.turn import Snapshot
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html, diff_view
 from deepnb.views.text import counted, indent, middle_cut, page, quoted, short, title_line

@@ -12,7 +12,7 @@ import pytest
 from deepnb import DeepnbError, Session
 from deepnb.backends.journal import replay
 from deepnb.backends.merge import Conflict
-from deepnb.core.turn import Notice
+from deepnb.values.turn import Notice
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deepnb.core.errors import InvalidError
-from deepnb.models.tapes.index import NotOnTapeError, TapeIndex
+from deepnb.models.tapes.index import TapeIndex
 from deepnb.models.tapes.masks import days_near, masked
 from deepnb.models.tapes.tape import (
     VERSION,
@@ -26,6 +25,8 @@ from deepnb.models.tapes.tape import (
     read_tape,
 )
 from deepnb.models.tapes.tape_request import Parts, TapeForm, cleaner, keys_of
+from deepnb.values.errors import InvalidError
+from deepnb.values.model_failure import NotOnTapeError
 from tests.support.tables import every_row
 
 NOW = "2026-11-23T10:00:00+00:00"

@@ -9,7 +9,7 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from deepnb.backends.journal import replay
-from deepnb.core.turn import Turn
+from deepnb.values.turn import Turn
 from tests.support.scripted import Scripted, call
 
 

@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import DeepnbError, Session
 from deepnb.backends.journal import replay
-from deepnb.core.turn import ToolEnded
+from deepnb.values.turn import ToolEnded
 from tests.support.scripted import Scripted, call, unasked
 
 

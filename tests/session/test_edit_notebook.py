@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from nbformat import v4
 
 from deepnb import Session
-from deepnb.core.turn import ToolEnded
+from deepnb.values.turn import ToolEnded
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.workshop.notebook_diff import CellDiff, NotebookDiff
 from deepnb.workshop.notebook_file import version_of

@@ -16,12 +16,12 @@ from typing import Any
 
 import deepnb.views
 from deepnb.backends.journal import entry
-from deepnb.core import turn as values
-from deepnb.core.budget import Budget, rule_for
-from deepnb.core.diff import FileDiff
-from deepnb.core.growing_list import GrowingList
-from deepnb.core.messages import Messages
-from deepnb.core.request import Request, Sent
+from deepnb.values import turn as values
+from deepnb.values.budget import Budget, rule_for
+from deepnb.values.diff import FileDiff
+from deepnb.values.growing_list import GrowingList
+from deepnb.values.messages import Messages
+from deepnb.values.request import Request, Sent
 from deepnb.views.growing_markdown import GrowingMarkdown
 from deepnb.views.search_marks import search_terms
 from deepnb.views.turn_segments import Segments, turn_segments

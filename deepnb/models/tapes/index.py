@@ -6,24 +6,15 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
-from deepnb.core.diff import FileDiff
-from deepnb.core.errors import NotFoundError
 from deepnb.models.tapes.tape import Exchange, Tape
 from deepnb.models.tapes.tape_request import Parts, TapeForm
+from deepnb.values.diff import FileDiff
+from deepnb.values.model_failure import NotOnTapeError
 
 _LOOKED_AT = 5
 """Exchanges with most parts in common that are compared word by word."""
 _COMPARED = 4_000
 """Characters of a part that are compared then."""
-
-
-class NotOnTapeError(NotFoundError):
-    """A request is not on the tape that is played."""
-
-    def __init__(self, what: str, do: str = "", diff: FileDiff | None = None) -> None:
-        super().__init__(what, do)
-        self.diff = diff
-        """From the nearest request on the tape to the one that was made; None where the tape is empty."""
 
 
 class TapeIndex:

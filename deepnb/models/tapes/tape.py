@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from deepnb.core.errors import InvalidError
-from deepnb.core.short_repr import excerpt, short_repr
 from deepnb.models.tapes.masks import days_near
+from deepnb.values.errors import InvalidError
+from deepnb.values.short_repr import excerpt, short_repr
 
 VERSION = 1
 _TRIES = 10
