@@ -13,9 +13,9 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from deepnb import Session, open_session
+from deepnb.gate.prohibitions import said as kinds_said
 from deepnb.magics.interpolate import fill
 from deepnb.memory.layers import note_day
-from deepnb.values.anchors import said as kinds_said
 from tests import DATA
 from tests.support.compactions import AT_LENGTH, Phased
 from tests.support.scripted import call

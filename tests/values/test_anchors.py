@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.values.anchors import CLOSE, OPEN, Anchor, anchor_block, find, lost, said, union
-from deepnb.values.anchors.find import facts
+from deepnb.gate.prohibitions import said
+from deepnb.values.anchors import CLOSE, OPEN, Anchor, anchor_block, facts, find, lost, union
 from deepnb.values.messages import Message, ToolCall
 from deepnb.values.tokenizer import count
 from tests.support.tables import every_row

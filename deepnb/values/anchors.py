@@ -1,13 +1,43 @@
-"""Finding the anchors of messages, and which of them a summary lost."""
+"""Facts a summary must not lose: found in messages by rule, checked against it, kept word for word.
+
+A summarizer keeps the gist and drops what can't be guessed again: a path, a ticket number, 37 ms, what the
+user forbade, asked to remember and said of themselves. Those are looked for here, in any language that writes them
+with digits and Latin letters, and the user's sentences in English, Chinese, Japanese, Korean, German, French and Spanish.
+What a look at the data gives again (types, names of columns) is none, and neither are deepnb's own files.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Literal, get_args
 
 from deepnb.gate.own_words import MONTH, less_rows
 from deepnb.gate.prohibitions import said
 from deepnb.gate.regex import regex
-from deepnb.values.anchors.values import Anchor, Kind
 from deepnb.values.messages import Message
+
+Kind = Literal["prohibition", "statement", "path", "identifier", "number", "date", "name"]
+"""`statement` is what the user asks to remember or says of themselves, `name` what stood in code font."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """One fact: its text as it stood, and for a number the words that say of what it is."""
+
+    kind: Kind
+    text: str
+    phrase: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorBlock:
+    """What is appended to a summary: its text, the anchors shown in it, and those there was no room for."""
+
+    text: str = ""
+    shown: tuple[Anchor, ...] = ()
+    hidden: tuple[Anchor, ...] = ()
+
 
 _TYPE = regex(
     r"(?:u?int|float|complex)\d{1,3}|(?:datetime|timedelta)64(?:\[.*\])?|d?types?(?:\('.*'\))?|object|bool|category|str(?:ing)?|int|float|NaN|NaT|None(?:Type)?"
@@ -208,3 +238,75 @@ def _phrase(text: str, start: int, fact: str) -> str:
     """The number with the few words before it that say of what it is."""
     before = _BEFORE().search(text[max(0, start - 80) : start])
     return f"{before[0].strip()} {fact}" if before and "\0" not in before[0] else ""
+
+
+Count = Callable[[str], int]
+
+_LABELS: dict[Kind, str] = {
+    "prohibition": "The user said",
+    "statement": "The user said",
+    "path": "Paths",
+    "identifier": "Identifiers",
+    "number": "Numbers",
+    "date": "Dates",
+    "name": "Names",
+}
+SAID: tuple[Kind, ...] = ("prohibition", "statement")
+"""Kinds that are sentences of the user's."""
+OPEN, CLOSE = "<anchors>", "</anchors>"
+_LEAD = "Word for word from the part that was summarized:"
+_BETWEEN = " | "
+
+
+def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str | None, more: int = 0) -> AnchorBlock:
+    """The anchors as text of at most `room` tokens: what the user said first, then kinds in turn, the newest first.
+
+    What stands in a sentence of the user's is not said again. What has no room is named by number, with the file that
+    holds it; `path` is that file, and `more` how many others it holds.
+    """
+    if not anchors:
+        return AnchorBlock()
+    said = [a.text for a in anchors if a.kind in SAID]
+    anchors = [a for a in anchors if a.kind in SAID or not any(a.text in sentence for sentence in said)]
+    whole = AnchorBlock(_text(anchors, more, path, phrases=True), tuple(anchors))
+    if count(whole.text) <= room:
+        return whole
+    labels = {kind: count(f"\n{label}:") for kind, label in _LABELS.items()}
+    costs = {a: count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind in SAID else _BETWEEN + a.text) for a in anchors}
+    shown, hidden, new = list[Anchor](), list(_by_rank(anchors)), {*anchors}
+    while new:  # parts cost more than the whole, so that there is some room again
+        left, new, begun = (
+            room - count(_text(shown, len(hidden) + more, path)),
+            set(),
+            {*SAID, *(a.kind for a in shown)},
+        )
+        for one in hidden:
+            if (cost := costs[one] + (0 if one.kind in begun else labels[one.kind])) <= left:
+                new.add(one)
+                begun.add(one.kind)
+                left -= cost
+        shown += [one for one in hidden if one in new]
+        hidden = [one for one in hidden if one not in new]
+    while shown and count(_text(shown, len(hidden) + more, path)) > room:
+        hidden.insert(0, shown.pop())
+    return AnchorBlock(_text(shown, len(hidden) + more, path), tuple(shown), tuple(hidden))
+
+
+def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, phrases: bool = False) -> str:
+    lines = [OPEN, _LEAD]
+    for kind in get_args(Kind):
+        texts = [(a.phrase or a.text) if phrases else a.text for a in anchors if a.kind == kind]
+        if kind in SAID:
+            lines += [f"{_LABELS[kind]}: {t}" for t in texts]
+        elif texts:
+            lines.append(f"{_LABELS[kind]}: {_BETWEEN.join(texts)}")
+    if hidden:
+        lines.append(f"({hidden} more {'are' if hidden > 1 else 'is'} {f'in {path}' if path else 'left out'})")
+    return "\n".join([*lines, CLOSE])
+
+
+def _by_rank(anchors: Sequence[Anchor]) -> list[Anchor]:
+    """Prohibitions, statements, then one of each kind in turn; within a kind the newest first."""
+    by_kind = {kind: [a for a in reversed(anchors) if a.kind == kind] for kind in get_args(Kind)}
+    turns = zip_longest(*(by_kind[k] for k in by_kind if k not in SAID))
+    return [*(a for kind in SAID for a in by_kind[kind]), *(a for turn in turns for a in turn if a is not None)]
