@@ -20,7 +20,6 @@ from deepnb.values.cached import last_cached
 from deepnb.values.diff import FileDiff, FileDiffs
 from deepnb.values.model_info import ModelInfo, ModelInfos
 from deepnb.values.offload import HistorySections, Offload
-from deepnb.values.package import Package
 from deepnb.values.session_file import SessionRows
 from deepnb.values.stack import Stack
 from deepnb.values.subagents import Listed, Spent
@@ -40,6 +39,7 @@ from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
+from deepnb.wings.package.values import Package
 
 _ROWS = 12
 """Rows that a table in short has."""

@@ -18,7 +18,7 @@ NAMES = (
     *(f"deepnb.values.diff.{name}" for name in ("FileDiff", "FileDiffs")),
     *(f"deepnb.values.model_info.{name}" for name in ("ModelInfo", "ModelInfos")),
     "deepnb.values.stack.Stack",
-    "deepnb.values.package.Package",
+    "deepnb.wings.package.values.Package",
     *(f"deepnb.values.offload.{name}" for name in ("HistorySections", "Offload")),
     *(f"deepnb.values.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
     "deepnb.values.xray.Xray",

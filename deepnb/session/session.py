@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from deepnb.session.subagents import SessionSubagents
     from deepnb.session.tools import SessionTools
     from deepnb.values.model_info import ModelInfos
-    from deepnb.values.package import Package
     from deepnb.values.passages import TurnPassage
     from deepnb.values.prices import Price
     from deepnb.values.stack import Stack
     from deepnb.values.subagents import Subagent
     from deepnb.values.xray import Xray
+    from deepnb.wings.package.values import Package
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
@@ -884,7 +884,7 @@ class Session:
         mounts go only where `include` names them: paths, or directories. Credentials are masked; a tool or file that
         can't go is left out, with the reason. Files in the directory are replaced.
         """
-        from deepnb.session.package import package
+        from deepnb.wings.package.package import package
 
         names = (include,) if isinstance(include, str) else tuple(include)
         return package(self._workspace, directory, names, write=write)

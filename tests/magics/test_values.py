@@ -81,7 +81,7 @@ CELLS = {
     "deepnb.values.budget.Budget": "session.budget()",
     "deepnb.values.xray.Xray": "session.xray()",
     "deepnb.values.stack.Stack": "session.stack()",
-    "deepnb.values.package.Package": "session.package('an-agent')",
+    "deepnb.wings.package.values.Package": "session.package('an-agent')",
     "deepnb.values.diff.FileDiff": "session.memory.diff(0)[0]",
     "deepnb.values.diff.FileDiffs": "session.memory.diff(0)",
     "deepnb.values.approvals.PendingCall": "call",
