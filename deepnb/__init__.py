@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deepnb import course as course
-    from deepnb.running.job import Job as Job
     from deepnb.session.opened import OpenedSession as OpenedSession
     from deepnb.session.opened import list_sessions as list_sessions
     from deepnb.session.opened import open_session as open_session
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from deepnb.values.turn import ToolEnded as ToolEnded
     from deepnb.values.turn import ToolStarted as ToolStarted
     from deepnb.values.turn import Turn as Turn
+    from deepnb.wings.compare.job import Job as Job
     from deepnb.workshop.approvals import reads as reads
 
 _HOMES = {
@@ -62,7 +62,7 @@ _HOMES = {
         *("Asked", "CodeOutput", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
         *("Retry", "Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
     ),
-    "deepnb.running.job": ("Job",),
+    "deepnb.wings.compare.job": ("Job",),
     "deepnb.session.opened": ("OpenedSession", "list_sessions", "open_session"),
     "deepnb.session.session": ("Session",),
     "deepnb.workshop.approvals": ("reads",),

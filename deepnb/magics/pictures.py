@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from deepnb.running.sources import at_hand
-from deepnb.session.comparison import Comparison
 from deepnb.session.files import Files
 from deepnb.session.memory import SessionMemory
 from deepnb.session.opened import OpenedMemory, OpenedSession
@@ -39,6 +38,7 @@ from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
+from deepnb.wings.compare.comparison import Comparison
 from deepnb.wings.package.values import Package
 
 _ROWS = 12

@@ -22,7 +22,7 @@ NAMES = (
     *(f"deepnb.values.offload.{name}" for name in ("HistorySections", "Offload")),
     *(f"deepnb.values.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
     "deepnb.values.xray.Xray",
-    "deepnb.session.comparison.Comparison",
+    "deepnb.wings.compare.comparison.Comparison",
     "deepnb.session.files.Files",
     "deepnb.session.memory.SessionMemory",
     "deepnb.session.opened.OpenedMemory",

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from deepnb.memory.scope import Scope
 from deepnb.models.windows import ask_anew
-from deepnb.running.job import Job
-from deepnb.running.jobs import Jobs
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
@@ -28,6 +26,8 @@ from deepnb.values.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.values.server_address import is_address, server_address
 from deepnb.values.short_repr import short_repr
 from deepnb.values.turn import Event, Snapshot, ThreadInfo, Turn
+from deepnb.wings.compare.job import Job
+from deepnb.wings.compare.jobs import Jobs
 from deepnb.wiring.options import UNCHANGED, Options, Refresh, ToolText, changed, known_only
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
     from deepnb.running.restored import Restored
-    from deepnb.session.comparison import Comparison
     from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory
     from deepnb.session.skills import SessionSkills
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from deepnb.values.stack import Stack
     from deepnb.values.subagents import Subagent
     from deepnb.values.xray import Xray
+    from deepnb.wings.compare.comparison import Comparison
     from deepnb.wings.package.values import Package
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
@@ -455,7 +455,7 @@ class Session:
         run: it ends its column. The thread, the memory and what is kept of them stay as they are. An interrupt ends
         the comparison, with all columns that are done.
         """
-        from deepnb.session.comparison import comparisons
+        from deepnb.wings.compare.comparison import comparisons
 
         choices = known_only("Session.compare", locals(), unknown)
         if images:

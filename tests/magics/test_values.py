@@ -68,7 +68,7 @@ CELLS = {
     "deepnb.session.memory.SessionMemory": "session.memory",
     "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
-    "deepnb.session.comparison.Comparison": "comparison",
+    "deepnb.wings.compare.comparison.Comparison": "comparison",
     "deepnb.session.files.Files": "session.files",
     "deepnb.values.turn.Turn": "session.turns[0]",
     "deepnb.values.turn.Turns": "session.turns",
