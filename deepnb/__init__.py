@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deepnb.values import wings as _wings
+
 if TYPE_CHECKING:
     from deepnb import course as course
     from deepnb.session.opened import OpenedSession as OpenedSession
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from deepnb.values.turn import ToolEnded as ToolEnded
     from deepnb.values.turn import ToolStarted as ToolStarted
     from deepnb.values.turn import Turn as Turn
-    from deepnb.wings.compare.job import Job as Job
+    from deepnb.values.wing_types import *  # noqa: F403
     from deepnb.workshop.approvals import reads as reads
 
 _HOMES = {
@@ -62,7 +64,6 @@ _HOMES = {
         *("Asked", "CodeOutput", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
         *("Retry", "Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
     ),
-    "deepnb.wings.compare.job": ("Job",),
     "deepnb.session.opened": ("OpenedSession", "list_sessions", "open_session"),
     "deepnb.session.session": ("Session",),
     "deepnb.workshop.approvals": ("reads",),
@@ -71,6 +72,7 @@ _HOMES = {
 
 __all__ = ["course", "current", "load_ipython_extension", "unload_ipython_extension"]
 __all__ += [name for names in _HOMES.values() for name in names]
+__all__ += [name.removeprefix("deepnb.") for name in _wings.names("deepnb.")]
 __version__ = "0.2.0"
 
 if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
@@ -80,6 +82,8 @@ if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
 
         if name == "course":
             return importlib.import_module("deepnb.course")
+        if _wings.home(f"deepnb.{name}"):
+            return _wings.part(f"deepnb.{name}")
         home = next((module for module, names in _HOMES.items() if name in names), None)
         if home is None:
             raise AttributeError(f"module 'deepnb' has no attribute {name!r}")

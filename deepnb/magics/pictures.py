@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 
 from deepnb.running.sources import at_hand
 from deepnb.session.files import Files
@@ -23,9 +24,10 @@ from deepnb.values.session_file import SessionRows
 from deepnb.values.stack import Stack
 from deepnb.values.subagents import Listed, Spent
 from deepnb.values.turn import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
+from deepnb.values.wings import pictures
 from deepnb.values.xray import Xray
 from deepnb.views import values
-from deepnb.views.agent import models_view, package_view
+from deepnb.views.agent import models_view
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.course import CheckView, StoryView
@@ -38,8 +40,6 @@ from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
-from deepnb.wings.compare.comparison import Comparison
-from deepnb.wings.package.values import Package
 
 _ROWS = 12
 """Rows that a table in short has."""
@@ -71,8 +71,6 @@ def picture(value: object) -> View:
             return values.xray_value(value)
         case Stack():
             return values.stack_value(value)
-        case Package():
-            return brief(package_view(value), rest="all of it: %agent package DIR")
         case FileDiff():
             return values.diffs_value([value])
         case FileDiffs():
@@ -81,15 +79,15 @@ def picture(value: object) -> View:
             return values.calls_value([value])
         case PendingCalls():
             return values.calls_value(value)
-        case Comparison():
-            shorter = [lambda: replace(value.view, brief=True)]
-            return brief(value.view, shorter, "whole answers: .df(), or .columns")
         case Decision():
             return values.decision_value(value)
         case CheckView():
             return value
         case StoryView():
             return brief(value, [lambda: replace(value, steps=value.steps[-3:])])
+    if (where := pictures().get((type(value).__module__, type(value).__qualname__))) is not None:
+        view: View = getattr(import_module(where[0]), where[1])(value)
+        return view
     raise TypeError(f"no picture of a {type(value).__name__}")
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deepnb.values.wings import pictures
+
 if TYPE_CHECKING:
     from deepnb.session.session import Session
 
@@ -18,11 +20,9 @@ NAMES = (
     *(f"deepnb.values.diff.{name}" for name in ("FileDiff", "FileDiffs")),
     *(f"deepnb.values.model_info.{name}" for name in ("ModelInfo", "ModelInfos")),
     "deepnb.values.stack.Stack",
-    "deepnb.wings.package.values.Package",
     *(f"deepnb.values.offload.{name}" for name in ("HistorySections", "Offload")),
     *(f"deepnb.values.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
     "deepnb.values.xray.Xray",
-    "deepnb.wings.compare.comparison.Comparison",
     "deepnb.session.files.Files",
     "deepnb.session.memory.SessionMemory",
     "deepnb.session.opened.OpenedMemory",
@@ -33,6 +33,7 @@ NAMES = (
     "deepnb.session.subagents.SessionSubagents",
     "deepnb.views.course.CheckView",
     "deepnb.views.course.StoryView",
+    *map(".".join, pictures()),
 )
 """The values that `deepnb.magics.pictures.picture` knows."""
 

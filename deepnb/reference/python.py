@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from deepnb.reference import source
 from deepnb.reference.entry import Entry
+from deepnb.values import wings
 
 MODULES = ("deepnb.course", "deepnb", "deepnb.search", "deepnb.middleware", "deepnb.testing", "deepnb.formats.protocol")
 """Where the public names are."""
@@ -16,7 +17,7 @@ PARTS = {
     "session.subagents": ("deepnb.session.subagents", "SessionSubagents"),
     "session.tools": ("deepnb.session.tools", "SessionTools"),
     "session.approvals": ("deepnb.session.approvals", "SessionApprovals"),
-    "session.jobs": ("deepnb.wings.compare.jobs", "Jobs"),
+    **{name: where for name in wings.names("session.") if (where := wings.home(name)) and where[1].istitle()},
 }
 """What a session has beside its own methods -> where it is defined."""
 _ERRORS = "deepnb.values.errors"
