@@ -303,8 +303,8 @@ def held_graph(scene: Scene, name: str | None) -> Any:
 
 def attach_server(scene: Scene, args: Args) -> Result:
     """Put the agent at an address in the place of the one in use; of an address without one, list them."""
-    from deepnb.session.server_header import enter_header
-    from deepnb.wiring.served import assistants, server
+    from deepnb.wings.server.header import enter_header
+    from deepnb.wings.server.served import assistants, server
 
     address, header = server_address(args["model"]), args["header"]
     if not address.assistant:

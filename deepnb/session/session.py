@@ -576,7 +576,7 @@ class Session:
         asked for with a hidden prompt; it is kept in this process only.
         """
         if header is not None and is_address(graph):
-            from deepnb.session.server_header import enter_header
+            from deepnb.wings.server.header import enter_header
 
             enter_header(server_address(str(graph)), header)
         mine = ("max_steps", "max_tokens", "max_cost", "prices", "namespace", "embeddings")
@@ -894,7 +894,7 @@ def _options(given: Mapping[str, Any]) -> Options:
     if given["graph"] is None:
         return changed(Options(), given)
     if is_address(given["graph"]):
-        from deepnb.wiring.served import served_options
+        from deepnb.wings.server.served import served_options
 
         return served_options(given)
     from deepnb.wiring.attach import attached_options
