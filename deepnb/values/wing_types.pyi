@@ -1,7 +1,7 @@
 # A line for each type of a wing that a signature of the main house names; those of `__all__` are names of the root.
 
 from deepnb.wings.compare.comparison import Comparison as Comparison
-from deepnb.wings.compare.job import Job as Job
+from deepnb.wings.compare.jobs import Job as Job
 from deepnb.wings.compare.jobs import Jobs as Jobs
 from deepnb.wings.package.values import Package as Package
 
