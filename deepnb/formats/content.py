@@ -28,10 +28,10 @@ from deepnb.formats.items import (
     Tool,
 )
 from deepnb.formats.memory_files import changes, is_memory_file
-from deepnb.values.budget import Budget, Rule
+from deepnb.values.budget import NOT_RECORDED, Budget, Rule
 from deepnb.values.messages import SUMMARY, Message, ToolCall
 from deepnb.values.offload import Offload
-from deepnb.values.session_file import NOT_RECORDED, FileContent, FileEdit
+from deepnb.values.session_file import FileContent, FileEdit
 from deepnb.values.turn import (
     Call,
     Compacted,

@@ -25,7 +25,8 @@ from deepnb.values.server_address import is_address, server_address
 from deepnb.values.turn import Event, ModelStarted, Notice, Retry
 from deepnb.views.agent import features_view, models_view, package_view
 from deepnb.views.compaction import compaction_view
-from deepnb.views.opened import found_view, opened_view
+from deepnb.views.opened import opened_view
+from deepnb.views.search_marks import found_view
 from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.turn import long_turn_view

@@ -10,7 +10,8 @@ from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.session.opened import OpenedSession, list_sessions
 from deepnb.values.server_address import POSTGRES, without_password
 from deepnb.views.diff import diff_view
-from deepnb.views.opened import file_turns_view, found_view, opened_view, sessions_view
+from deepnb.views.opened import file_turns_view, opened_view, sessions_view
+from deepnb.views.search_marks import found_view
 from deepnb.views.text import counted, tokens
 from deepnb.views.turn import long_turn_view
 from deepnb.views.view import Stack, View, notice_view, table_view, text_view

@@ -12,17 +12,11 @@ from deepnb.values.offload import Offload
 from deepnb.values.short_repr import excerpt, short_repr
 from deepnb.values.turn import Call, Compacted, Event, ModelEnded, Usage
 
-NOT_RECORDED = "not recorded"
-"""Part of a budget: what the request held and the file does not, such as the system prompt and the tools (an estimate)."""
-
 HIDDEN = "(hidden by the provider)"
 """Stands for thinking that the file holds only in encrypted form."""
 
 OTHER_BRANCHES = "turns in other branches"
 """In `SessionIndex.counts`: prompts that were taken back or left."""
-
-MEMORY_THREAD = ".deepnb-memory"
-"""How the names of the threads begin in which a checkpointer has the memory of its sessions: no user's has such a name."""
 
 Begin = Literal["prompt", "command", "start"]
 """What a turn begins with: a prompt; a slash command; `start`: neither, the file begins in the middle of one."""

@@ -6,12 +6,10 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from deepnb.values.passages import TurnPassage
 from deepnb.values.session_file import FileTurn, SessionIndex, SessionRow
 from deepnb.values.turn import Usage
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
-from deepnb.views.search_marks import search_terms
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
 from deepnb.views.view import Picture, table_html, table_text, table_view
 
@@ -142,18 +140,6 @@ def turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
         )
         for turn in turns
     ]
-
-
-def found_view(passages: Sequence[TurnPassage], words: str, stamp: str = "") -> Picture:
-    """Return what a search found: turn, what it is, and the line with the words."""
-    terms = search_terms(words)
-    rows = [
-        (f"{one.turn}", short(one.what, 24), short(next(iter(terms.lines(one.text, 1)), one.text), 200))
-        for one in passages[:_LISTED]
-    ]
-    more = f", the first {_LISTED}" if len(passages) > _LISTED else ""
-    title = f"{words}: {counted(len(passages), 'passage')}{more}"
-    return table_view(("turn", "where", "text"), rows, title, (0,), f"nothing holds {words}", stamp)
 
 
 def sessions_view(rows: Sequence[SessionRow], place: str) -> Picture:

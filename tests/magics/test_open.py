@@ -201,7 +201,8 @@ def test_hostile_texts_in_every_field_of_a_file_run_nowhere(text: str, tmp_path:
     with deepnb.Session() as session:
         opened = deepnb.open_session(file, into=session)
         from deepnb.magics.pictures import budget_picture, history_picture, memory_picture, picture
-        from deepnb.views.opened import file_turns_view, found_view
+        from deepnb.views.opened import file_turns_view
+        from deepnb.views.search_marks import found_view
         from deepnb.views.turn import long_turn_view
 
         views = [picture(opened), budget_picture(opened), history_picture(opened), memory_picture(opened.memory)]
