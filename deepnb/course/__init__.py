@@ -23,9 +23,9 @@ def check(number: str | int) -> CheckView:
     While a session that was opened is being read, the one that it can be forked into is checked.
     """
     from deepnb import current
-    from deepnb.session.opened import OpenedSession
     from deepnb.values.errors import NotFoundError
     from deepnb.views.course import check_view
+    from deepnb.wings.open.session import OpenedSession
 
     key = f"{number:0>2}"
     if key not in EXERCISES:

@@ -210,7 +210,7 @@ class Extension:
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
         if (opened := self.sessions.reading) is not None:
-            from deepnb.magics.open_commands import SAME, show_opened
+            from deepnb.wings.open.magic import SAME, show_opened
 
             if (magic, command.name) not in SAME:
                 return show_opened(opened, self.scene, magic, command.name, command.args)
@@ -307,8 +307,8 @@ def complete_names(session: Session, variables: Mapping[str, Any], threads: Iter
     """Return what can be completed in a session just now; asks nothing that would start the engine."""
     from deepnb.models.names import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
-    from deepnb.session.opened import OpenedSession
     from deepnb.values.turn import Snapshot
+    from deepnb.wings.open.session import OpenedSession
 
     # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
     types = {name: type(value) for name, value in variables.items()}

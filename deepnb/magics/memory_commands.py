@@ -11,7 +11,6 @@ from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
 from deepnb.magics.tool_commands import written
 from deepnb.running.sources import paths
-from deepnb.session.opened import OpenedSession
 from deepnb.session.session import Session
 from deepnb.values.diff import file_diffs
 from deepnb.values.errors import InvalidError
@@ -26,6 +25,7 @@ from deepnb.views.view import Stack, View, notice_view, table_view, text_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
 from deepnb.widgets.panels import Editor, Folded, Saved, TurnPanel
 from deepnb.widgets.progress import Progress
+from deepnb.wings.open.session import OpenedSession
 
 if TYPE_CHECKING:
     from deepnb.backends.merge import Conflict

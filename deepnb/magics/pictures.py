@@ -10,7 +10,6 @@ from deepnb.running.sources import at_hand
 from deepnb.session.comparison import Comparison
 from deepnb.session.files import Files
 from deepnb.session.memory import SessionMemory
-from deepnb.session.opened import OpenedMemory, OpenedSession
 from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents
@@ -21,7 +20,6 @@ from deepnb.values.diff import FileDiff, FileDiffs
 from deepnb.values.model_info import ModelInfo, ModelInfos
 from deepnb.values.offload import HistorySections, Offload
 from deepnb.values.package import Package
-from deepnb.values.session_file import SessionRows
 from deepnb.values.stack import Stack
 from deepnb.values.subagents import Listed, Spent
 from deepnb.values.turn import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
@@ -33,13 +31,15 @@ from deepnb.views.compaction import compaction_view
 from deepnb.views.course import CheckView, StoryView
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.memory import MemoryView, State, memory_view
-from deepnb.views.opened import context_series, opened_view, sessions_view
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
+from deepnb.wings.open.session import OpenedMemory, OpenedSession
+from deepnb.wings.open.values import SessionRows
+from deepnb.wings.open.view import context_series, opened_view, sessions_view
 
 _ROWS = 12
 """Rows that a table in short has."""

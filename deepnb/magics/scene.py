@@ -11,7 +11,6 @@ from typing import Any
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
 from deepnb.session.approvals import SessionApprovals
-from deepnb.session.opened import OpenedSession, open_session
 from deepnb.session.session import Session
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import RefusedError
@@ -23,6 +22,7 @@ from deepnb.widgets.approval import ApprovalButtons
 from deepnb.widgets.panels import Folded, Live
 from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen, in_voila
 from deepnb.widgets.turn import MAX_OUTPUTS
+from deepnb.wings.open.session import OpenedSession, open_session
 
 
 class Sessions:

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from deepnb.reference import source
 from deepnb.reference.entry import Entry
 
-MODULES = ("deepnb.course", "deepnb", "deepnb.search", "deepnb.middleware", "deepnb.testing", "deepnb.formats.protocol")
+MODULES = (
+    "deepnb.course",
+    "deepnb",
+    "deepnb.search",
+    "deepnb.middleware",
+    "deepnb.testing",
+    "deepnb.wings.open.protocol",
+)
 """Where the public names are."""
 PARTS = {
     "session.memory": ("deepnb.session.memory", "SessionMemory"),

@@ -62,9 +62,9 @@ with tempfile.TemporaryDirectory() as folder:
 """
 CELLS = {
     "deepnb.session.session.Session": "session",
-    "deepnb.session.opened.OpenedSession": "opened",
-    "deepnb.session.opened.OpenedMemory": "opened.memory",
-    "deepnb.values.session_file.SessionRows": "rows",
+    "deepnb.wings.open.session.OpenedSession": "opened",
+    "deepnb.wings.open.session.OpenedMemory": "opened.memory",
+    "deepnb.wings.open.values.SessionRows": "rows",
     "deepnb.session.memory.SessionMemory": "session.memory",
     "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
