@@ -204,7 +204,7 @@ class Extension:
     def _call(self, magic: str, command: Command) -> Any:
         """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            from deepnb.magics.reference import show_help
+            from deepnb.wings.course.magic import show_help
 
             return show_help(magic, command.args["words"])  # type: ignore[arg-type]
         from deepnb.magics import ask, commands, memory_commands, skills_commands

@@ -28,7 +28,6 @@ from deepnb.views import values
 from deepnb.views.agent import models_view, package_view
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
-from deepnb.views.course import CheckView, StoryView
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.memory import MemoryView, State, memory_view
 from deepnb.views.skills import SkillsView, skills_view
@@ -37,6 +36,7 @@ from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
+from deepnb.wings.course.view import CheckView, StoryView
 from deepnb.wings.open.session import OpenedMemory, OpenedSession
 from deepnb.wings.open.values import SessionRows
 from deepnb.wings.open.view import context_series, opened_view, sessions_view

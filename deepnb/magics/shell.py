@@ -31,8 +31,8 @@ NAMES = (
     "deepnb.session.session.Session",
     "deepnb.session.skills.SessionSkills",
     "deepnb.session.subagents.SessionSubagents",
-    "deepnb.views.course.CheckView",
-    "deepnb.views.course.StoryView",
+    "deepnb.wings.course.view.CheckView",
+    "deepnb.wings.course.view.StoryView",
 )
 """The values that `deepnb.magics.pictures.picture` knows."""
 

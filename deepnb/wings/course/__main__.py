@@ -3,8 +3,8 @@
 import json
 import sys
 
-from deepnb.course.grading import grade
 from deepnb.values.errors import DeepnbError
+from deepnb.wings.course.grading import grade
 
 
 def main(arguments: list[str]) -> int:

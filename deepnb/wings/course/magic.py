@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from deepnb.magics.config import DeepNB
 from deepnb.magics.slips import is_near
 from deepnb.magics.usage import ABOUT, MAGICS, OPTIONS, subcommand, subcommands, usage_text
-from deepnb.reference.entry import Entry
 from deepnb.values.errors import NotFoundError
+from deepnb.wings.course.entry import Entry
 
 if TYPE_CHECKING:
     from deepnb.views.view import View
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 @cache
 def entries() -> tuple[Entry, ...]:
     """Return every entry, in the order of the reference."""
-    from deepnb.reference.files import file_entries
-    from deepnb.reference.python import MODULES, error_entries, module_entries, option_entries, part_entries
-    from deepnb.reference.topic import topic_entries
+    from deepnb.wings.course.files import file_entries
+    from deepnb.wings.course.python import MODULES, error_entries, module_entries, option_entries, part_entries
+    from deepnb.wings.course.topic import topic_entries
 
     modules = (one for module in MODULES for one in module_entries(module))
     magics = (one for magic in MAGICS for one in magic_entries(magic))
@@ -68,8 +68,8 @@ def show_help(magic: str, words: str | None) -> View:
         from deepnb.views.view import text_view
 
         return text_view("", usage_text(magic))
-    from deepnb.reference.lookup import look_up
-    from deepnb.views.help import help_view
+    from deepnb.wings.course.help import help_view
+    from deepnb.wings.course.lookup import look_up
 
     found = look_up(asked, entries(), magic)
     if not found:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Literal, TextIO
 
 from deepnb.session.session import Session
-from deepnb.tour.places import notebooks
 from deepnb.views.budget import budget_view
 from deepnb.views.diff import diff_view
 from deepnb.views.history import history_view
@@ -15,6 +14,7 @@ from deepnb.views.turn import footer_view
 from deepnb.views.view import View, notice_view
 from deepnb.widgets.screen import Terminal
 from deepnb.widgets.terminal_turn import TerminalTurn
+from deepnb.wings.course.places import notebooks
 
 # -- the first notebook's story, step by step
 

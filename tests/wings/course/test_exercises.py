@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import deepnb
-from deepnb.course.exercises import EXERCISES
-from deepnb.views.course import CheckView
-from tests.course.solutions import SOLUTIONS
+from deepnb.wings.course.exercises import EXERCISES
+from deepnb.wings.course.view import CheckView
 from tests.support.notebooks import ALL, HERE, copied, read
 from tests.support.shells import Shell
+from tests.wings.course.solutions import SOLUTIONS
 
 BEFORE = {
     "00": (

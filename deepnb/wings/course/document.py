@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from deepnb.reference.entry import Entry
+from deepnb.wings.course.entry import Entry
 
 HEAD = """\
 # Reference

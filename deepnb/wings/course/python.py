@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from deepnb.reference import source
-from deepnb.reference.entry import Entry
+from deepnb.wings.course import source
+from deepnb.wings.course.entry import Entry
 
 MODULES = (
     "deepnb.course",

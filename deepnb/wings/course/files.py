@@ -1,7 +1,7 @@
 """Entries of the files that deepnb writes and reads, from the docstrings of what writes and reads them."""
 
-from deepnb.reference import source
-from deepnb.reference.entry import Entry
+from deepnb.wings.course import source
+from deepnb.wings.course.entry import Entry
 
 FILES = (
     ("journal", ".deepnb/journal.jsonl", "deepnb.backends.journal", "Entry"),

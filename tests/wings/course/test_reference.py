@@ -9,14 +9,14 @@ from typing import Any
 
 import deepnb
 from deepnb.magics.config import DeepNB
-from deepnb.magics.reference import entries
 from deepnb.magics.usage import MAGICS, OPTIONS, subcommands
-from deepnb.reference import source
-from deepnb.reference.document import anchor, reference_text
-from deepnb.reference.entry import Entry
-from deepnb.reference.files import FILES
-from deepnb.reference.python import MODULES, PARTS
-from deepnb.reference.topic import FOLDER, TOPICS, topic_entries
+from deepnb.wings.course import source
+from deepnb.wings.course.document import anchor, reference_text
+from deepnb.wings.course.entry import Entry
+from deepnb.wings.course.files import FILES
+from deepnb.wings.course.magic import entries
+from deepnb.wings.course.python import MODULES, PARTS
+from deepnb.wings.course.topic import FOLDER, TOPICS, topic_entries
 from tests.support.reference import FILE
 from tests.support.tables import every_row
 

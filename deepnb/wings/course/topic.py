@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deepnb.reference.entry import Entry
+from deepnb.wings.course.entry import Entry
 
 FOLDER = Path(__file__).parent / "topics"
 TOPICS = (

@@ -11,12 +11,22 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from deepnb.backends.journal import Entry
-from deepnb.course.evidence import added, came_back, decisions, draws_on, entries, removed, results, threads, turns
 from deepnb.session.session import Session
 from deepnb.values.approvals import Decision
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.turn import Turn
-from deepnb.views.course import CheckPart
+from deepnb.wings.course.evidence import (
+    added,
+    came_back,
+    decisions,
+    draws_on,
+    entries,
+    removed,
+    results,
+    threads,
+    turns,
+)
+from deepnb.wings.course.view import CheckPart
 
 THREAD = "exercise"
 """The thread that the exercises ask to work in."""

@@ -6,8 +6,8 @@ from deepnb.running.excerpt import ADDED
 from deepnb.session.session import Session
 from deepnb.values.offload import Offload
 from deepnb.values.turn import Compacted, ModelEnded, Notice, Turn
-from deepnb.views.course import StoryStep, StoryView, story_view
 from deepnb.views.text import counted
+from deepnb.wings.course.view import StoryStep, StoryView, story_view
 
 _TURNS = 8
 """Turns shown, the last ones."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from deepnb.reference.entry import Entry
 from deepnb.search import Index
+from deepnb.wings.course.entry import Entry
 
 MOST = 8
 """Entries that are found."""

@@ -12,8 +12,8 @@ import nbformat
 import pytest
 
 import deepnb
-from tests.course.solutions import SOLUTIONS
 from tests.support.notebooks import ALL, BESIDE, HERE, read
+from tests.wings.course.solutions import SOLUTIONS
 
 
 def handed_in(directory: Path, path: Path, *, solved: bool) -> None:

@@ -61,7 +61,7 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_it_is_short_and_has_no_solution() -> None:
-    from tests.course.solutions import SOLUTIONS
+    from tests.wings.course.solutions import SOLUTIONS
 
     assert len(PAGE.splitlines()) < 200 and (ROOT / "tests" / "bench").is_dir()
     long = [cell for solution in SOLUTIONS.values() for cell in solution if len(cell) > 40]

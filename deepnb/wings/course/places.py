@@ -12,7 +12,7 @@ FIRST = "01_first_agent.ipynb"
 
 def notebooks() -> Path:
     """The directory that holds the notebooks and their data."""
-    package = Path(__file__).resolve().parent.parent
+    package = Path(__file__).resolve().parents[2]
     for place in (package / "notebooks", package.parent / "notebooks"):
         if (place / "data" / "planets.csv").is_file():
             return place

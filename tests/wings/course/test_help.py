@@ -1,6 +1,6 @@
 """How the answers of the reference are shown."""
 
-from deepnb.views.help import help_view
+from deepnb.wings.course.help import help_view
 
 ANSWERS = (
     ("topic", "Tools", "A line that\ngoes on.\n\n- one\n- two\n\n```\n%agent tools\n```\n\nThe end."),

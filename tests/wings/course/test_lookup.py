@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deepnb.magics.reference import entries
-from deepnb.reference.lookup import MOST, look_up
+from deepnb.wings.course.lookup import MOST, look_up
+from deepnb.wings.course.magic import entries
 from tests.support.tables import every_row
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-_PACKAGE = Path(__file__).parents[1]
+_PACKAGE = Path(__file__).parents[2]
 _FACTORY = re.compile(r" = [Ff]ield\(.*\)$")
 _LONG = 40
 """Characters of a default that is shown."""

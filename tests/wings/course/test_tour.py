@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from deepnb.__main__ import main
-from deepnb.tour import lab
-from deepnb.tour.lab import lab_command, open_copy
-from deepnb.tour.places import FIRST, START, notebooks
-from deepnb.tour.show import STORY, run_tour
+from deepnb.wings.course import lab
+from deepnb.wings.course.lab import lab_command, open_copy
+from deepnb.wings.course.places import FIRST, START, notebooks
+from deepnb.wings.course.tour import STORY, run_tour
 from tests import ROOT
 from tests.support.environments import built
 from tests.support.tables import every_row
@@ -43,7 +43,7 @@ def installed(unpacked: Path, cwd: Path, *arguments: str, code: Sequence[str] = 
 def test_the_wheel_holds_notebooks_and_data_and_no_more(unpacked: Path) -> None:
     names = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()}
     assert {f"deepnb/notebooks/{START}", f"deepnb/notebooks/{FIRST}", "deepnb/notebooks/data/planets.csv"} <= names
-    assert "deepnb/reference/topics/compaction.md" in names, "what %agent help finds"
+    assert "deepnb/wings/course/topics/compaction.md" in names, "what %agent help finds"
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"deepnb"}
     unwanted = {".ipynb_checkpoints", "__pycache__", "tests"}
     assert not [n for n in names if unwanted & set(n.split("/"))]
@@ -134,7 +134,7 @@ def test_control_c_is_one_word(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("deepnb.tour.show.run_tour", interrupted)
+    monkeypatch.setattr("deepnb.wings.course.tour.run_tour", interrupted)
     assert main(["tour"]) == 130
     assert capsys.readouterr().err == "\ninterrupted\n"
 

@@ -7,10 +7,10 @@ import re
 import pandas as pd
 
 from deepnb import Session
-from deepnb.course.steps import story_of
 from deepnb.magics.pictures import picture
-from deepnb.views.course import StoryStep, story_view
 from deepnb.views.values import html_text
+from deepnb.wings.course.story import story_of
+from deepnb.wings.course.view import StoryStep, story_view
 from tests.support.notebooks import HERE, read
 from tests.support.shells import Shell
 from tests.support.tables import every_row

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deepnb.course.exercises import EXERCISES
-from deepnb.course.grading import grade as grade
+from deepnb.wings.course.exercises import EXERCISES
+from deepnb.wings.course.grading import grade as grade
 
 if TYPE_CHECKING:
-    from deepnb.views.course import CheckView, StoryView
+    from deepnb.wings.course.view import CheckView, StoryView
 
 __all__ = ["check", "grade", "story"]
 
@@ -24,7 +24,7 @@ def check(number: str | int) -> CheckView:
     """
     from deepnb import current
     from deepnb.values.errors import NotFoundError
-    from deepnb.views.course import check_view
+    from deepnb.wings.course.view import check_view
     from deepnb.wings.open.session import OpenedSession
 
     key = f"{number:0>2}"
@@ -39,6 +39,6 @@ def check(number: str | int) -> CheckView:
 def story() -> StoryView:
     """The current thread in one picture: its turns, how full its context was, what was remembered, removed, brought back."""
     from deepnb import current
-    from deepnb.course.steps import story_of
+    from deepnb.wings.course.story import story_of
 
     return story_of(current())
