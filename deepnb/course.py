@@ -2,9 +2,7 @@
 
 import sys
 
-from deepnb.wings.course import check as check
-from deepnb.wings.course import grade as grade
-from deepnb.wings.course import story as story
+from deepnb.wings.course import check, grade, story
 
 __all__ = ["check", "grade", "story"]
 

@@ -1,4 +1,5 @@
 """What a package implements to add a format of session files."""
 
-from deepnb.wings.open.protocol import Format as Format
-from deepnb.wings.open.protocol import SessionFile as SessionFile
+from deepnb.wings.open.protocol import Format, SessionFile
+
+__all__ = ["Format", "SessionFile"]

@@ -42,7 +42,7 @@ MADE = """
 import tempfile
 import deepnb
 from deepnb import Session
-from deepnb.wings.course.story import story_of
+from deepnb.wings.course.steps import story_of
 from deepnb.wings.course.view import CheckPart, check_view
 session = Session(max_input_tokens=6_500)
 for prompt in ("Remember that I prefer tabs over spaces", "what can you do?", "thanks"):

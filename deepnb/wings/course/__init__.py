@@ -39,6 +39,6 @@ def check(number: str | int) -> CheckView:
 def story() -> StoryView:
     """The current thread in one picture: its turns, how full its context was, what was remembered, removed, brought back."""
     from deepnb import current
-    from deepnb.wings.course.story import story_of
+    from deepnb.wings.course.steps import story_of
 
     return story_of(current())

@@ -14,7 +14,7 @@ MODULES = (
     "deepnb.search",
     "deepnb.middleware",
     "deepnb.testing",
-    "deepnb.wings.open.protocol",
+    "deepnb.formats.protocol",
 )
 """Where the public names are."""
 PARTS = {

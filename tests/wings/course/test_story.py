@@ -9,7 +9,7 @@ import pandas as pd
 from deepnb import Session
 from deepnb.magics.pictures import picture
 from deepnb.views.values import html_text
-from deepnb.wings.course.story import story_of
+from deepnb.wings.course.steps import story_of
 from deepnb.wings.course.view import StoryStep, story_view
 from tests.support.notebooks import HERE, read
 from tests.support.shells import Shell
