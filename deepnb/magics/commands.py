@@ -32,7 +32,6 @@ from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
 from deepnb.wings.open.magic import agent_open
-from deepnb.wings.open.view import opened_view
 from deepnb.wiring.attachment import is_graph
 from deepnb.workshop.open_notebook import notebook_path
 
@@ -168,8 +167,8 @@ def agent_threads(scene: Scene, args: Args) -> Result:
 
 def agent_switch(scene: Scene, args: Args) -> Result:
     session = scene.sessions.switch(args["name"])
-    if (opened := scene.sessions.reading) is not None:
-        return opened_view(opened.index, opened.thread)
+    if (instead := scene.sessions.instead("agent", "status")) is not None:
+        return instead(scene, args)
     name, turns = session.thread, len(session.turns)
     scene.show(notice(f"thread {name}, at turn {turns}" if turns else f"thread {name}, no turns yet"))
     if session is not scene.session:

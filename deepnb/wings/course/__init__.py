@@ -25,14 +25,12 @@ def check(number: str | int) -> CheckView:
     from deepnb import current
     from deepnb.values.errors import NotFoundError
     from deepnb.wings.course.view import check_view
-    from deepnb.wings.open.session import OpenedSession
 
     key = f"{number:0>2}"
     if key not in EXERCISES:
         raise NotFoundError(f"no exercise {number!r}", f'there are "{min(EXERCISES)}" to "{max(EXERCISES)}"')
     session, exercise = current(), EXERCISES[key]
-    if isinstance(session, OpenedSession):
-        session = session.into
+    session = getattr(session, "into", session)
     return check_view(key, exercise.title, tuple(exercise.parts(session)), f"thread {session.thread}")
 
 

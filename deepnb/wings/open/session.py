@@ -22,6 +22,7 @@ from deepnb.running.threads import Threads
 from deepnb.running.workspace import Workspace
 from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
+from deepnb.session.subagents import SessionSubagents
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import DeepnbError, NotFoundError, RefusedError
 from deepnb.values.messages import SUMMARY, Message
@@ -34,6 +35,7 @@ from deepnb.wings.open.opening import open_session as read_session
 from deepnb.wings.open.protocol import SessionFile
 from deepnb.wings.open.turns import LazyTurn, SessionTurns
 from deepnb.wings.open.values import FileContent, FileTurn, SessionIndex, SessionRows
+from deepnb.wings.open.view import context_series
 from deepnb.wiring.options import Options
 
 if TYPE_CHECKING:
@@ -118,12 +120,17 @@ class OpenedWorkspace(Workspace):
         super().__init__(Options(), opener.clock, first=name)
         self.state = OpenedState(self.current, self.home, self.graphs)
         self.threads = Threads(self.state, self.current)
+        self._figures = file.index.turns
         self.content, thread = SessionTurns(file), self.current.thread
         thread.turns = list(self.content.turns(name))
         thread.root = self.content.snapshot(name, 0)
         thread.snapshot = self.content.snapshot(name, len(thread.turns))
         self.current.read_only = refusal(name)
         self.home.place = lambda home: self._place()
+
+    def fills(self) -> tuple[list[int], list[int]]:
+        """Return what the index says of the requests: no turn is read."""
+        return context_series(self._figures)
 
     def _place(self) -> Place:
         """Return the home of its memory, as far as the session's edits tell it; whatever would write is an error."""
@@ -183,6 +190,10 @@ class OpenedSession(Session):
         """Its memory files, as far as its edits tell them."""
         return OpenedMemory(self._opened, self._context)
 
+    @cached_property
+    def subagents(self) -> SessionSubagents:
+        return OpenedSubagents(self._opened)
+
     @property
     def threads(self) -> tuple[ThreadInfo, ...]:
         """The one thread of it."""
@@ -218,9 +229,7 @@ class OpenedSession(Session):
 
     def spent(self) -> dict[str, Spent]:
         """Name of a nested agent -> what it spent."""
-        from deepnb.session.tables import spent_by
-
-        return spent_by((call for turn in self.figures for call in turn.calls if call.path), {})
+        return self.subagents.spent()
 
     def requests(self) -> list[tuple[str, tuple[int, int]]]:
         """Nothing: no file has requests."""
@@ -243,6 +252,8 @@ class OpenedSession(Session):
 
 class OpenedMemory(SessionMemory):
     """The memory files of an opened session, as far as its edits tell them."""
+
+    known_state = "edited"
 
     @property
     def _files(self) -> Any:
@@ -301,6 +312,17 @@ class OpenedMemory(SessionMemory):
 
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
         return {path: redact(text) for path, text in files.items()}
+
+
+class OpenedSubagents(SessionSubagents):
+    """The agents that an opened session called."""
+
+    def spent(self) -> dict[str, Spent]:
+        """Name -> what it spent; how often it was used is not known."""
+        from deepnb.session.tables import spent_by
+
+        turns: tuple[LazyTurn, ...] = tuple(self._workspace.turns)  # type: ignore[arg-type]
+        return spent_by((call for turn in turns for call in turn.calls if call.path), {})
 
 
 def _sections(session: OpenedSession) -> Iterator[HistorySection]:
