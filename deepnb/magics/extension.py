@@ -204,9 +204,13 @@ class Extension:
     def _call(self, magic: str, command: Command) -> Any:
         """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            from deepnb.wings.course.magic import show_help
+            if not (words := str(command.args["words"] or "").strip("\"' ")):
+                from deepnb.views.view import text_view
 
-            return show_help(magic, command.args["words"])  # type: ignore[arg-type]
+                return text_view("", usage_text(magic))
+            from deepnb.wings.course.help import show_help
+
+            return show_help(magic, words)
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
         if (instead := self.sessions.instead(magic, command.name)) is not None:

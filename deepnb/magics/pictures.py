@@ -36,7 +36,8 @@ from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
-from deepnb.wings.course.view import CheckView, StoryView
+from deepnb.wings.course.grading import CheckView
+from deepnb.wings.course.story import StoryView
 
 _ROWS = 12
 """Rows that a table in short has."""

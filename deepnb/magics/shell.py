@@ -31,8 +31,8 @@ NAMES = (
     "deepnb.session.session.Session",
     "deepnb.session.skills.SessionSkills",
     "deepnb.session.subagents.SessionSubagents",
-    "deepnb.wings.course.view.CheckView",
-    "deepnb.wings.course.view.StoryView",
+    "deepnb.wings.course.grading.CheckView",
+    "deepnb.wings.course.story.StoryView",
 )
 """The values that `deepnb.magics.pictures.picture` knows."""
 

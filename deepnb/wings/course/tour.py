@@ -14,7 +14,7 @@ from deepnb.views.turn import footer_view
 from deepnb.views.view import View, notice_view
 from deepnb.widgets.screen import Terminal
 from deepnb.widgets.terminal_turn import TerminalTurn
-from deepnb.wings.course.places import notebooks
+from deepnb.wings.course.lab import notebooks
 
 # -- the first notebook's story, step by step
 

@@ -1,86 +1,89 @@
-"""The pictures of the course: an exercise with what is there of it, and a thread with what became of its context."""
+"""A thread in one picture: what was said, how full its context was, what was remembered, removed and brought back."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 
+from deepnb.running.excerpt import ADDED
+from deepnb.session.session import Session
 from deepnb.values.short_repr import short_repr
+from deepnb.values.turn import Compacted, ModelEnded, Notice, Turn
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sparkline
 from deepnb.views.text import counted, indent, page, percent, short, title_line
 from deepnb.views.view import table_html
 
-
-@dataclass(frozen=True)
-class CheckPart:
-    """One thing that the exercise asks for."""
-
-    what: str
-    missing: str = ""
-    """What is not there yet; empty where all of it is."""
-
-    @property
-    def done(self) -> bool:
-        """Whether it is there."""
-        return not self.missing
-
-    @property
-    def word(self) -> str:
-        """`done` or `missing`."""
-        return "missing" if self.missing else "done"
+_TURNS = 8
+"""Turns shown, the last ones."""
 
 
-@dataclass(frozen=True, repr=False)
-class CheckView:
-    """An exercise, checked once: it never changes later."""
+def story() -> StoryView:
+    """The current thread in one picture: its turns, how full its context was, what was remembered, removed, brought back."""
+    from deepnb import current
 
-    number: str
-    title: str
-    parts: tuple[CheckPart, ...]
-    stamp: str = ""
-
-    def __repr__(self) -> str:
-        return short_repr(self, f"{self.number}: {self.score}")
-
-    @property
-    def done(self) -> bool:
-        """Whether all parts are there."""
-        return all(part.done for part in self.parts)
-
-    @property
-    def score(self) -> str:
-        """`2 of 3 parts done`."""
-        return f"{sum(part.done for part in self.parts)} of {len(self.parts)} parts done"
-
-    def json(self) -> str:
-        """Return the result for a grader, on one line."""
-        parts = [{**asdict(part), "done": part.done} for part in self.parts]
-        return json.dumps({"exercise": self.number, "title": self.title, "done": self.done, "parts": parts})
-
-    def text(self) -> str:
-        lines = [title_line(f"exercise {self.number} · {self.title} · {self.score}", self.stamp)]
-        for part in self.parts:
-            lines.append(f"  {part.word:<7}  {part.what}")
-            lines += [indent(part.missing, " " * 11)] if part.missing else []
-        return page(lines)
-
-    def html(self) -> str:
-        rows = []
-        for part in self.parts:
-            missing = h.el("div", h.muted(part.missing)) if part.missing else None
-            colour = h.GREEN.format(0.25) if part.done else h.ORANGE.format(0.3)
-            rows.append((h.swatch(part.word, colour), h.join(part.what, missing)))
-        head = h.heading(f"exercise {self.number}", self.title, self.score, stamp=self.stamp)
-        return h.box(head, table_html(("", ""), rows))
+    return story_of(current())
 
 
-def check_view(number: str, title: str, parts: tuple[CheckPart, ...], stamp: str = "") -> CheckView:
-    """Return what there is of an exercise."""
-    return CheckView(number, title, parts, stamp)
+def story_of(session: Session) -> StoryView:
+    """Return the last turns of the current thread."""
+    budget, turns = session.budget(), session.turns[-_TURNS:]
+    rule = budget.rule if budget is not None else session.rule
+    figures, compactions = _requests(turns)
+    steps = [_step(session, turn) for turn in turns]
+    return StoryView(session.thread, tuple(steps), tuple(figures), tuple(compactions), rule.window, rule.trigger_tokens)
 
 
-# -- a thread in one picture
+def _requests(turns: Sequence[Turn]) -> tuple[list[int], list[int]]:
+    """Return tokens of each request, those too full to be sent included, and the indices of those that came after one."""
+    figures: list[int] = []
+    compactions: list[int] = []
+    for event in (event for turn in turns for event in turn.events if not event.path):
+        if isinstance(event, Compacted):
+            figures.append(event.offload.before)
+            compactions.append(len(figures))
+        elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
+            figures.append(event.call.budget.total)
+    return figures, [at for at in compactions if at < len(figures)]
+
+
+def _step(session: Session, turn: Turn) -> StoryStep:
+    figures, _ = _requests([turn])
+    return StoryStep(turn.number, turn.prompt, _first(turn.text), max(figures, default=0), tuple(_marks(session, turn)))
+
+
+def _marks(session: Session, turn: Turn) -> Iterator[tuple[str, str]]:
+    for change in session.memory.between(turn.before, turn.after):
+        added = [line for hunk in change.hunks for line in hunk.lines if line.strip()]
+        yield from (("remembers", f"{_words(line)} ({change.path})") for line in added)
+    for offload in (e.offload for e in turn.events if isinstance(e, Compacted) and not e.path):
+        kept = f", saved verbatim in {offload.path}" if offload.path else ""
+        yield (
+            "compacts",
+            f"{offload.before:,} tokens pass the trigger: {counted(offload.messages, 'message')} → summary{kept}",
+        )
+    for event in turn.events:
+        if isinstance(event, Notice) and event.text.startswith(ADDED):
+            yield "brings back", f"{event.text.removeprefix(ADDED)}, out of the offloaded history"
+
+
+def _first(answer: str) -> str:
+    """Return the first line of an answer, with the one below it if it ends in a colon."""
+    kept: list[str] = []
+    for line in filter(None, map(_words, answer.split("\n"))):
+        kept.append(line)
+        if not line.endswith(":"):
+            break
+    return " ".join(kept)
+
+
+def _words(line: str) -> str:
+    """Return a line without its bullet."""
+    return line.strip().removeprefix("- ")
+
+
+# -- the picture
 
 
 _COLOURS = {
@@ -160,15 +163,3 @@ class StoryView:
     def _full(self, step: StoryStep) -> str:
         """Return how full the window was."""
         return percent(step.tokens, self.window) if self.window else ""
-
-
-def story_view(
-    thread: str,
-    steps: Sequence[StoryStep],
-    figures: Sequence[int] = (),
-    compactions: Sequence[int] = (),
-    window: int | None = None,
-    trigger: int | None = None,
-) -> StoryView:
-    """Return the picture of a thread."""
-    return StoryView(thread, tuple(steps), tuple(figures), tuple(compactions), window, trigger)
