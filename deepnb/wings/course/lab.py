@@ -21,9 +21,7 @@ def run_lab(*, port: int, browser: bool) -> int:
         raise NotInstalledError("JupyterLab is not installed", 'pip install "deepnb[lab]"')
     notebook = open_copy(Path.cwd())
     print(f"deepnb: JupyterLab on {notebook}")
-    return subprocess.call(
-        lab_command(notebook, port=port, browser=browser, root=is_root())
-    )
+    return subprocess.call(lab_command(notebook, port=port, browser=browser, root=is_root()))
 
 
 def is_root() -> bool:

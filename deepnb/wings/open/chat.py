@@ -12,7 +12,7 @@ from typing import Any
 from deepnb.values.errors import NotFoundError
 from deepnb.values.short_repr import excerpt
 from deepnb.values.turn import Usage
-from deepnb.wings.open.head import Head
+from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
 from deepnb.wings.open.indexing import HeldSession
 from deepnb.wings.open.items import (
     HEAD,
@@ -29,10 +29,8 @@ from deepnb.wings.open.items import (
     Thought,
     Tool,
 )
-from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, size, text
+from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import changed
-from deepnb.wings.open.lines import BadLines, json_lines, open_file
-from deepnb.wings.open.memory_files import memory_files
 from deepnb.wings.open.values import HIDDEN, SessionRow
 
 _CALLS = frozenset(

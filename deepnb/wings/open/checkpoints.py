@@ -20,7 +20,7 @@ from deepnb.engine.keys import MEMORY_THREAD
 from deepnb.values.errors import InvalidError, NotInstalledError, RefusedError
 from deepnb.values.server_address import without_password
 from deepnb.wings.open.chat import is_pair, message
-from deepnb.wings.open.head import read_database
+from deepnb.wings.open.file import read_database
 from deepnb.wings.open.json_values import count, mapping, text
 
 _SUMMARIZED = "_summarization_event"

@@ -26,9 +26,8 @@ from deepnb.wings.open.items import (
     Thought,
     Tool,
 )
-from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, size, text
+from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import JsonlFormat
-from deepnb.wings.open.memory_files import memory_files
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")

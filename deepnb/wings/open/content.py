@@ -44,7 +44,7 @@ from deepnb.wings.open.items import (
     Thought,
     Tool,
 )
-from deepnb.wings.open.memory_files import changes, is_memory_file
+from deepnb.wings.open.json_values import changes, is_memory_file
 from deepnb.wings.open.values import FileContent, FileEdit
 
 INTERRUPTED = "stopped by the user"

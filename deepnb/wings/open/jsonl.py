@@ -14,10 +14,9 @@ from typing import Any
 
 from deepnb.values.errors import NotFoundError
 from deepnb.values.short_repr import excerpt
-from deepnb.wings.open.head import Head
+from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file, read_line
 from deepnb.wings.open.indexing import Turns, check_turn
 from deepnb.wings.open.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
-from deepnb.wings.open.lines import BadLines, json_lines, object_of, open_file, read_line
 from deepnb.wings.open.values import FileContent, SessionIndex, SessionRow
 
 Parse = Callable[[dict[str, Any]], Entry]

@@ -13,7 +13,7 @@ from uuid import UUID
 from deepnb.values.errors import DeepnbError, NotFoundError
 from deepnb.values.short_repr import excerpt
 from deepnb.wings.open.chat import message, message_items
-from deepnb.wings.open.head import Head
+from deepnb.wings.open.file import Head
 from deepnb.wings.open.indexing import HeldSession, link
 from deepnb.wings.open.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.wings.open.json_values import array, content_text, count, mapping, text

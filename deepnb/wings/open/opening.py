@@ -1,4 +1,10 @@
-"""Open a session made elsewhere, or list those below a directory. Nothing is written, and nothing of a file is run."""
+"""Open a session made elsewhere, or list those below a directory. Nothing is written, and nothing of a file is run.
+
+Others add a format by an entry point of the group `deepnb.formats` that names an object with the protocol `Format`:
+
+    [project.entry-points."deepnb.formats"]
+    my-agent = "my_agent.deepnb_format:FORMAT"
+"""
 
 from __future__ import annotations
 
@@ -7,21 +13,61 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from deepnb.values.clock import moment
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.failures import one_line
 from deepnb.values.server_address import POSTGRES
 from deepnb.wings.open.chat import CHAT
-from deepnb.wings.open.claude_tree import CLAUDE_CODE
+from deepnb.wings.open.claude_code import CLAUDE_CODE
 from deepnb.wings.open.codex import CODEX
-from deepnb.wings.open.head import Head
+from deepnb.wings.open.file import Head
 from deepnb.wings.open.langgraph import LANGGRAPH, open_thread, rows_of
 from deepnb.wings.open.pi import PI
-from deepnb.wings.open.protocol import Format, SessionFile
 from deepnb.wings.open.transcript import TRANSCRIPT
-from deepnb.wings.open.values import SessionRow, SessionRows
+from deepnb.wings.open.values import FileContent, SessionIndex, SessionRow, SessionRows
+
+
+class SessionFile(Protocol):
+    """A session that was opened."""
+
+    @property
+    def index(self) -> SessionIndex:
+        """Its turns in figures."""
+        ...
+
+    def content(self, turn: int) -> FileContent:
+        """One turn word for word; turns count from 1."""
+        ...
+
+
+@runtime_checkable
+class Format(Protocol):
+    """One format of session files. Nothing of a file is run, and no path in it is opened."""
+
+    @property
+    def name(self) -> str:
+        """`claude-code`."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """`Claude Code`."""
+        ...
+
+    def matches(self, head: Head) -> bool:
+        """Whether a file that begins like this is of this format."""
+        ...
+
+    def rows(self, head: Head) -> tuple[SessionRow, ...]:
+        """The sessions in a file, without reading all of it."""
+        ...
+
+    def open(self, head: Head, session: str | None) -> SessionFile:
+        """A session of the file; where it has several and none is named, the newest."""
+        ...
+
 
 GROUP = "deepnb.formats"
 """Entry points that name formats of others."""

@@ -25,9 +25,8 @@ from deepnb.wings.open.items import (
     Thought,
     Tool,
 )
-from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, size, text
+from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import JsonlFormat
-from deepnb.wings.open.memory_files import memory_files
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
 
 _SILENT = frozenset(("model_change", "thinking_level_change", "label", "reset", "leaf", "custom"))

@@ -30,9 +30,9 @@ from deepnb.values.offload import HistoryMessage, HistorySection, HistorySection
 from deepnb.values.short_repr import short_repr
 from deepnb.values.subagents import Spent
 from deepnb.values.turn import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
+from deepnb.wings.open.opening import SessionFile
 from deepnb.wings.open.opening import list_sessions as read_list
 from deepnb.wings.open.opening import open_session as read_session
-from deepnb.wings.open.protocol import SessionFile
 from deepnb.wings.open.turns import LazyTurn, SessionTurns
 from deepnb.wings.open.values import FileContent, FileTurn, SessionIndex, SessionRows
 from deepnb.wings.open.view import context_series

@@ -28,9 +28,8 @@ from deepnb.wings.open.items import (
     Text,
     Tool,
 )
-from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, size, text
+from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import JsonlFormat
-from deepnb.wings.open.memory_files import memory_files
 from deepnb.wings.open.values import OTHER_BRANCHES
 
 _SILENT = frozenset(("turn", "moved", "tool_start", "tool_end", "rewind", "fork", "undo", "head"))

@@ -10,7 +10,7 @@ from deepnb.values.lazy_mapping import LazyMapping
 from deepnb.values.messages import Messages
 from deepnb.values.turn import Call, Snapshot, Turn
 from deepnb.wings.open.content import seconds_between
-from deepnb.wings.open.protocol import SessionFile
+from deepnb.wings.open.opening import SessionFile
 from deepnb.wings.open.values import FileEdit, FileTurn
 
 T = TypeVar("T")
