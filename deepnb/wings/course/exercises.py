@@ -264,7 +264,7 @@ def _remembered(session: Session, turn: Turn) -> list[str]:
 
 
 def _sent(turn: Turn, line: str) -> bool:
-    """Whether the prompt of a turn had a line of memory: in its block, or as a change."""
+    """Return whether the prompt of a turn had a line of memory: in its block, or as a change."""
     updates = (message.text for message in turn.after.messages if message.source == MEMORY_UPDATE)
     return any(line in text for text in (*turn.after.memory.values(), *updates))
 
@@ -291,32 +291,32 @@ _WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*|[㐀-鿿]{2}")
 
 
 def threads(session: Session) -> list[Thread]:
-    """All threads, in the order they were made."""
+    """Return all threads, in the order they were made."""
     found = session.workspace.threads
     return [found[name] for name in found.names]
 
 
 def turns(session: Session, thread: str) -> list[Turn]:
-    """The turns of a thread; none where there is no such thread."""
+    """Return the turns of a thread; none if there is no such thread."""
     found = session.workspace.threads
     return list(found[thread].turns) if thread in found.names else []
 
 
 def results(made: Iterable[Turn], tool: str) -> list[ToolEnded]:
-    """The calls of a tool that ended well."""
+    """Return the calls of a tool that ended well."""
     events = (event for turn in made for event in turn.events if isinstance(event, ToolEnded))
     return [event for event in events if event.name == tool and event.status == "ok"]
 
 
 def decisions(made: Iterable[Turn]) -> list[Decision]:
-    """What the user decided on calls."""
+    """Return what the user decided on calls."""
     return [event.decision for turn in made for event in turn.events if isinstance(event, Decided)]
 
 
 def entries(
     session: Session, *, origin: str | None = None, thread: str | None = None, note: str | None = None
 ) -> list[Entry]:
-    """The changes in the journal of memory files and notes that fit, oldest first."""
+    """Return the changes in the journal of memory files and notes that fit, oldest first."""
     wanted = {"origin": origin, "thread": thread, "note": note}
     fits = {name: value for name, value in wanted.items() if value is not None}
     return [
@@ -327,12 +327,12 @@ def entries(
 
 
 def added(change: Entry) -> list[str]:
-    """The lines that a change of the journal brought."""
+    """Return the lines that a change of the journal brought."""
     return _lines(change, "+")
 
 
 def removed(change: Entry) -> list[str]:
-    """The lines that it took away."""
+    """Return the lines that it took away."""
     return _lines(change, "-")
 
 
@@ -342,13 +342,13 @@ def _lines(change: Entry, sign: str) -> list[str]:
 
 
 def came_back(turn: Turn) -> list[str]:
-    """The texts that were brought back from the history in a turn."""
+    """Return the texts that were brought back from the history in a turn."""
     new = turn.after.messages[len(turn.before.messages) :]
     return [message.text for message in new if message.source == BROUGHT_BACK]
 
 
 def draws_on(turn: Turn, text: str) -> bool:
-    """Whether an answer has a word of a text that nobody said in the thread."""
+    """Return whether an answer has a word of a text that nobody said in the thread."""
     said = [turn.prompt, *(m.text for m in turn.before.messages if m.role == "user" and m.source is None)]
     return bool(_words(turn.text) & _words(text) - _words(" ".join(said)))
 

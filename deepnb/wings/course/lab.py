@@ -30,7 +30,7 @@ def is_root() -> bool:
 
 
 def lab_command(notebook: Path, *, port: int, browser: bool, root: bool) -> list[str]:
-    """The command line: loopback only, Jupyter's own token, no news or update checks over the network."""
+    """Return the command line: loopback only, Jupyter's own token, no news or update checks over the network."""
     command = [sys.executable, "-m", "jupyterlab", str(notebook), "--ip=127.0.0.1", f"--port={port}"]
     command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     command.append(f"--LabApp.default_url=/lab/tree/{notebook.name}")  # so that the printed address leads there, too
@@ -43,7 +43,7 @@ def lab_command(notebook: Path, *, port: int, browser: bool, root: bool) -> list
 
 
 def open_copy(here: Path) -> Path:
-    """The notebook to begin with: the clone's own where `here` is one, else a copy made in `here`."""
+    """Return the notebook to begin with: the clone's own where `here` is one, else a copy made in `here`."""
     source = notebooks()
     if source.parent == here:
         return source / START
@@ -54,7 +54,7 @@ def open_copy(here: Path) -> Path:
 
 
 def notebooks() -> Path:
-    """The directory that holds the notebooks and their data."""
+    """Return the directory that holds the notebooks and their data."""
     package = Path(__file__).resolve().parents[2]
     for place in (package / "notebooks", package.parent / "notebooks"):
         if (place / "data" / "planets.csv").is_file():

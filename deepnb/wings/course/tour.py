@@ -109,7 +109,7 @@ def _play(session: Session, screen: Terminal, step: Step, stream: TextIO) -> Non
 
 
 def _look(session: Session, look: Look) -> tuple[str, View]:
-    """(what one would type in a notebook, what it shows)."""
+    """Return (what one would type in a notebook, what it shows)."""
     turns = len(session.turns)
     stamp = f"thread {session.thread}, turn {turns}"
     if look == "memory diff":

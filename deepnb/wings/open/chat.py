@@ -70,7 +70,7 @@ def is_pair(value: Any) -> bool:
 
 
 def message_items(message: Mapping[str, Any], key: str, *, system: str = "context") -> Iterator[Item]:
-    """What one message says; its `type` is human, ai, tool or system. `key` names the reply of a model."""
+    """Yield what one message says; its `type` is human, ai, tool or system. `key` names the reply of a model."""
     content = message.get("content")
     said = content_text(content)
     source = text(mapping(message.get("additional_kwargs")).get("lc_source"))
@@ -197,14 +197,14 @@ class ChatFormat:
 
 
 def _messages(value: Any) -> list[Any]:
-    """The messages of a conversation, or none."""
+    """Return the messages of a conversation, or none."""
     given = value if isinstance(value, list) else array(value.get("messages")) if isinstance(value, dict) else []
     first = given[0] if given else None
     return given if isinstance(first, dict) and text(first.get("role")) in _FILE_ROLES and "parts" not in first else []
 
 
 def _conversations(head: Head, bad: BadLines) -> Iterator[tuple[str, Any]]:
-    """(number, conversation) of each in a file."""
+    """Yield (number, conversation) of each in a file."""
     if not head.objects or not _messages(head.objects[0]):
         yield "1", head.whole
         return

@@ -62,7 +62,7 @@ _PART = re.compile(r"<(command-(?:name|message|args)|bash-input)>(.*?)</\1>", re
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether these are lines of Claude Code."""
+    """Return whether these are lines of Claude Code."""
     return any(
         ("parentUuid" in value and "uuid" in value and value.get("type") in _TYPES)
         or (value.get("type") == "summary" and "leafUuid" in value)
@@ -73,7 +73,7 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def parse(value: dict[str, Any]) -> Entry:
-    """What one line says."""
+    """Return what one line says."""
     kind = text(value.get("type"))
     facts = _facts(kind, value)
     parent = text(value.get("parentUuid")) or None
@@ -86,7 +86,7 @@ def parse(value: dict[str, Any]) -> Entry:
 
 
 def _facts(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    """What only the tree needs to know of a line; of most lines that is their type, and one object for all."""
+    """Return what only the tree needs to know of a line; of most lines that is their type, and one object for all."""
     facts: dict[str, Any] = {}
     if value.get("isSidechain"):
         facts = {"side": True, "agent": text(value.get("agentId"))}
@@ -104,7 +104,7 @@ def _about(value: Mapping[str, Any]) -> Iterator[Fact]:
 
 
 def _mirror(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The line of a nested agent that a progress line repeats."""
+    """Return the line of a nested agent that a progress line repeats."""
     data = mapping(value.get("data"))
     inner = mapping(data.get("message"))
     if inner.get("type") not in ("user", "assistant"):
@@ -156,7 +156,7 @@ def _user(value: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _said(said: str, value: Mapping[str, Any]) -> Iterator[Item]:
-    """What a text that travels as the user's really is."""
+    """Yield what a text that travels as the user's really is."""
     start, size = said.lstrip(), len(said)
     if value.get("isCompactSummary"):
         yield Summary(said, size)
@@ -193,7 +193,7 @@ def _result(block: Mapping[str, Any], structured: object) -> Result:
 
 
 def _whole_files(more: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """(the file before, the file after) of the structured result of an edit."""
+    """Return (the file before, the file after) of the structured result of an edit."""
     original = more.get("originalFile")
     before = text(original) if isinstance(original, str) else None
     if more.get("type") in ("create", "update") and isinstance(more.get("content"), str):
@@ -246,7 +246,7 @@ def _block(block: Mapping[str, Any], key: str) -> Item:
 
 
 def usage(told: Mapping[str, Any]) -> Usage | None:
-    """Tokens of one call, the cached part of the input included; None where all are zero."""
+    """Return tokens of one call, the cached part of the input included; None if all are zero."""
     read, written = count(told.get("cache_read_input_tokens")), count(told.get("cache_creation_input_tokens"))
     made = Usage(count(told.get("input_tokens")) + read + written, count(told.get("output_tokens")), read)
     return made if made.input or made.output else None
@@ -287,7 +287,7 @@ _MOST_AGENTS = 2_000
 
 
 def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:
-    """The conversation as it stands, in the order of the file, and its nested agents."""
+    """Return the conversation as it stands, in the order of the file, and its nested agents."""
     entries, again = _once(entries)
     beside = {path: _once(own)[0] for path, own in beside.items()}
     only_side = not any(e.facts["type"] in ("user", "assistant") and not e.facts.get("side") for e in entries)
@@ -318,7 +318,7 @@ def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangemen
 
 
 def _once(entries: list[Entry]) -> tuple[list[Entry], int]:
-    """The lines with each that is in the file again at its first place, in its later words; and how many those were.
+    """Return the lines, one that is in the file again at its first place, in its last words; and how many those are.
 
     What a compaction keeps is written again, too, but below another line: that stays, and the tree sees to it.
     """
@@ -376,7 +376,7 @@ class Tree:
                 self._children[parent].append(n)
 
     def conversation(self) -> list[Entry]:
-        """All on the way from the last message to the root, and what belongs to it though it hangs beside."""
+        """Return all on the way from the last message to the root, and what belongs to it though it is no ancestor."""
         path = self._path()
         self._passed_by(path)
         self._beside(path)
@@ -391,7 +391,7 @@ class Tree:
         return out
 
     def _parent_of(self, n: int) -> int | None:
-        """The line above: of a boundary, the last one before the compaction; where it is not in the file, the one before."""
+        """Return the line above: of a boundary, the last one before the compaction; the line before if that is not here."""
         entry = self.entries[n]
         if self.flat:
             return n - 1 if n else None
@@ -407,7 +407,7 @@ class Tree:
         return self._before(n) if entry.has(Summary) else None  # an early version wrote no boundary before it
 
     def _find(self, id_: str, below: int) -> int | None:
-        """The last line of this id above another one, or else the first."""
+        """Return the last line of this id above another one, or else the first."""
         found = self._at.get(id_)
         if not found:
             return None
@@ -418,7 +418,7 @@ class Tree:
         return next((m for m in range(n - 1, -1, -1) if self.entries[m].id), None)
 
     def _path(self) -> set[int]:
-        """The way from the last message to its root; and where that began anew, the way from the last one before it."""
+        """Return the way from the last message to its root; if that began anew, also the way from the last one before it."""
         spoken = [n for n, e in enumerate(self.entries) if e.facts["type"] in ("user", "assistant")]
         path: set[int] = set()
         while spoken:
@@ -436,7 +436,7 @@ class Tree:
         return path
 
     def _passed_by(self, path: set[int]) -> None:
-        """Compactions whose kept messages hang above them, so that the way from below passes them by."""
+        """Add compactions whose kept messages hang above them, so that the way from below passes them by."""
         last = max(path, default=-1)
         for n in self._boundaries:
             if n in path or self._parent[n] not in path:
@@ -447,7 +447,7 @@ class Tree:
             path.update(m for m in self._children[n] if self.entries[m].has(Summary))
 
     def _beside(self, path: set[int]) -> None:
-        """Branches without a prompt: parallel calls, hooks and notices, but nothing that was taken back."""
+        """Add branches without a prompt: parallel calls, hooks and notices, but nothing that was taken back."""
         for n in list(path):
             hanging = [m for m in self._children[n] if m not in path]
             if hanging and not any(self._asks(m) for m in self._children[n] if m in path):
@@ -457,7 +457,7 @@ class Tree:
                         path.update(below)
 
     def _asks(self, n: int) -> bool:
-        """Whether what goes on here is a prompt, behind notices and the like."""
+        """Return whether what goes on here is a prompt, behind notices and the like."""
         seen = 0
         while seen < 50:
             entry = self.entries[n]
@@ -478,7 +478,7 @@ class Tree:
         return found
 
     def _same_replies(self, path: set[int]) -> None:
-        """The other blocks of replies that are on the path, and the results of their calls."""
+        """Add the other blocks of replies that are on the path, and the results of their calls."""
         for key in {item.key for n in path for item in self.entries[n].items if isinstance(item, Reply)}:
             path.update(self._replies[key])
         for call in {item.id for n in path for item in self.entries[n].items if isinstance(item, Tool)}:
@@ -490,7 +490,7 @@ def _is_boundary(entry: Entry) -> bool:
 
 
 def _agents(entries: list[Entry], beside: dict[Path, list[Entry]]) -> list[Agent]:
-    """Nested agents: of files of their own, of side chains, and where there is neither of progress lines."""
+    """Return nested agents: of files of their own, of side chains, or, if there is neither, of progress lines."""
     found: dict[str, Agent] = {}
     for path, own in beside.items():
         id_ = path.stem.removeprefix("agent-")
@@ -514,7 +514,7 @@ def _agents(entries: list[Entry], beside: dict[Path, list[Entry]]) -> list[Agent
 
 
 def _chains(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """Side chains in the session's own file: by agent, or else by the chain's first line."""
+    """Return side chains in the session's own file: by agent, or else by the chain's first line."""
     roots: dict[str, str] = {}
     found: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
@@ -526,7 +526,7 @@ def _chains(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 
 def _meta(path: Path) -> dict[str, object]:
-    """What the file beside an agent's own says of it."""
+    """Return what the file beside an agent's own says of it."""
     meta = path.with_name(f"{path.stem}.meta.json")
     if not meta.is_file() or meta.is_symlink() or meta.stat().st_size > _META:
         return {}
@@ -537,7 +537,7 @@ def _meta(path: Path) -> dict[str, object]:
 
 
 def companions(path: Path) -> Iterator[Path]:
-    """Files of nested agents: below the folder named as the session, or beside it where they name the session."""
+    """Yield files of nested agents: below the folder named as the session, or beside it if they name the session."""
     folders = ((path.parent / path.stem / "subagents", False), (path.parent, True))
     found = 0
     for folder, mixed in folders:

@@ -59,7 +59,7 @@ class BadLines:
 
 
 def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[JsonLine]:
-    """The lines of a file as it is now that hold an object; the others are added to `bad`, blank ones left out."""
+    """Yield the lines of a file that hold an object; the others are added to `bad`, blank ones are left out."""
     at = 0
     for number, raw in enumerate(file, 1):
         start, at = at, at + len(raw)
@@ -77,7 +77,7 @@ def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[JsonLine]:
 
 
 def object_of(body: bytes) -> dict[str, Any] | None:
-    """The object that JSON in UTF-8 holds; None for anything else, however it is broken."""
+    """Return the object that JSON in UTF-8 holds; None for anything else, however it is broken."""
     value: Any
     try:
         value = _quick(body)
@@ -90,7 +90,7 @@ def object_of(body: bytes) -> dict[str, Any] | None:
 
 
 def read_line(path: Path, place: tuple[int, int]) -> dict[str, Any]:
-    """The object at a place in a file; an empty one where the file has changed since."""
+    """Return the object at a place in a file; an empty one if the file has changed since."""
     try:
         with open_file(path) as file:
             file.seek(place[0])
@@ -101,7 +101,7 @@ def read_line(path: Path, place: tuple[int, int]) -> dict[str, Any]:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """The file, opened for reading; only a regular one, so that no pipe is waited for. One that ends in .zst is unpacked."""
+    """Return the file, opened for reading; unpacked if it ends in .zst. Only a regular one: no pipe is waited for."""
     if path.suffix == ".zst" and path.is_file():
         about = path.stat()
         return BytesIO(_unpacked(path, about.st_mtime_ns, about.st_size))
@@ -120,7 +120,7 @@ def open_file(path: Path) -> BinaryIO:
 
 @lru_cache(maxsize=2)
 def _unpacked(path: Path, changed: int, size: int) -> bytes:
-    """The bytes of a file that is compressed with zstd; `changed` and `size` say which state of it."""
+    """Return the bytes of a file that is compressed with zstd; `changed` and `size` say which state of it."""
     try:
         import zstandard
     except ImportError:
@@ -162,7 +162,7 @@ class Head:
 
     @classmethod
     def of(cls, path: Path, most: int = _BYTES) -> Head:
-        """The head of a file; an error where it can't be read."""
+        """Return the head of a file; raise an error if it can't be read."""
         with open_file(path) as file:
             start = file.read(most)
             if b"\n" not in start and start.lstrip(BOM).lstrip()[:1] == b"{":

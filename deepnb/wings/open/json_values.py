@@ -14,7 +14,7 @@ _MOST = 10**12
 
 
 def text(value: object) -> str:
-    """The value where it is a text; halves of surrogate pairs, which no page can show, become `?`."""
+    """Return the value if it is a text; halves of surrogate pairs, which no page can show, become `?`."""
     if not isinstance(value, str):
         return ""
     if value.isascii():
@@ -27,31 +27,31 @@ def text(value: object) -> str:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def array(value: object) -> list[Any]:
-    """The value where it is an array, else an empty one."""
+    """Return the value if it is an array, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def count(value: object) -> int:
-    """The value where it is a count, else 0."""
+    """Return the value if it is a count, else 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
         return 0
     return int(value)
 
 
 def dollars(value: object) -> float | None:
-    """The value where it is a price, else None."""
+    """Return the value if it is a price, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
         return None
     return float(value)
 
 
 def size(value: object) -> int:
-    """About how many characters a value has as JSON."""
+    """Return about how many characters a value has as JSON."""
     if isinstance(value, str):
         return len(value) + 2
     if isinstance(value, dict):
@@ -60,7 +60,7 @@ def size(value: object) -> int:
 
 
 def iso(value: object) -> str:
-    """A moment as an ISO timestamp: given as one, or in milliseconds since 1970; empty where it is none."""
+    """Return a moment as an ISO timestamp: given as one, or in milliseconds since 1970; empty if it is none."""
     if isinstance(value, str):
         if value.isdigit() and len(value) > 9:
             return iso(int(value))
@@ -72,7 +72,7 @@ def iso(value: object) -> str:
 
 
 def blocks(content: object) -> Iterator[Mapping[str, Any]]:
-    """The blocks of a message's content; a plain text is one block."""
+    """Yield the blocks of a message's content; a plain text is one block."""
     if isinstance(content, str):
         yield {"type": "text", "text": content}
     for block in array(content):
@@ -83,12 +83,12 @@ def blocks(content: object) -> Iterator[Mapping[str, Any]]:
 
 
 def content_text(content: object) -> str:
-    """The text of a message's content, its media named in brackets."""
+    """Return the text of a message's content, its media named in brackets."""
     return "\n\n".join(filter(None, (block_text(block) for block in blocks(content))))
 
 
 def block_text(block: Mapping[str, Any]) -> str:
-    """The text of one block: `[image: image/png]` for media, empty for what has none."""
+    """Return the text of one block: `[image: image/png]` for media, empty for what has none."""
     if isinstance(block.get("text"), str):
         return text(block["text"])
     kind = text(block.get("type"))
@@ -129,19 +129,19 @@ _PATHS = ("file_path", "filePath", "path")
 
 
 def is_memory_file(path: str) -> bool:
-    """Whether a path is one of memory: a file of `NAMES`, below `.claude/`, or Markdown below `memory/`."""
+    """Return whether a path is one of memory: a file of `NAMES`, below `.claude/`, or Markdown below `memory/`."""
     *folders, name = path.replace("\\", "/").split("/")
     return name in NAMES or ".claude" in folders or ("memory" in folders and name.endswith(".md"))
 
 
 def memory_files(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:
-    """The memory files that a call changes."""
+    """Return the memory files that a call changes."""
     found = (path for path, _, _ in changes(tool, args))
     return tuple(dict.fromkeys(path for path in found if is_memory_file(path)))
 
 
 def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
-    """Each file that a call changes."""
+    """Yield each file that a call changes."""
     name = tool.lower()
     if name in _SHELLS:
         yield from _patched(_command(args))
@@ -174,7 +174,7 @@ def _command(args: Mapping[str, Any]) -> str:
 
 
 def _patched(patch: str) -> Iterator[Change]:
-    """The files of a patch in the form `*** Begin Patch`."""
+    """Yield the files of a patch in the form `*** Begin Patch`."""
     start = patch.find("*** Begin Patch")
     if start < 0:
         return

@@ -123,7 +123,7 @@ def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:
 
 
 def _entries(found: Branch, space: str) -> list[Entry]:
-    """The messages, and the compactions where they were."""
+    """Return the messages, and the compactions where they were."""
     out: list[Entry] = []
     events = [(count(mapping(event).get("created_at_index")) or there, event) for there, event in found.events]
     told: set[tuple[int, str]] = set()
@@ -156,7 +156,7 @@ def _compaction(event: Any) -> Entry:
 
 
 def _pending(root: Branch) -> Iterator[str]:
-    """What an unfinished step left behind: it is not part of the thread yet."""
+    """Yield what an unfinished step left behind: it is not part of the thread yet."""
     channels = [channel for channel, _ in root.pending]
     if "__interrupt__" in channels:
         yield "its last turn waits for an answer (an interrupt)"
