@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from deepnb.memory.scope import Scope
 from deepnb.models.windows import ask_anew
-from deepnb.running.job import Job
-from deepnb.running.jobs import Jobs
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
@@ -28,6 +26,7 @@ from deepnb.values.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.values.server_address import is_address, server_address
 from deepnb.values.short_repr import short_repr
 from deepnb.values.turn import Event, Snapshot, ThreadInfo, Turn
+from deepnb.values.wings import part
 from deepnb.wiring.options import UNCHANGED, Options, Refresh, ToolText, changed, known_only
 
 if TYPE_CHECKING:
@@ -47,18 +46,17 @@ if TYPE_CHECKING:
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
     from deepnb.running.restored import Restored
-    from deepnb.session.comparison import Comparison
     from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory
     from deepnb.session.skills import SessionSkills
     from deepnb.session.subagents import SessionSubagents
     from deepnb.session.tools import SessionTools
     from deepnb.values.model_info import ModelInfos
-    from deepnb.values.package import Package
     from deepnb.values.passages import TurnPassage
     from deepnb.values.prices import Price
     from deepnb.values.stack import Stack
     from deepnb.values.subagents import Subagent
+    from deepnb.values.wing_types import Comparison, Job, Jobs, Package
     from deepnb.values.xray import Xray
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
@@ -203,7 +201,8 @@ class Session:
         What was kept on a disk or in a checkpointer stays there.
         """
         self._runner.close()
-        self.jobs.stop()
+        if "jobs" in self.__dict__:
+            self.jobs.stop()
         if "tools" in self.__dict__:
             self.tools.close()
         self._workspace.close()
@@ -273,7 +272,8 @@ class Session:
     @cached_property
     def jobs(self) -> Jobs:
         """The turns that were started in the background."""
-        return Jobs(self._workspace)
+        jobs: Jobs = part("session.jobs")(self._workspace)
+        return jobs
 
     @cached_property
     def memory(self) -> SessionMemory:
@@ -455,15 +455,15 @@ class Session:
         run: it ends its column. The thread, the memory and what is kept of them stay as they are. An interrupt ends
         the comparison, with all columns that are done.
         """
-        from deepnb.session.comparison import comparisons
-
         choices = known_only("Session.compare", locals(), unknown)
         if images:
             from deepnb.workshop.images import prompt_images
 
             images = prompt_images(images)
-        steps = comparisons(self._workspace, prompt, choices, thread=thread, images=images, keep=keep_threads)
-        return list(steps)[-1]
+        comparisons = part("session.compare")
+        *_, last = comparisons(self._workspace, prompt, choices, thread=thread, images=images, keep=keep_threads)
+        found: Comparison = last
+        return found
 
     def _begun(
         self,
@@ -576,7 +576,7 @@ class Session:
         asked for with a hidden prompt; it is kept in this process only.
         """
         if header is not None and is_address(graph):
-            from deepnb.session.server_header import enter_header
+            from deepnb.wings.server.header import enter_header
 
             enter_header(server_address(str(graph)), header)
         mine = ("max_steps", "max_tokens", "max_cost", "prices", "namespace", "embeddings")
@@ -884,10 +884,9 @@ class Session:
         mounts go only where `include` names them: paths, or directories. Credentials are masked; a tool or file that
         can't go is left out, with the reason. Files in the directory are replaced.
         """
-        from deepnb.session.package import package
-
         names = (include,) if isinstance(include, str) else tuple(include)
-        return package(self._workspace, directory, names, write=write)
+        made: Package = part("session.package")(self._workspace, directory, names, write=write)
+        return made
 
 
 def _options(given: Mapping[str, Any]) -> Options:
@@ -895,7 +894,7 @@ def _options(given: Mapping[str, Any]) -> Options:
     if given["graph"] is None:
         return changed(Options(), given)
     if is_address(given["graph"]):
-        from deepnb.wiring.served import served_options
+        from deepnb.wings.server.served import served_options
 
         return served_options(given)
     from deepnb.wiring.attach import attached_options

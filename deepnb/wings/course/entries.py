@@ -12,6 +12,7 @@ from pathlib import Path
 
 from deepnb.magics.config import DeepNB
 from deepnb.magics.usage import ABOUT, MAGICS, OPTIONS, subcommands
+from deepnb.values import wings
 from deepnb.wings.course import source
 
 
@@ -103,7 +104,7 @@ PARTS = {
     "session.subagents": ("deepnb.session.subagents", "SessionSubagents"),
     "session.tools": ("deepnb.session.tools", "SessionTools"),
     "session.approvals": ("deepnb.session.approvals", "SessionApprovals"),
-    "session.jobs": ("deepnb.running.jobs", "Jobs"),
+    **{name: where for name in wings.names("session.") if (where := wings.home(name)) and where[1].istitle()},
 }
 """What a session has beside its own methods -> where it is defined."""
 _ERRORS = "deepnb.values.errors"

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from deepnb.values import wings
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.ClassDef | Function
 _PACKAGE = Path(__file__).parents[2]
@@ -50,7 +52,7 @@ def public_names(module: str) -> list[str]:
         return sorted(ast.literal_eval(listed[0].partition("=")[2].strip()))
     names = [node.name for node in body if isinstance(node, Definition) and not node.name.startswith("_")]
     names += [a.name for node in _imports(body) if node.module != module for a in node.names if a.name == a.asname]
-    return sorted(names)
+    return sorted([*names, *(name.removeprefix(f"{module}.") for name in wings.names(f"{module}."))])
 
 
 def find(module: str, name: str) -> tuple[str, Definition | ast.Assign]:
@@ -61,6 +63,8 @@ def find(module: str, name: str) -> tuple[str, Definition | ast.Assign]:
             return module, node
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             return module, node
+    if where := wings.home(f"{module}.{name}"):
+        return find(*where)
     home = next(n.module for n in _imports(body) if n.module and any((a.asname or a.name) == name for a in n.names))
     return find(home, name)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 
 from deepnb.running.excerpt import ADDED
@@ -13,7 +13,8 @@ from deepnb.values.turn import Compacted, ModelEnded, Notice, Turn
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sparkline
 from deepnb.views.text import counted, indent, page, percent, short, title_line
-from deepnb.views.view import table_html
+from deepnb.views.values import brief
+from deepnb.views.view import View, table_html
 
 _TURNS = 8
 """Turns shown, the last ones."""
@@ -163,3 +164,8 @@ class StoryView:
     def _full(self, step: StoryStep) -> str:
         """Return how full the window was."""
         return percent(step.tokens, self.window) if self.window else ""
+
+
+def story_picture(found: StoryView) -> View:
+    """Return what a thread in one picture shows of itself in a cell: the last turns if all are too long."""
+    return brief(found, [lambda: replace(found, steps=found.steps[-3:])])
