@@ -9,4 +9,4 @@ from deepnb.wings.open.session import list_sessions as list_sessions
 from deepnb.wings.open.session import open_session as open_session
 from deepnb.wings.package.values import Package as Package
 
-__all__ = ["Job", "course", "OpenedSession", "list_sessions", "open_session"]
+__all__ = ["Job", "OpenedSession", "course", "list_sessions", "open_session"]

@@ -21,6 +21,7 @@ class Wing(NamedTuple):
     - `%agent use NAME:`: what `%agent use` does with such an address, `(scene, args) -> Result`
     - `session.NAME`: what that method or attribute of a session calls
     - `deepnb.NAME`: a name of the root
+    - any other: what the main house asks for by it
     """
     usage: str = ""
     """The rows of its subcommands of %agent, as in `deepnb/magics/usage.py`, which says where in the help they stand."""
@@ -71,6 +72,14 @@ package  directory:folder DIR  ?include:places PATH...  --yes
     DIR; MEMORY.md, notes, mounts and other files go only if you name them (/MEMORY.md, /memory/)
 """,
         pictures={"values:Package": "view:package_value"},
+    ),
+    "server": Wing(
+        names={
+            "%agent use http:": "magic:attach_server",
+            "%agent use https:": "magic:attach_server",
+            "Session(graph=URL)": "served:served_options",
+            "session.attach(header=NAME)": "header:enter_header",
+        },
     ),
     "open": Wing(
         names={
