@@ -10,7 +10,6 @@ from typing import Any
 
 from deepnb.magics.ask import FORGETS, resume, show_asked
 from deepnb.magics.code_cells import agent_code
-from deepnb.magics.open_commands import agent_open
 from deepnb.magics.panel_commands import (
     agent_dashboard,
     agent_graph,
@@ -25,7 +24,7 @@ from deepnb.values.turn import Event, ModelStarted, Notice, Retry
 from deepnb.values.wings import home, part
 from deepnb.views.agent import features_view, models_view
 from deepnb.views.compaction import compaction_view
-from deepnb.views.opened import found_view, opened_view
+from deepnb.views.search_marks import found_view
 from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.turn import long_turn_view
@@ -153,8 +152,8 @@ def agent_threads(scene: Scene, args: Args) -> Result:
 
 def agent_switch(scene: Scene, args: Args) -> Result:
     session = scene.sessions.switch(args["name"])
-    if (opened := scene.sessions.reading) is not None:
-        return opened_view(opened.index, opened.thread)
+    if (instead := scene.sessions.instead("agent", "status")) is not None:
+        return instead(scene, args)
     name, turns = session.thread, len(session.turns)
     scene.show(notice(f"thread {name}, at turn {turns}" if turns else f"thread {name}, no turns yet"))
     if session is not scene.session:
@@ -269,7 +268,7 @@ def agent_mount(scene: Scene, args: Args) -> Result:
 
 
 _COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
-    *(agent_status, agent_use, agent_models, agent_key, agent_new, agent_open, agent_threads, agent_switch, agent_fork),
+    *(agent_status, agent_use, agent_models, agent_key, agent_new, agent_threads, agent_switch, agent_fork),
     *(agent_rewind, agent_undo, agent_turns, agent_budget, agent_xray, agent_compact, agent_history),
     *(agent_transcript, agent_export, agent_record, agent_replay, agent_code, agent_tools),
     *(agent_subagents, agent_mount, agent_persist, agent_graph, agent_panel, agent_dashboard),

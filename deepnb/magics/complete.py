@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from deepnb.magics.usage import MAGICS, OPTIONS, TOOL_WORDS, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.values import wings
 
 T = TypeVar("T")
 
@@ -205,9 +206,8 @@ def _flag_words(
 
 def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
     if arg.kind == "help":
-        from deepnb.reference.topic import TOPICS
-
-        return [*_names_of(sub.magic), *TOPICS]
+        topics = "topics of %agent help"
+        return [*_names_of(sub.magic), *(wings.part(topics) if wings.home(topics) else ())]
     if sub.magic == "skills" and arg.kind == "file":  # its files are those of the disk, which IPython offers
         return list(names.of("bundled") if sub.name == "add" else names.skills)
     return list(arg.choices or names.of(arg.kind))

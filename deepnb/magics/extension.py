@@ -191,8 +191,8 @@ class Extension:
         if isinstance(parsed, AgentRun):
             from deepnb.magics.ask import ask
 
-            if (opened := self.sessions.reading) is not None:
-                raise opened.refusal
+            if problem := self.sessions.read_only:
+                raise problem
             option = next((name for name in wings.names("--") if name[2:] in parsed.more), None)
             run = wings.part(option) if option else ask
             return run(self.scene, parsed, cell=body is not None)
@@ -205,16 +205,15 @@ class Extension:
     def _call(self, magic: str, command: Command) -> Any:
         """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            from deepnb.magics.reference import show_help
+            if not (words := str(command.args["words"] or "").strip("\"' ")):
+                from deepnb.views.view import text_view
 
-            return show_help(magic, command.args["words"])  # type: ignore[arg-type]
+                return text_view("", usage_text(magic))
+            return wings.part("%agent help WORD")(magic, words)
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
-        if (opened := self.sessions.reading) is not None:
-            from deepnb.magics.open_commands import SAME, show_opened
-
-            if (magic, command.name) not in SAME:
-                return show_opened(opened, self.scene, magic, command.name, command.args)
+        if (instead := self.sessions.instead(magic, command.name)) is not None:
+            return instead(self.scene, command.args)
         if magic == "agent" and command.name == "resume":
             return ask.resume(self.scene, command.args["choice"])  # type: ignore[arg-type]
         if magic == "agent" and command.name in ("explain", "fix"):
@@ -258,7 +257,7 @@ class Extension:
 
     def _names(self) -> complete.Names:
         sessions, variables = self.sessions, _Variables(self.ip, self._cells)
-        own = sessions.live.workspace.threads.names if sessions.reading else ()
+        own = sessions.live.workspace.threads.names if sessions.read_only else ()
         return complete_names(self.session, variables, (*own, *sessions.opened))
 
     def _before_cell(self, info: Any) -> None:
@@ -310,14 +309,13 @@ def complete_names(session: Session, variables: Mapping[str, Any], threads: Iter
     """Return what can be completed in a session just now; asks nothing that would start the engine."""
     from deepnb.models.names import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
-    from deepnb.session.opened import OpenedSession
     from deepnb.values.turn import Snapshot
 
     # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
     types = {name: type(value) for name, value in variables.items()}
     usable = (n for n, kind in types.items() if hasattr(kind, "_llm_type") or hasattr(kind, "get_state_history"))
     callable_ = (n for n, kind in types.items() if issubclass(kind, FunctionType) or hasattr(kind, "args_schema"))
-    snapshot = Snapshot("") if isinstance(session, OpenedSession) else session.snapshot
+    snapshot = Snapshot("") if session.workspace.current.read_only else session.snapshot
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
         models=(*EXAMPLES, *usable),

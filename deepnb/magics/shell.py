@@ -25,14 +25,9 @@ NAMES = (
     "deepnb.values.xray.Xray",
     "deepnb.session.files.Files",
     "deepnb.session.memory.SessionMemory",
-    "deepnb.session.opened.OpenedMemory",
-    "deepnb.session.opened.OpenedSession",
-    "deepnb.values.session_file.SessionRows",
     "deepnb.session.session.Session",
     "deepnb.session.skills.SessionSkills",
     "deepnb.session.subagents.SessionSubagents",
-    "deepnb.views.course.CheckView",
-    "deepnb.views.course.StoryView",
     *map(".".join, pictures()),
 )
 """The values that `deepnb.magics.pictures.picture` knows."""

@@ -168,10 +168,7 @@ key  provider:provider PROVIDER
 new  ?name:name NAME  --empty  --shared
     start a new thread; --empty: without the session's memory, notes and skills, and what it learns stays in it;
     --shared: for a thread that others can read, without MEMORY.md
-open  path:session FILE|DIR|URL  --thread:word THREAD  --list
-    show a session of Claude Code, Codex, pi, OpenClaw, LangGraph or deepnb, read-only, with all views: of a file or
-    a PostgreSQL database, the newest or the one you name; of a directory, list the sessions below it; --list: list
-    those in a file or database
+(open)
 threads
     list the threads of this session, and those that were opened
 switch  name:thread NAME

@@ -79,7 +79,31 @@ package  directory:folder DIR  ?include:places PATH...  --yes
             "%agent use https:": "magic:attach_server",
             "Session(graph=URL)": "served:served_options",
             "session.attach(header=NAME)": "header:enter_header",
-        }
+        },
+    ),
+    "open": Wing(
+        names={
+            "%agent open": "magic:agent_open",
+            "deepnb.OpenedSession": "session:OpenedSession",
+            "deepnb.list_sessions": "session:list_sessions",
+            "deepnb.open_session": "session:open_session",
+        },
+        usage="""
+open  path:session FILE|DIR|URL  --thread:word THREAD  --list
+    show a session of Claude Code, Codex, pi, OpenClaw, LangGraph or deepnb, read-only, with all views: of a file or
+    a PostgreSQL database, the newest or the one you name; of a directory, list the sessions below it; --list: list
+    those in a file or database
+""",
+        pictures={"session:OpenedSession": "magic:opened_picture", "values:SessionRows": "magic:rows_picture"},
+    ),
+    "course": Wing(
+        names={
+            "%agent help WORD": "help:show_help",
+            "topics of %agent help": "entries:TOPICS",
+            "python -m deepnb lab": "lab:run_lab",
+            "python -m deepnb tour": "tour:run_tour",
+        },
+        pictures={"grading:CheckView": "grading:check_picture", "story:StoryView": "story:story_picture"},
     ),
 }
 
