@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from deepnb.models import windows
+from tests.support.wings import are_here
 
 # Times are for benchmarks: a law is not broken by a machine that is busy. By default each law is tried on the same few
 # examples; `.ci/nightly` draws many new ones.
@@ -41,6 +42,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests go first: of two processes that share the work, one then has all of them, and one browser."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+    for item in items:
+        if not are_here(item.iter_markers("wing")):
+            item.add_marker(pytest.mark.skip("its wing was taken out"))
 
 
 def pytest_collection_finish() -> None:

@@ -32,6 +32,7 @@ from deepnb.values.turn import (
     Turns,
     Usage,
 )
+from deepnb.values.wings import WINGS
 from deepnb.views.values import html_text
 from tests.support.harmless import harmless
 from tests.support.kernels import Kernel
@@ -42,24 +43,28 @@ MADE = """
 import tempfile
 import deepnb
 from deepnb import Session
-from deepnb.wings.course.story import story_of
-from deepnb.wings.course.exercises import CheckPart
-from deepnb.wings.course.grading import CheckView
+from deepnb.values.wings import WINGS
 session = Session(max_input_tokens=6_500)
 for prompt in ("Remember that I prefer tabs over spaces", "what can you do?", "thanks"):
     turn = session.run(prompt)
 offload = session.compact()
-comparison = session.compare("thanks", memory_refresh=["call", "delta"])
+if "compare" in WINGS:
+    comparison = session.compare("thanks", memory_refresh=["call", "delta"])
 _ = session.fork("other")
 _ = session.configure(approve="writes")
 waiting = session.run("write a file /a.txt with: hello")
 call = session.asked[0]
-check = CheckView("02", "revert a mistake", (CheckPart("it is there"), CheckPart("it is not", "nothing is")))
-story = story_of(session)
-with tempfile.TemporaryDirectory() as folder:
-    kept = session.export(folder + "/kept.jsonl", "main")
-    opened, rows = deepnb.open_session(kept), deepnb.list_sessions(kept)
-    _ = [turn.text for turn in opened.turns]
+if "course" in WINGS:
+    from deepnb.wings.course.story import story_of
+    from deepnb.wings.course.exercises import CheckPart
+    from deepnb.wings.course.grading import CheckView
+    check = CheckView("02", "revert a mistake", (CheckPart("it is there"), CheckPart("it is not", "nothing is")))
+    story = story_of(session)
+if "open" in WINGS:
+    with tempfile.TemporaryDirectory() as folder:
+        kept = session.export(folder + "/kept.jsonl", "main")
+        opened, rows = deepnb.open_session(kept), deepnb.list_sessions(kept)
+        _ = [turn.text for turn in opened.turns]
 """
 CELLS = {
     "deepnb.session.session.Session": "session",
@@ -91,6 +96,7 @@ CELLS = {
     "deepnb.wings.course.grading.CheckView": "check",
     "deepnb.wings.course.story.StoryView": "story",
 }
+CELLS = {name: cell for name, cell in CELLS.items() if "wings" not in name or name.split(".")[2] in WINGS}
 """The name of each kind of value, and a cell that ends in one."""
 MAGICS = {
     "session": "%agent",
