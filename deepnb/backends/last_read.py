@@ -31,7 +31,8 @@ class LastRead:
 
     def show_model(self, texts: Mapping[str, str]) -> None:
         """The current thread's model has just been shown these texts."""
-        self._texts.update(((self._model(), path), text) for path, text in texts.items())
+        model = self._model()
+        self._texts.update(((model, path), text) for path, text in texts.items())
 
     def show_user(self, texts: Mapping[str, str | None]) -> None:
         """These texts were displayed; None where there is no such file."""

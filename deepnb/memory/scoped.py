@@ -25,6 +25,9 @@ class ScopedBackend(WrapperBackend):
         scope = self._scope()
         return [one for one in found if scope.may_read(one["path"])]
 
+    def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
+        return (self.inner if self._scope().whole else super()).download_files(paths)
+
     def write_refusal(self, path: str) -> str | None:
         return self.read_refusal(path) or _only_grows(path)
 

@@ -1,6 +1,6 @@
 """Which files belong to the session and not to one thread, and which stand behind the guard."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from deepnb.core.memo import Memo
 from deepnb.memory.layers import guarded_paths
@@ -12,13 +12,17 @@ class Paths:
 
     def __init__(self, current: Current) -> None:
         self._current = current
-        self._guarded = Memo(_guarded)
         self._shared = Memo(_shared)
 
     def is_guarded(self, path: str) -> bool:
         """Whether the guard stands before a file: memory, notes, skills and subagents."""
         options = self._current.options
-        return self._guarded(options.memory, options.skills)(path)
+        names, folders = guarded_paths(options.memory, options.skills)
+        return path in names or path.startswith(folders)
+
+    def is_remembered(self, path: str) -> bool:
+        """Whether a file stands behind the guard, or is one of deepnb's own, such as the journal."""
+        return path.startswith("/.deepnb/") or self.is_guarded(path)
 
     def is_shared(self, path: str) -> bool:
         """Whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
@@ -58,11 +62,7 @@ def _nothing(path: str) -> bool:
     return False
 
 
-def _guarded(memory: Sequence[str], skills: Sequence[str]) -> Callable[[str], bool]:
+def _shared(memory: tuple[str, ...], skills: tuple[str, ...]) -> Callable[[str], bool]:
     names, folders = guarded_paths(memory, skills)
-    return lambda path: path in names or path.startswith(folders)
-
-
-def _shared(memory: Sequence[str], skills: Sequence[str]) -> Callable[[str], bool]:
-    guarded = _guarded(memory, skills)
-    return lambda path: guarded(path) or path.startswith("/.deepnb/")
+    own = (*folders, "/.deepnb/")
+    return lambda path: path in names or path.startswith(own)
