@@ -96,12 +96,12 @@ class Encodings:
 ENCODINGS = Encodings()
 
 
-def encoding_of(model: Any, encodings: Encodings | None = None) -> Callable[[], Callable[[str], int] | None]:
-    """Begin to load the encoding of a chat model, where it has one; gives what asks whether it is there."""
+def encoding_of(model: Any, encodings: Encodings | None = None) -> Callable[[], Callable[[str], int] | None] | None:
+    """Begin to load the encoding of a chat model; gives what asks whether it is there, None if it has none."""
     known = encodings or ENCODINGS
     name = getattr(model, "model_name", None)
     if getattr(model, "_llm_type", "") not in _OPENAI or not isinstance(name, str):
-        return lambda: None
+        return None
     known.begin(name, fetch=_is_remote(model))
     return lambda: known.counter(name)
 

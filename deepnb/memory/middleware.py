@@ -62,6 +62,7 @@ class MemoryMiddleware(AgentMiddleware):
         self._backend = backend
         self._budget = budget
         self._count = count
+        self._fitted = Memo(lambda contents: fitted(contents, list(contents), budget, count))
         self._today = today
         self._form: Form = form
         self._tools = Memo(tools_by_name)
@@ -101,7 +102,7 @@ class MemoryMiddleware(AgentMiddleware):
 
     def shares(self, contents: Mapping[str, str]) -> dict[str, tuple[int, int]]:
         """path -> (tokens in the prompt, tokens of the file), of the files that are not injected whole."""
-        files = fitted(contents, list(contents), self._budget, self._count)
+        files = self._fitted(contents)
         ends = ["\n\n"] * (len(files) - 1) + ["\n"]
         return {
             one.path: (self._count(f"{one.path}\n\n{one.shown}{end}"), self._count(contents[one.path]))
@@ -134,8 +135,7 @@ class MemoryMiddleware(AgentMiddleware):
 
     def block(self, contents: Mapping[str, str], *, writes: bool) -> str:
         """What is injected of these files; `writes` says whether the agent has the tools that write them."""
-        files = fitted(contents, list(contents), self._budget, self._count)
-        return memory_block(files, self.sources[0], writes=writes, form=self._form)
+        return memory_block(self._fitted(contents), self.sources[0], writes=writes, form=self._form)
 
     def _masked(self, state: Mapping[str, Any]) -> dict[str, str]:
         """The files as they are now, as a model may see them."""
@@ -216,8 +216,7 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
         return {keys.MEMORY: now, keys.TOLD: now, keys.BASE: base, **({keys.MESSAGES: old} if old else {})}
 
     def _body(self, state: Mapping[str, Any]) -> str:
-        files = fitted(state[keys.MEMORY], list(state[keys.MEMORY]), self._budget, self._count)
-        return "\n\n".join(f"{f.path}\n\n{f.shown}" for f in files)
+        return "\n\n".join(f"{f.path}\n\n{f.shown}" for f in self._fitted(state[keys.MEMORY]))
 
 
 _KINDS = {"thread": MemoryMiddleware, "call": FreshMemoryMiddleware, "delta": DeltaMemoryMiddleware}

@@ -105,9 +105,8 @@ def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
     """
     if model is not None and counts_as_teaching(model):
         return Meter(Counter(tokenizer.count, exact=True, name="teaching"), rule)
-    if recorded or model is None:
+    if recorded or model is None or (encoding := encoding_of(model)) is None:
         return Meter(BY_SCRIPT, rule)
-    encoding = encoding_of(model)
 
     def better() -> Counter | None:
         count = encoding()

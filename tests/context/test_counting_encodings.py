@@ -98,7 +98,7 @@ def test_a_model_whose_tokenizer_is_not_known_is_counted_by_script(small, other)
     fetch = Fetch()
     known = Encodings(fetch)
     asks = encoding_of(other, known)
-    assert known.settled() and asks() is None and fetch.asked == []
+    assert known.settled() and (asks is None or asks() is None) and fetch.asked == []
 
 
 def test_the_teaching_model_and_others_start_no_loading(monkeypatch):
