@@ -162,10 +162,11 @@ class Transcripts:
         return tuple(map(Notice, one.notices()))
 
     def event(self, event: Event | Added) -> None:
-        """Something happened in the turn."""
+        """Something happened in the turn; where its transcript is kept was looked up when it began."""
         if self._turn is not None:
             one, number = self._turn
-            self._write(one, one.chain.event(event), number)
+            if lines := list(one.chain.event(event)):
+                one.write(lines, self._now(), number)
 
     def outside(self, thread: str, messages: Sequence[Message], events: Iterable[Event]) -> None:
         """Something happened to a thread between its turns: a compaction by hand."""
