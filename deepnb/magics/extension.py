@@ -50,7 +50,7 @@ class Extension:
         from deepnb.magics.scene import Sessions
         from deepnb.session.session import Session
 
-        own = Session(clock=self._time, namespace=_Variables(self.ip, self._cells), **self._profile)
+        own = Session(clock=self.config.time, namespace=_Variables(self.ip, self._cells), **self._profile)
         own.workspace.current.watch(lambda: self.config.follow(own.options, own.model))
         return Sessions(own, self._join)
 
@@ -247,11 +247,6 @@ class Extension:
         loop = getattr(getattr(self.ip, "kernel", None), "io_loop", None)
         if loop is not None:
             loop.add_callback(Context().run, session.workspace.current.catch_up)
-
-    def _time(self) -> Any:
-        from datetime import datetime
-
-        return self.config.time() or datetime.now().astimezone()
 
     def _names(self) -> complete.Names:
         sessions, variables = self.sessions, _Variables(self.ip, self._cells)
