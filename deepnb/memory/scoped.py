@@ -26,7 +26,7 @@ class ScopedBackend(WrapperBackend):
         return [one for one in found if scope.may_read(one["path"])]
 
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
-        return (self.inner if self._scope().whole else super()).download_files(paths)
+        return self.inner.download_files(paths) if self._scope().whole else super().download_files(paths)
 
     def write_refusal(self, path: str) -> str | None:
         return self.read_refusal(path) or _only_grows(path)
