@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tour = commands.add_parser("tour", help="run the story of notebook 01 in this terminal, offline")
     tour.add_argument("--fast", action="store_true", help="do not pause between the words")
     chosen = parser.parse_args(arguments)
-    from deepnb.core.errors import DeepnbError
+    from deepnb.values.errors import DeepnbError
 
     try:
         if chosen.command == "lab":

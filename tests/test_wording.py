@@ -20,9 +20,9 @@ PACKAGE = Path(deepnb.__file__).parent
 STRANGE = re.compile(r"\b(?:your word|mend(?:ed|s|ing)?|none of the|stands|told|shall|nought)\b", re.IGNORECASE)
 
 NOT_TEMPLATES = {
-    "core/anchors/prohibitions.py": "patterns over what the user typed",
-    "core/own_words.py": "patterns over what the user typed",
-    "core/directives.py": "words of languages, to recognise an instruction by",
+    "gate/prohibitions.py": "patterns over what the user typed",
+    "gate/own_words.py": "patterns over what the user typed",
+    "gate/directives.py": "words of languages, to recognise an instruction by",
     "search/forms.py": "forms of English words, to find them by",
     "search/words.py": "words that no search looks for",
     "models/teaching/words.py": "words that no request is about",

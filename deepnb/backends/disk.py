@@ -19,8 +19,8 @@ from deepagents.backends.utils import (
     slice_read_response,
 )
 
+from deepnb.backends.merge import all_crlf
 from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
-from deepnb.core.merge import all_crlf
 from deepnb.engine.file_backend import ContainedBackend, is_text
 from deepnb.engine.file_extras import SkippedEntries
 

@@ -15,20 +15,20 @@ from deepagents.backends import protocol
 from deepagents.backends.utils import create_file_data, file_data_to_string, slice_read_response
 
 from deepnb.backends.held_changes import HeldChange, HeldChanges
+from deepnb.backends.journal import Entry
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
+from deepnb.backends.merge import Merged
 from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import credential_in, unfit
 from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer, writing
-from deepnb.core.directives import is_directive
-from deepnb.core.errors import DeepnbError
-from deepnb.core.journal import Entry
-from deepnb.core.merge import Merged
-from deepnb.core.secrets import redact
 from deepnb.engine.file_backend import is_text
 from deepnb.engine.file_extras import append_text
+from deepnb.gate import redact
+from deepnb.gate.directives import is_directive
+from deepnb.values.errors import DeepnbError
 
 
 class GuardedBackend(WrapperBackend):

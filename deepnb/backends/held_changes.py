@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from deepnb.core.diff import FileDiff
-from deepnb.core.journal import Origin
+from deepnb.backends.journal import Origin
+from deepnb.values.diff import FileDiff
 
 
 @dataclass(frozen=True)

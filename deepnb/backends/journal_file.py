@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from deepnb.core.journal import DoesNotFit, Entry, JournalTexts, entries, to_json
-from deepnb.core.secrets import redact
+from deepnb.backends.journal import DoesNotFit, Entry, JournalTexts, entries, to_json
+from deepnb.gate import redact
 
 FOLDER = ".deepnb"
 FULL = 64

@@ -34,7 +34,7 @@ from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.split import SplitBackend
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import LOCK, Refused, Tree
-from deepnb.core.errors import BusyError, RefusedError
+from deepnb.values.errors import BusyError, RefusedError
 
 Lock = Callable[[], AbstractContextManager[Any]]
 

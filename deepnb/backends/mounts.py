@@ -18,7 +18,7 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import is_control, names
 from deepnb.backends.wrapper import ReadOnlyFiles
-from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
+from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 
 _KINDS = "disk:DIR, store, store:NAMESPACE or state"
 _NAMESPACE_PART = re.compile(r"[A-Za-z0-9\-_@+:~]+")

@@ -11,16 +11,16 @@ from typing import Any
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
 
 from deepnb.backends.held_changes import HeldChanges
+from deepnb.backends.journal import Entry, Origin, entry
 from deepnb.backends.journal_file import JournalFile
 from deepnb.backends.last_read import LastRead
 from deepnb.backends.locks import Lock
+from deepnb.backends.merge import Conflict
 from deepnb.backends.writer import writer
-from deepnb.core.clock import in_turn
-from deepnb.core.diff import FileDiff
-from deepnb.core.errors import BusyError, DeepnbError
-from deepnb.core.journal import Entry, Origin, entry
-from deepnb.core.merge import Conflict
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
+from deepnb.values.clock import in_turn
+from deepnb.values.diff import FileDiff
+from deepnb.values.errors import BusyError, DeepnbError
 
 BOTH = "conflict: both sides are kept"
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from deepnb.backends.writer import Heard, writer
-from deepnb.core.directives import unsaid
-from deepnb.core.secrets import credentials, refusal
-from deepnb.core.secrets.credentials import Finding
+from deepnb.gate import credentials, refusal
+from deepnb.gate.credentials import Finding
+from deepnb.gate.directives import unsaid
 
 _MARK = "[redacted: "
 _INSTRUCTIONS = ("/skills/", "/agents/")

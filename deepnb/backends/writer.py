@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deepnb.core.journal import Origin
+from deepnb.backends.journal import Origin
 
 Heard = Callable[[], tuple[Sequence[str], Sequence[str]]]
 """(texts of others, what the user says) in the messages a writer answers to."""

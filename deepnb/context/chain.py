@@ -7,10 +7,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from deepnb.context.transcript import ENVELOPE, safe_id
-from deepnb.core import values
-from deepnb.core.messages import Added, Message
-from deepnb.core.offload import Offload
-from deepnb.core.secrets import redact, redact_value
+from deepnb.gate import redact, redact_value
+from deepnb.values import turn as values
+from deepnb.values.messages import Added, Message
+from deepnb.values.offload import Offload
 
 Told = tuple[str, dict[str, Any], values.Path]
 """(type, data, path) of a line to be written."""

@@ -10,9 +10,9 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deepnb.context.approximate import approximate
-from deepnb.core.budget import PARTS, Budget, Rule
-from deepnb.core.request import Request, Sent
 from deepnb.engine.request import IMAGE, message_pieces, thinking_text, tool_name, tool_text
+from deepnb.values.budget import PARTS, Budget, Rule
+from deepnb.values.request import Request, Sent
 
 
 @dataclass(frozen=True)

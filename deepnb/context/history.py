@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
-from deepnb.core.diff import lines_of
-from deepnb.core.messages import Message
-from deepnb.core.offload import HistoryMessage, HistorySection
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
+from deepnb.values.diff import lines_of
+from deepnb.values.messages import Message
+from deepnb.values.offload import HistoryMessage, HistorySection
 
 PREFIX = "/conversation_history/"
 

@@ -7,10 +7,10 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deepnb.context.counting import Meter
-from deepnb.core.budget import Budget
-from deepnb.core.prices import Price, cost_of, price_of
-from deepnb.core.request import Request
-from deepnb.core.values import Event, ModelStarted, Path, Purpose, TextDelta, Usage
+from deepnb.values.budget import Budget
+from deepnb.values.prices import Price, cost_of, price_of
+from deepnb.values.request import Request
+from deepnb.values.turn import Event, ModelStarted, Path, Purpose, TextDelta, Usage
 
 
 class Recorder:

@@ -42,11 +42,11 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.secrets import redact
-from deepnb.core.secrets.own import OWN
-from deepnb.core.subagents import TASK
-from deepnb.core.values import Path
+from deepnb.gate import redact
+from deepnb.gate.own import OWN
+from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.subagents import TASK
+from deepnb.values.turn import Path
 
 VERSION = 1
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from deepnb.core.offload import HistoryMessage, HistorySection
+from deepnb.values.offload import HistoryMessage, HistorySection
 
 _BEGIN = re.compile(r"^## Summarized at (\S+)\n\n", re.MULTILINE)
 _MESSAGE = re.compile(r'^<message type="(\w+)"[^>]*>(.*?)</message>$', re.MULTILINE | re.DOTALL)

@@ -23,8 +23,8 @@ def check(number: str | int) -> CheckView:
     While a session that was opened is being read, the one that it can be forked into is checked.
     """
     from deepnb import current
-    from deepnb.core.errors import NotFoundError
     from deepnb.session.opened import OpenedSession
+    from deepnb.values.errors import NotFoundError
     from deepnb.views.course import check_view
 
     key = f"{number:0>2}"

@@ -3,8 +3,8 @@
 import json
 import sys
 
-from deepnb.core.errors import DeepnbError
 from deepnb.course.grading import grade
+from deepnb.values.errors import DeepnbError
 
 
 def main(arguments: list[str]) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from deepnb.core.approvals import Decision
-from deepnb.core.journal import Entry
-from deepnb.core.messages import BROUGHT_BACK
-from deepnb.core.values import Decided, ToolEnded, Turn
+from deepnb.backends.journal import Entry
 from deepnb.running.thread import Thread
 from deepnb.session.session import Session
+from deepnb.values.approvals import Decision
+from deepnb.values.messages import BROUGHT_BACK
+from deepnb.values.turn import Decided, ToolEnded, Turn
 
 _WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*|[㐀-鿿]{2}")
 """What tells one fact from another: a word of some length, anything with a figure in it, two Chinese characters."""

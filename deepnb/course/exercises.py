@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from deepnb.core.approvals import Decision
-from deepnb.core.journal import Entry
-from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.values import Turn
+from deepnb.backends.journal import Entry
 from deepnb.course.evidence import added, came_back, decisions, draws_on, entries, removed, results, threads, turns
 from deepnb.session.session import Session
+from deepnb.values.approvals import Decision
+from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.turn import Turn
 from deepnb.views.course import CheckPart
 
 THREAD = "exercise"

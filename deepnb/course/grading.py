@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.errors import NotFoundError, NotInstalledError
 from deepnb.course.exercises import EXERCISES
+from deepnb.values.errors import NotFoundError, NotInstalledError
 
 _CHECK = "import deepnb\nprint(deepnb.course.check({!r}).json())"
 _SECONDS = 120

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from deepnb.core.offload import Offload
-from deepnb.core.values import Compacted, ModelEnded, Notice, Turn
 from deepnb.running.excerpt import ADDED
 from deepnb.session.session import Session
+from deepnb.values.offload import Offload
+from deepnb.values.turn import Compacted, ModelEnded, Notice, Turn
 from deepnb.views.course import StoryStep, StoryView, story_view
 from deepnb.views.text import counted
 

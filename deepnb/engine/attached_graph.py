@@ -19,14 +19,14 @@ from langgraph.errors import EmptyChannelError
 from langgraph.graph import END
 from langgraph.types import Command, Overwrite
 
-from deepnb.core.approvals import QUESTION, UNREADABLE, Allowed, Decision, PendingCall, digest, is_unreadable
-from deepnb.core.errors import RefusedError
-from deepnb.core.secrets import redact_value
-from deepnb.core.values import Compacted
 from deepnb.engine import coroutines, keys
 from deepnb.engine.graph import MODES, Config, LocalGraph
 from deepnb.engine.listen import Listener
 from deepnb.engine.probe import offload
+from deepnb.gate import redact_value
+from deepnb.values.approvals import QUESTION, UNREADABLE, Allowed, Decision, PendingCall, digest, is_unreadable
+from deepnb.values.errors import RefusedError
+from deepnb.values.turn import Compacted
 
 _KINDS: tuple[Allowed, ...] = ("approve", "edit", "reject")
 _NUMBER = ":"

@@ -14,10 +14,10 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.config import get_config
 
-from deepnb.core.subagents import TASK
 from deepnb.engine import keys
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.tools import shortened
+from deepnb.values.subagents import TASK
 
 _DEPTH = "__deepnb_depth"
 """Key of `configurable`: in how many tasks the agent that runs is nested, 0 for the main agent."""

@@ -10,12 +10,12 @@ from langgraph.graph import END
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Overwrite
 
-from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.values import Event, ModelEnded, ToolEnded, ToolStarted
 from deepnb.engine import approvals, keys
 from deepnb.engine.request import source_of, still_sent
 from deepnb.engine.taken import Taken, without_mark, without_messages, without_texts
+from deepnb.values.approvals import Decision, PendingCall
+from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.turn import Event, ModelEnded, ToolEnded, ToolStarted
 
 Config = Mapping[str, Any]
 """A thread as LangGraph names it: `{"configurable": {"thread_id": ...}}`, perhaps with a checkpoint's id."""

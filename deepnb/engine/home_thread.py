@@ -7,10 +7,10 @@ from deepagents.backends.protocol import FileData
 from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import END, START, StateGraph
 
-from deepnb.core.session_file import MEMORY_THREAD
 from deepnb.engine import keys
 from deepnb.engine.checkpoints import newest
 from deepnb.engine.state_backend import with_writes
+from deepnb.values.session_file import MEMORY_THREAD
 
 _NODE = "memory"
 

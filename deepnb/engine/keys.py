@@ -1,6 +1,6 @@
 """Names of the engine's state keys and tags: the one place to fix when one moves upstream."""
 
-from deepnb.core import messages
+from deepnb.values import messages
 
 MESSAGES = "messages"
 FILES = "files"

@@ -8,11 +8,11 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from deepnb.core.image import image_size, image_tokens
-from deepnb.core.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY
-from deepnb.core.own_words import own_words
-from deepnb.core.prompt import system_pieces
 from deepnb.engine import keys
+from deepnb.gate.own_words import own_words
+from deepnb.values.image import image_size, image_tokens
+from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY
+from deepnb.values.prompt import system_pieces
 
 IMAGE = "image"
 """The label of a piece that is an image: its tokens are an estimate, with every counter."""

@@ -7,7 +7,7 @@ much earlier. A client of Claude reserves 64,000 tokens unless told otherwise: a
 from collections.abc import Mapping
 from typing import Any
 
-from deepnb.core.budget import Rule
+from deepnb.values.budget import Rule
 
 _NAMES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 

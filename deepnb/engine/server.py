@@ -13,9 +13,9 @@ import httpx
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph_sdk.client import SyncLangGraphClient
 
-from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError, RunError
-from deepnb.core.secrets import redact
-from deepnb.core.server_address import LOST, ServerAddress
+from deepnb.gate import redact
+from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError, RunError
+from deepnb.values.server_address import LOST, ServerAddress
 
 T = TypeVar("T")
 

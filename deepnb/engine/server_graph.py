@@ -16,8 +16,6 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END
 from langgraph.types import Command
 
-from deepnb.core.errors import RefusedError, RunError
-from deepnb.core.secrets import redact
 from deepnb.engine import keys
 from deepnb.engine.attached_graph import Questions, added_messages, listener_of, tell_compaction
 from deepnb.engine.graph import MODES, Config
@@ -27,6 +25,8 @@ from deepnb.engine.request import message_text
 from deepnb.engine.server import GoneError, lost
 from deepnb.engine.server_threads import Decoder, ServerThreads, ids_of, to_json
 from deepnb.engine.server_threads import interrupts as asked_in
+from deepnb.gate import redact
+from deepnb.values.errors import RefusedError, RunError
 
 # -- what a run on a server streams, told to the listener as the callbacks of a run in this process would tell it
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from deepagents.backends import StoreBackend
 from langgraph.store.base import BaseStore
 
-from deepnb.core.errors import InvalidError
+from deepnb.values.errors import InvalidError
 
 
 def store_of(backend: StoreBackend) -> BaseStore | None:

@@ -16,13 +16,13 @@ from uuid import uuid4
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from deepnb.core.messages import SUMMARY, Message, ToolCall
-from deepnb.core.session_file import MEMORY_THREAD
-from deepnb.core.values import Event, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.engine import keys
 from deepnb.engine.answer import usage
 from deepnb.engine.compaction import turn_start
 from deepnb.engine.request import is_request, message_text
+from deepnb.values.messages import SUMMARY, Message, ToolCall
+from deepnb.values.session_file import MEMORY_THREAD
+from deepnb.values.turn import Event, TextDelta, ToolEnded, ToolStarted, Usage
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel._checkpoint import channels_from_checkpoint
 from langgraph.types import Overwrite
 
-from deepnb.core.growing_list import GrowingList
 from deepnb.engine import keys
 from deepnb.engine.request import mark_of
 from deepnb.engine.state_backend import CHANNELS
+from deepnb.values.growing_list import GrowingList
 
 Values = Mapping[str, Any]
 

@@ -12,12 +12,12 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
-from deepnb.core.failures import failure_text, own_traceback
-from deepnb.core.tape_index import NotOnTapeError
-from deepnb.core.values import ToolEnded
 from deepnb.engine import coroutines
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import LONGEST, bounded
+from deepnb.values.failures import failure_text, own_traceback
+from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.turn import ToolEnded
 
 
 class AsyncToolsMiddleware(AgentMiddleware):

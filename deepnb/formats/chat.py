@@ -9,10 +9,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from deepnb.core.errors import NotFoundError
-from deepnb.core.session_file import HIDDEN, SessionRow
-from deepnb.core.short_repr import excerpt
-from deepnb.core.values import Usage
 from deepnb.formats.head import Head
 from deepnb.formats.indexing import HeldSession
 from deepnb.formats.items import (
@@ -34,6 +30,10 @@ from deepnb.formats.json_values import array, blocks, content_text, count, mappi
 from deepnb.formats.jsonl import changed
 from deepnb.formats.lines import BadLines, json_lines, open_file
 from deepnb.formats.memory_files import memory_files
+from deepnb.values.errors import NotFoundError
+from deepnb.values.session_file import HIDDEN, SessionRow
+from deepnb.values.short_repr import excerpt
+from deepnb.values.turn import Usage
 
 _CALLS = frozenset(
     ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta")

@@ -16,12 +16,12 @@ from urllib.parse import unquote, urlsplit
 import ormsgpack
 from langgraph.checkpoint.serde.jsonplus import EXT_DELTA_SNAPSHOT, EXT_NUMPY_ARRAY, JsonPlusSerializer
 
-from deepnb.core.errors import InvalidError, NotInstalledError, RefusedError
-from deepnb.core.server_address import without_password
-from deepnb.core.session_file import MEMORY_THREAD
 from deepnb.formats.chat import is_pair, message
 from deepnb.formats.head import read_database
 from deepnb.formats.json_values import count, mapping, text
+from deepnb.values.errors import InvalidError, NotInstalledError, RefusedError
+from deepnb.values.server_address import without_password
+from deepnb.values.session_file import MEMORY_THREAD
 
 _SUMMARIZED = "_summarization_event"
 """The channel to which deepagents writes that it compacted the context."""

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from deepnb.core.session_file import HIDDEN
-from deepnb.core.values import Usage
 from deepnb.formats.items import (
     HEAD,
     Command,
@@ -29,6 +27,8 @@ from deepnb.formats.items import (
 )
 from deepnb.formats.json_values import array, blocks, content_text, count, iso, mapping, size, text
 from deepnb.formats.memory_files import memory_files
+from deepnb.values.session_file import HIDDEN
+from deepnb.values.turn import Usage
 
 _TYPES = ("user", "assistant", "system", "summary", "progress", "attachment")
 _SILENT = frozenset(

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from deepnb.core.session_file import OTHER_BRANCHES
 from deepnb.formats.claude_code import fits, parse
 from deepnb.formats.indexing import link
 from deepnb.formats.items import (
@@ -26,6 +25,7 @@ from deepnb.formats.items import (
 from deepnb.formats.json_values import text
 from deepnb.formats.jsonl import JsonlFormat
 from deepnb.formats.lines import BadLines, json_lines, object_of, open_file
+from deepnb.values.session_file import OTHER_BRANCHES
 
 _META = 1 << 20
 _MOST_AGENTS = 2_000

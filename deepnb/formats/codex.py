@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.session_file import HIDDEN, OTHER_BRANCHES
-from deepnb.core.values import Usage
 from deepnb.formats.items import (
     HEAD,
     Arrangement,
@@ -30,6 +28,8 @@ from deepnb.formats.items import (
 from deepnb.formats.json_values import array, blocks, content_text, count, iso, mapping, size, text
 from deepnb.formats.jsonl import JsonlFormat
 from deepnb.formats.memory_files import memory_files
+from deepnb.values.session_file import HIDDEN, OTHER_BRANCHES
+from deepnb.values.turn import Usage
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _STATE = frozenset(

@@ -9,24 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from deepnb.core.budget import Budget, Rule
-from deepnb.core.messages import SUMMARY, Message, ToolCall
-from deepnb.core.offload import Offload
-from deepnb.core.session_file import NOT_RECORDED, FileContent, FileEdit
-from deepnb.core.values import (
-    Call,
-    Compacted,
-    Event,
-    ModelEnded,
-    ModelStarted,
-    Notice,
-    Path,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    Usage,
-)
 from deepnb.formats.items import (
     Agent,
     Command,
@@ -46,6 +28,24 @@ from deepnb.formats.items import (
     Tool,
 )
 from deepnb.formats.memory_files import changes, is_memory_file
+from deepnb.values.budget import Budget, Rule
+from deepnb.values.messages import SUMMARY, Message, ToolCall
+from deepnb.values.offload import Offload
+from deepnb.values.session_file import NOT_RECORDED, FileContent, FileEdit
+from deepnb.values.turn import (
+    Call,
+    Compacted,
+    Event,
+    ModelEnded,
+    ModelStarted,
+    Notice,
+    Path,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    Usage,
+)
 
 INTERRUPTED = "stopped by the user"
 _CHARS = 4

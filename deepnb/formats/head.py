@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from deepnb.core.errors import RefusedError
 from deepnb.formats.lines import BOM, object_of, open_file
+from deepnb.values.errors import RefusedError
 
 _TRIES = 3
 _BYTES = 1 << 20

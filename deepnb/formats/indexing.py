@@ -8,10 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from deepnb.core.errors import NotFoundError
-from deepnb.core.session_file import Begin, FileCompaction, FileContent, FileTurn, SessionIndex
-from deepnb.core.short_repr import excerpt
-from deepnb.core.values import Compacted, ModelEnded, ToolStarted
 from deepnb.formats.content import Builder, Visible
 from deepnb.formats.items import (
     HEAD,
@@ -27,6 +23,10 @@ from deepnb.formats.items import (
     Result,
     Tool,
 )  # fmt: skip
+from deepnb.values.errors import NotFoundError
+from deepnb.values.session_file import Begin, FileCompaction, FileContent, FileTurn, SessionIndex
+from deepnb.values.short_repr import excerpt
+from deepnb.values.turn import Compacted, ModelEnded, ToolStarted
 
 _ALIKE = HEAD - 20
 """Characters by which a task is known."""

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepnb.core.offload import Cause
-from deepnb.core.values import Usage
+from deepnb.values.offload import Cause
+from deepnb.values.turn import Usage
 
 HEAD = 200
 """Characters of a text that the index keeps."""

@@ -12,13 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.errors import NotFoundError
-from deepnb.core.session_file import FileContent, SessionIndex, SessionRow
-from deepnb.core.short_repr import excerpt
 from deepnb.formats.head import Head
 from deepnb.formats.indexing import Turns, check_turn
 from deepnb.formats.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
 from deepnb.formats.lines import BadLines, json_lines, object_of, open_file, read_line
+from deepnb.values.errors import NotFoundError
+from deepnb.values.session_file import FileContent, SessionIndex, SessionRow
+from deepnb.values.short_repr import excerpt
 
 Parse = Callable[[dict[str, Any]], Entry]
 """What one line says, without the knowledge of any other."""

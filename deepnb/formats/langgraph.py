@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from deepnb.core.errors import DeepnbError, NotFoundError
-from deepnb.core.session_file import OTHER_BRANCHES, SessionRow
-from deepnb.core.short_repr import excerpt
 from deepnb.formats.chat import message, message_items
 from deepnb.formats.head import Head
 from deepnb.formats.indexing import HeldSession, link
 from deepnb.formats.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.formats.json_values import array, content_text, count, mapping, text
 from deepnb.formats.jsonl import changed
+from deepnb.values.errors import DeepnbError, NotFoundError
+from deepnb.values.session_file import OTHER_BRANCHES, SessionRow
+from deepnb.values.short_repr import excerpt
 
 if TYPE_CHECKING:
     from deepnb.formats.checkpoints import Branch, Checkpoints

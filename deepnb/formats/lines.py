@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from deepnb.core.errors import LimitError, NotFoundError, NotInstalledError, RefusedError
+from deepnb.values.errors import LimitError, NotFoundError, NotInstalledError, RefusedError
 
 BOM = b"\xef\xbb\xbf"
 _UNPACKED = 1 << 30

@@ -9,11 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.clock import moment
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.core.failures import one_line
-from deepnb.core.server_address import POSTGRES
-from deepnb.core.session_file import SessionRow, SessionRows
 from deepnb.formats.chat import CHAT
 from deepnb.formats.claude_tree import CLAUDE_CODE
 from deepnb.formats.codex import CODEX
@@ -22,6 +17,11 @@ from deepnb.formats.langgraph import LANGGRAPH, open_thread, rows_of
 from deepnb.formats.pi import PI
 from deepnb.formats.protocol import Format, SessionFile
 from deepnb.formats.transcript import TRANSCRIPT
+from deepnb.values.clock import moment
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.failures import one_line
+from deepnb.values.server_address import POSTGRES
+from deepnb.values.session_file import SessionRow, SessionRows
 
 GROUP = "deepnb.formats"
 """Entry points that name formats of others."""

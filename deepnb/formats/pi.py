@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.session_file import HIDDEN, OTHER_BRANCHES
-from deepnb.core.values import Usage
 from deepnb.formats.items import (
     HEAD,
     Arrangement,
@@ -29,6 +27,8 @@ from deepnb.formats.items import (
 from deepnb.formats.json_values import blocks, content_text, count, dollars, iso, mapping, size, text
 from deepnb.formats.jsonl import JsonlFormat
 from deepnb.formats.memory_files import memory_files
+from deepnb.values.session_file import HIDDEN, OTHER_BRANCHES
+from deepnb.values.turn import Usage
 
 _SILENT = frozenset(("model_change", "thinking_level_change", "label", "reset", "leaf", "custom"))
 _FAILED = ("aborted", "error")

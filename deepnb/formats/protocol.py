@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from deepnb.core.session_file import FileContent, SessionIndex, SessionRow
 from deepnb.formats.head import Head
+from deepnb.values.session_file import FileContent, SessionIndex, SessionRow
 
 
 class SessionFile(Protocol):

@@ -7,10 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.messages import SUMMARY
-from deepnb.core.session_file import OTHER_BRANCHES
-from deepnb.core.subagents import TASK
-from deepnb.core.values import Usage
 from deepnb.formats.items import (
     HEAD,
     Agent,
@@ -32,6 +28,10 @@ from deepnb.formats.items import (
 from deepnb.formats.json_values import array, count, dollars, iso, mapping, size, text
 from deepnb.formats.jsonl import JsonlFormat
 from deepnb.formats.memory_files import memory_files
+from deepnb.values.messages import SUMMARY
+from deepnb.values.session_file import OTHER_BRANCHES
+from deepnb.values.subagents import TASK
+from deepnb.values.turn import Usage
 
 _SILENT = frozenset(("turn", "moved", "tool_start", "tool_end", "rewind", "fork", "undo", "head"))
 

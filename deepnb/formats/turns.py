@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from deepnb.core.lazy_mapping import LazyMapping
-from deepnb.core.messages import Messages
-from deepnb.core.session_file import FileEdit, FileTurn
-from deepnb.core.values import Call, Snapshot, Turn
 from deepnb.formats.content import seconds_between
 from deepnb.formats.protocol import SessionFile
+from deepnb.values.lazy_mapping import LazyMapping
+from deepnb.values.messages import Messages
+from deepnb.values.session_file import FileEdit, FileTurn
+from deepnb.values.turn import Call, Snapshot, Turn
 
 T = TypeVar("T")
 _KEPT = 8

@@ -6,13 +6,13 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any
 
-from deepnb.core.errors import BusyError, DeepnbError, InvalidError
-from deepnb.core.values import Turn
 from deepnb.magics import ask
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.running.job import Job, JobStream
 from deepnb.running.thread import asks_only, todo
+from deepnb.values.errors import BusyError, DeepnbError, InvalidError
+from deepnb.values.turn import Turn
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.diff import diff_view
 from deepnb.views.text import elapsed, short, tokens

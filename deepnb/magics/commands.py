@@ -8,9 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.errors import InvalidError, NotFoundError
-from deepnb.core.server_address import is_address, server_address
-from deepnb.core.values import Event, ModelStarted, Notice, Retry
 from deepnb.magics.ask import FORGETS, resume, show_asked
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
@@ -23,6 +20,9 @@ from deepnb.magics.panel_commands import (
 from deepnb.magics.pictures import budget_picture, history_picture, status_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.tool_commands import agent_subagents, agent_tools
+from deepnb.values.errors import InvalidError, NotFoundError
+from deepnb.values.server_address import is_address, server_address
+from deepnb.values.turn import Event, ModelStarted, Notice, Retry
 from deepnb.views.agent import features_view, models_view, package_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.opened import found_view, opened_view

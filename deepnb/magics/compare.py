@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.core.interrupts import uninterrupted
 from deepnb.magics import ask
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Scene
 from deepnb.magics.slips import nearest
 from deepnb.magics.usage import COMPARED
 from deepnb.session.comparison import Choice, Comparison, comparisons
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.interrupts import uninterrupted
 from deepnb.views.comparison import comparison_view
 from deepnb.views.turn import filled_lines
 from deepnb.widgets.screen import Output

@@ -8,7 +8,7 @@ from typing import Any
 from traitlets import Bool, Dict, Enum, Float, Int, TraitError, TraitType, Unicode, Union, validate
 from traitlets.config import Configurable
 
-from deepnb.core.errors import DeepnbError
+from deepnb.values.errors import DeepnbError
 
 # Settings that are fields of the agent's options, by the name they have there.
 OPTIONS = {

@@ -13,11 +13,11 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
-from deepnb.core.errors import DeepnbError
 from deepnb.magics import complete, last_error, shell, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
 from deepnb.magics.usage import MAGICS, usage_text
+from deepnb.values.errors import DeepnbError
 
 if TYPE_CHECKING:
     from deepnb.magics.kernel import ShellKernel
@@ -151,7 +151,7 @@ class Extension:
 
     def _say_effect(self, name: str, value: Any) -> None:
         """Say what a setting does from now on."""
-        from deepnb.core.budget import rule_for
+        from deepnb.values.budget import rule_for
         from deepnb.views.status import setting_words
 
         options = self.config.options()
@@ -300,10 +300,10 @@ def _check(options: Mapping[str, Any]) -> None:
 
 def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:
     """Return what can be completed in a session just now; asks nothing that would start the engine."""
-    from deepnb.core.values import Snapshot
     from deepnb.models.names import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
     from deepnb.session.opened import OpenedSession
+    from deepnb.values.turn import Snapshot
 
     # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
     types = {name: type(value) for name, value in variables.items()}

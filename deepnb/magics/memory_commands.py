@@ -7,17 +7,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.diff import file_diffs
-from deepnb.core.errors import InvalidError
-from deepnb.core.paths import check_path
-from deepnb.core.subagents import FOLDER
-from deepnb.core.values import Turn
 from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
 from deepnb.magics.tool_commands import written
 from deepnb.running.sources import paths
 from deepnb.session.opened import OpenedSession
 from deepnb.session.session import Session
+from deepnb.values.diff import file_diffs
+from deepnb.values.errors import InvalidError
+from deepnb.values.paths import check_path
+from deepnb.values.subagents import FOLDER
+from deepnb.values.turn import Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.memory import BRIEF, PendingChange, entry_view, journal_view, part_words, pending_view
 from deepnb.views.search_marks import hits_view
@@ -28,7 +28,7 @@ from deepnb.widgets.panels import Editor, Folded, Saved, TurnPanel
 from deepnb.widgets.progress import Progress
 
 if TYPE_CHECKING:
-    from deepnb.core.merge import Conflict
+    from deepnb.backends.merge import Conflict
     from deepnb.session.memory import SessionMemory
 
 

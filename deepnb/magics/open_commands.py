@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deepnb.core.server_address import POSTGRES, without_password
 from deepnb.magics.memory_commands import changes_of_turn
 from deepnb.magics.pictures import history_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.session.opened import OpenedSession, list_sessions
+from deepnb.values.server_address import POSTGRES, without_password
 from deepnb.views.diff import diff_view
 from deepnb.views.opened import file_turns_view, found_view, opened_view, sessions_view
 from deepnb.views.text import counted, tokens

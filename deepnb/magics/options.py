@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepnb.core.errors import InvalidError
 from deepnb.magics.slips import nearest, slip
 from deepnb.magics.usage import KINDS, OPTIONS, QUOTED, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.values.errors import InvalidError
 
 Value = str | int | float | bool | None
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
-from deepnb.core.approvals import Decision
-from deepnb.core.errors import NotFoundError
 from deepnb.magics import ask
 from deepnb.magics.ask import MODES
 from deepnb.magics.memory_commands import memory_tabs, memory_twin
 from deepnb.magics.pictures import budget_picture, history_picture, skills_picture
 from deepnb.magics.scene import Args, Result, Scene
 from deepnb.magics.skills_commands import skills_rows
+from deepnb.values.approvals import Decision
+from deepnb.values.errors import NotFoundError
 from deepnb.views.agent import stack_view
 from deepnb.views.approval import CallCard, approval_view, approvals_list, why
 from deepnb.views.skills import EMPTY as NO_SKILLS

@@ -6,18 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from deepnb.core.approvals import Decision, PendingCall, PendingCalls
-from deepnb.core.budget import Budget
-from deepnb.core.cached import last_cached
-from deepnb.core.diff import FileDiff, FileDiffs
-from deepnb.core.model_info import ModelInfo, ModelInfos
-from deepnb.core.offload import HistorySections, Offload
-from deepnb.core.package import Package
-from deepnb.core.session_file import SessionRows
-from deepnb.core.stack import Stack
-from deepnb.core.subagents import Listed, Spent
-from deepnb.core.values import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
-from deepnb.core.xray import Xray
 from deepnb.running.sources import at_hand
 from deepnb.session.comparison import Comparison
 from deepnb.session.files import Files
@@ -26,6 +14,18 @@ from deepnb.session.opened import OpenedMemory, OpenedSession
 from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents
+from deepnb.values.approvals import Decision, PendingCall, PendingCalls
+from deepnb.values.budget import Budget
+from deepnb.values.cached import last_cached
+from deepnb.values.diff import FileDiff, FileDiffs
+from deepnb.values.model_info import ModelInfo, ModelInfos
+from deepnb.values.offload import HistorySections, Offload
+from deepnb.values.package import Package
+from deepnb.values.session_file import SessionRows
+from deepnb.values.stack import Stack
+from deepnb.values.subagents import Listed, Spent
+from deepnb.values.turn import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
+from deepnb.values.xray import Xray
 from deepnb.views import values
 from deepnb.views.agent import models_view, package_view
 from deepnb.views.budget import BudgetView, budget_view

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from deepnb.core.errors import NotFoundError
 from deepnb.magics.config import DeepNB
 from deepnb.magics.slips import is_near
 from deepnb.magics.usage import ABOUT, MAGICS, OPTIONS, subcommand, subcommands, usage_text
 from deepnb.reference.entry import Entry
+from deepnb.values.errors import NotFoundError
 
 if TYPE_CHECKING:
     from deepnb.views.view import View

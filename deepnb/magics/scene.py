@@ -8,14 +8,14 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
-from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.errors import RefusedError
-from deepnb.core.values import ThreadInfo, ThreadInfos, Turn
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.opened import OpenedSession, open_session
 from deepnb.session.session import Session
+from deepnb.values.approvals import Decision, PendingCall
+from deepnb.values.errors import RefusedError
+from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn
 from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
 from deepnb.views.turn import FooterView
 from deepnb.views.view import View, notice_view, text_view

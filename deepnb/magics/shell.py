@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from deepnb.session.session import Session
 
 NAMES = (
-    *(f"deepnb.core.approvals.{name}" for name in ("Decision", "PendingCall", "PendingCalls")),
-    "deepnb.core.budget.Budget",
-    *(f"deepnb.core.diff.{name}" for name in ("FileDiff", "FileDiffs")),
-    *(f"deepnb.core.model_info.{name}" for name in ("ModelInfo", "ModelInfos")),
-    "deepnb.core.stack.Stack",
-    "deepnb.core.package.Package",
-    *(f"deepnb.core.offload.{name}" for name in ("HistorySections", "Offload")),
-    *(f"deepnb.core.values.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
-    "deepnb.core.xray.Xray",
+    *(f"deepnb.values.approvals.{name}" for name in ("Decision", "PendingCall", "PendingCalls")),
+    "deepnb.values.budget.Budget",
+    *(f"deepnb.values.diff.{name}" for name in ("FileDiff", "FileDiffs")),
+    *(f"deepnb.values.model_info.{name}" for name in ("ModelInfo", "ModelInfos")),
+    "deepnb.values.stack.Stack",
+    "deepnb.values.package.Package",
+    *(f"deepnb.values.offload.{name}" for name in ("HistorySections", "Offload")),
+    *(f"deepnb.values.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
+    "deepnb.values.xray.Xray",
     "deepnb.session.comparison.Comparison",
     "deepnb.session.files.Files",
     "deepnb.session.memory.SessionMemory",
     "deepnb.session.opened.OpenedMemory",
     "deepnb.session.opened.OpenedSession",
-    "deepnb.core.session_file.SessionRows",
+    "deepnb.values.session_file.SessionRows",
     "deepnb.session.session.Session",
     "deepnb.session.skills.SessionSkills",
     "deepnb.session.subagents.SessionSubagents",
@@ -72,8 +72,8 @@ def _text(value: object, printer: Any, cycle: bool) -> None:
 
 
 def _picture(value: object) -> Any:
-    from deepnb.core.errors import DeepnbError
     from deepnb.magics.pictures import picture
+    from deepnb.values.errors import DeepnbError
     from deepnb.views.view import notice_view
 
     try:

@@ -15,19 +15,19 @@ from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 
 from deepnb.backends.refusals import to_ask_about
 from deepnb.backends.writer import writer, writing
-from deepnb.core.anchors import said
-from deepnb.core.answers import calls_among, split_thinking
-from deepnb.core.errors import RefusedError
-from deepnb.core.offload import Flush
-from deepnb.core.own_words import MONTH
-from deepnb.core.secrets import credentials, redact
-from deepnb.core.tape_index import NotOnTapeError
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, said_in
 from deepnb.engine.retries import Retried
+from deepnb.gate import credentials, redact
+from deepnb.gate.own_words import MONTH
+from deepnb.gate.prohibitions import said
 from deepnb.memory.daily import bare
 from deepnb.memory.guarding import Facts, heard
 from deepnb.memory.layers import note_path
+from deepnb.values.answers import calls_among, split_thinking
+from deepnb.values.errors import RefusedError
+from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.offload import Flush
 
 PROMPT = """\
 The oldest part of this conversation is about to leave your context. Before it does, put down what should \

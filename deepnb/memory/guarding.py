@@ -12,12 +12,12 @@ from langgraph.types import Command
 
 from deepnb.backends.steps import is_withheld
 from deepnb.backends.writer import Writer, writer, writing
-from deepnb.core.memo import Memo
-from deepnb.core.own_words import own_words
-from deepnb.core.secrets import redact_value
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import message_text, tool_name
+from deepnb.gate import redact_value
+from deepnb.gate.own_words import own_words
+from deepnb.values.memo import Memo
 
 _WRITES = ("write_file", "edit_file")
 _NESTED = "task"

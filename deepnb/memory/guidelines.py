@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from deepnb.core.diff import FileDiff
-from deepnb.core.prompt import GUIDELINES_CLOSE, GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN
 from deepnb.memory.budget import Fitted
+from deepnb.values.diff import FileDiff
+from deepnb.values.prompt import GUIDELINES_CLOSE, GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN
 
 WRITES = "write_file"
 """The tool by which it is known whether the agent can follow the guidelines."""

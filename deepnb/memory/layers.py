@@ -9,8 +9,8 @@ from datetime import date, timedelta
 from functools import lru_cache
 from posixpath import normpath
 
-from deepnb.core.subagents import FOLDER
 from deepnb.memory.scope import LONG_TERM
+from deepnb.values.subagents import FOLDER
 
 ALWAYS = ("/AGENTS.md", "/SOUL.md", "/IDENTITY.md", "/USER.md", "/TOOLS.md")
 """How to work, in which voice, as whom, for whom, and what is said of tools."""

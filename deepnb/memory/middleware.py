@@ -10,18 +10,18 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest, PrivateStateAttr
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, SystemMessage
 
-from deepnb.core.diff import file_diffs
-from deepnb.core.errors import InvalidError, RunError
-from deepnb.core.memo import Memo
-from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.prompt import MEMORY_OPEN
-from deepnb.core.secrets import credentials, reasons, redact
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import compacted, is_request, message_text, still_sent, tools_by_name
+from deepnb.gate import credentials, reasons, redact
 from deepnb.memory.budget import Count, fitted, plain
 from deepnb.memory.guidelines import WRITES, Form, memory_block, update_text
 from deepnb.memory.layers import layers, note_day
+from deepnb.values.diff import file_diffs
+from deepnb.values.errors import InvalidError, RunError
+from deepnb.values.memo import Memo
+from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.prompt import MEMORY_OPEN
 
 Refresh = Literal["thread", "call", "delta"]
 """`thread`: read once per thread. `call`: the block is written anew before every model call. `delta`: the block

@@ -12,8 +12,8 @@ from deepagents.backends.protocol import BackendProtocol
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage
 
-from deepnb.core.secrets import redact
 from deepnb.engine.request import message_text, still_sent
+from deepnb.gate import redact
 from deepnb.memory.budget import Count, fitted
 
 NAME = "AGENTS.md"

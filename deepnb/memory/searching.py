@@ -12,11 +12,11 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.whole_file import make_folder
 from deepnb.memory.daily import NoteEntry, entries
 from deepnb.memory.layers import NOTES, note_day
 from deepnb.memory.recalls import Recalls
 from deepnb.memory.scope import LONG_TERM
+from deepnb.values.whole_file import make_folder
 
 if TYPE_CHECKING:
     from deepnb.search import Hit, Index

@@ -6,13 +6,13 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import BaseTool, StructuredTool
 
-from deepnb.core.errors import DeepnbError
-from deepnb.core.secrets import redact
 from deepnb.engine.listen import tell_notice
+from deepnb.gate import redact
 from deepnb.memory.daily import addition, bare
 from deepnb.memory.flush import TOOL
 from deepnb.memory.layers import layers, note_path
 from deepnb.memory.searching import MemorySearch, hits_text, searched, texts_of
+from deepnb.values.errors import DeepnbError
 
 READS = SEARCH, GET = "memory_search", "memory_get"
 """Tools whose results may hold what is for the main agent alone: they go into no file that others can read."""

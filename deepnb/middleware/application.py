@@ -13,9 +13,6 @@ from langchain.agents.middleware import ModelCallLimitMiddleware
 
 from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.backends.writer import writer
-from deepnb.core.approvals import Policy, policy_of
-from deepnb.core.errors import InvalidError
-from deepnb.core.subagents import FOLDER, Subagent
 from deepnb.engine import approvals
 from deepnb.engine.tools import described
 from deepnb.memory.flush import TOOL as NOTE
@@ -25,6 +22,9 @@ from deepnb.memory.scoped import ScopedBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.middleware.approvals import ApprovalMiddleware
 from deepnb.middleware.guard import GuardMiddleware
+from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.errors import InvalidError
+from deepnb.values.subagents import FOLDER, Subagent
 from deepnb.wiring.agent import Files, agent
 from deepnb.wiring.delegation import in_force
 from deepnb.wiring.effects import effects
@@ -41,7 +41,7 @@ import asyncio
 
 from langchain.agents.middleware import AgentMiddleware
 
-from deepnb.core.errors import NotFoundError
+from deepnb.values.errors import NotFoundError
 
 FOLDER_OF_FILES = "files"
 """The directory of an application in which its memory, skills and subagents are."""

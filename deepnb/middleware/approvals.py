@@ -8,9 +8,9 @@ from deepagents.backends.composite import CompositeBackend
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.backends.utils import validate_path
 
-from deepnb.core.approvals import Effect, Mode, Rule, policy_of
-from deepnb.core.errors import DeepnbError
 from deepnb.engine import approvals
+from deepnb.values.approvals import Effect, Mode, Rule, policy_of
+from deepnb.values.errors import DeepnbError
 from deepnb.workshop.approvals import NOTES, READS, TASK, Effects, marked, state_of
 
 _FOREIGN: dict[str, Effect] = dict.fromkeys(

@@ -15,10 +15,6 @@ from langchain_core.messages import BaseMessage
 from deepnb.backends.refusals import guard_refusal
 from deepnb.backends.writer import writer
 from deepnb.context import history
-from deepnb.core.budget import Budget, Size
-from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.prompt import MEMORY_OPEN
-from deepnb.core.skills import skill_line
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.request import message_text, source_of, still_sent, tools_by_name
@@ -30,6 +26,10 @@ from deepnb.memory.guidelines import WRITES, memory_block
 from deepnb.memory.middleware import with_block
 from deepnb.middleware.memory import BUDGET
 from deepnb.skills.middleware import PROMPT
+from deepnb.values.budget import Budget, Size
+from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.prompt import MEMORY_OPEN
+from deepnb.values.skills import skill_line
 from deepnb.wiring.model import main_model
 from deepnb.wiring.options import Options, changed, check_sizes
 

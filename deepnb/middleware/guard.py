@@ -15,12 +15,12 @@ from deepnb.backends.disk import replace_text
 from deepnb.backends.refusals import guard_refusal
 from deepnb.backends.steps import OWN, is_withheld
 from deepnb.backends.writer import writer, writing
-from deepnb.core.secrets import redact_value
-from deepnb.core.subagents import TASK
 from deepnb.engine import keys
+from deepnb.gate import redact_value
 from deepnb.memory import guarding
 from deepnb.memory.layers import ALWAYS, NOTES
 from deepnb.memory.scope import LONG_TERM
+from deepnb.values.subagents import TASK
 
 PATHS = (*ALWAYS, LONG_TERM, NOTES, "/memories/", "/skills/")
 """What is guarded by default: memory files, and directories of notes, memory and skills."""

@@ -9,11 +9,11 @@ from deepagents.backends.protocol import BackendProtocol
 from langchain.agents.middleware.types import PrivateStateAttr
 
 from deepnb.context.approximate import approximate
-from deepnb.core.paths import check_path
 from deepnb.engine import keys
 from deepnb.memory import middleware
 from deepnb.memory.budget import CAP
 from deepnb.memory.layers import note_paths
+from deepnb.values.paths import check_path
 
 BUDGET = "memory_budget"
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from deepnb.core.errors import InvalidError, NotFoundError
-from deepnb.core.secrets import add_own
+from deepnb.gate import add_own
 from deepnb.models.names import PROVIDERS
+from deepnb.values.errors import InvalidError, NotFoundError
 
 _SECRET_NAMES = ("authorization", "key", "token", "secret", "cookie")
 """What the name of a header has in it whose value is a credential."""

@@ -10,11 +10,11 @@ from typing import Any
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
-from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError
-from deepnb.core.model_failure import has_credential
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 from deepnb.models.keys import guard_keys, has_key, kept_key
 from deepnb.models.names import EXAMPLES, OFFLINE, PROVIDERS
+from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError
+from deepnb.values.model_failure import has_credential
 
 
 @dataclass(frozen=True)

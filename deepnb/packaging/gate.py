@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from deepnb.core.secrets import credentials, reasons, secrecy
+from deepnb.gate import credentials, reasons, secrecy
 from deepnb.packaging.literals import texts
 
 

@@ -1,4 +1,4 @@
-"""The values of a turn as JSON, and back: frozen dataclasses of `core` by name, and nothing else."""
+"""The values of a turn as JSON, and back: frozen dataclasses of `values` by name, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
-from deepnb.core import values
-from deepnb.core.anchors import Anchor
-from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.budget import Budget, Rule
-from deepnb.core.growing_list import GrowingList
-from deepnb.core.offload import BroughtBack, Flush, HistoryMessage, Offload
-from deepnb.core.request import Request, Sent
-from deepnb.core.skills import Skill
 from deepnb.persistence.redaction import redacted_text
+from deepnb.values import turn as values
+from deepnb.values.anchors import Anchor
+from deepnb.values.approvals import Decision, PendingCall
+from deepnb.values.budget import Budget, Rule
+from deepnb.values.growing_list import GrowingList
+from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, Offload
+from deepnb.values.request import Request, Sent
+from deepnb.values.skills import Skill
 
 CLASSES: Mapping[str, type] = {
     one.__name__: one

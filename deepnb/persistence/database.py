@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from deepnb.core.errors import BusyError, RefusedError
+from deepnb.values.errors import BusyError, RefusedError
 
 
 @dataclass(frozen=True)

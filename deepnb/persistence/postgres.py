@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import Any
 
-from deepnb.core.errors import BusyError, InvalidError, NotInstalledError
-from deepnb.core.server_address import without_password
 from deepnb.persistence.database import WRITE, Blob, Database, checked_format, damaged
+from deepnb.values.errors import BusyError, InvalidError, NotInstalledError
+from deepnb.values.server_address import without_password
 
 INSTALL = 'pip install "deepnb[postgres]"'
 

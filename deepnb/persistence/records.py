@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from deepnb.core.errors import RefusedError
 from deepnb.persistence.codec import dumps, name_of
 from deepnb.persistence.database import Database, damaged
+from deepnb.values.errors import RefusedError
 
 
 @dataclass(frozen=True)

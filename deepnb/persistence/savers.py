@@ -9,9 +9,9 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from deepnb.core.errors import DeepnbError, RefusedError
 from deepnb.engine import keys
 from deepnb.persistence.redaction import without_credentials
+from deepnb.values.errors import DeepnbError, RefusedError
 
 
 class PlainSerializer(JsonPlusSerializer):

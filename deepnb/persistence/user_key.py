@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.errors import RefusedError
+from deepnb.values.errors import RefusedError
 
 Sign = Callable[[Any], str]
 """The signature of a value in JSON's words; empty where nothing is signed."""

@@ -4,9 +4,9 @@ from deepnb.reference import source
 from deepnb.reference.entry import Entry
 
 FILES = (
-    ("journal", ".deepnb/journal.jsonl", "deepnb.core.journal", "Entry"),
+    ("journal", ".deepnb/journal.jsonl", "deepnb.backends.journal", "Entry"),
     ("transcript", ".deepnb/transcripts/THREAD.jsonl", "deepnb.context.transcript", ""),
-    ("tape", "%agent record FILE.jsonl", "deepnb.core.tape", "Exchange"),
+    ("tape", "%agent record FILE.jsonl", "deepnb.models.tapes.tape", "Exchange"),
     ("history", "/conversation_history/THREAD.md", "deepnb.context.history", ""),
     ("note", "/memory/YYYY-MM-DD.md", "deepnb.memory.daily", ""),
     ("skill", "/skills/NAME/SKILL.md", "deepnb.skills.rules", ""),

@@ -19,7 +19,7 @@ PARTS = {
     "session.jobs": ("deepnb.running.jobs", "Jobs"),
 }
 """What a session has beside its own methods -> where it is defined."""
-_ERRORS = "deepnb.core.errors"
+_ERRORS = "deepnb.values.errors"
 _SESSION = "Session"
 _OPTION = re.compile(r"^- (\w+(?:, \w+)*): (.*(?:\n  .*)*)", re.MULTILINE)
 

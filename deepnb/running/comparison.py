@@ -11,15 +11,15 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deepnb.core.approvals import Policy, policy_of
-from deepnb.core.comparison import NOT_RUN, Column
-from deepnb.core.errors import DeepnbError, InvalidError, RefusedError
-from deepnb.core.image import PromptImage
-from deepnb.core.values import Snapshot, Turn
 from deepnb.memory.layers import layers
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread, asks_only, waits
 from deepnb.running.workspace import Workspace, code_asks, workspace_beside
+from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.comparison import NOT_RUN, Column
+from deepnb.values.errors import DeepnbError, InvalidError, RefusedError
+from deepnb.values.image import PromptImage
+from deepnb.values.turn import Snapshot, Turn
 from deepnb.wiring.options import Options, changed
 
 

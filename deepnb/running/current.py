@@ -11,11 +11,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.approvals import Policy, policy_of
-from deepnb.core.errors import BusyError, DeepnbError
-from deepnb.core.fingerprint import fingerprint
-from deepnb.core.values import Event, Turn
 from deepnb.running.thread import Thread
+from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.errors import BusyError, DeepnbError
+from deepnb.values.fingerprint import fingerprint
+from deepnb.values.turn import Event, Turn
 from deepnb.wiring.effects import own_tools
 from deepnb.wiring.options import Options
 from deepnb.workshop.kernel import Kernel, PlainKernel

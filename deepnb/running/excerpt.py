@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import HumanMessage
 
-from deepnb.core.offload import BroughtBack, HistoryMessage
-from deepnb.core.values import Event, ModelEnded, Notice
 from deepnb.engine import keys
 from deepnb.running.thread import Thread
+from deepnb.values.offload import BroughtBack, HistoryMessage
+from deepnb.values.turn import Event, ModelEnded, Notice
 
 ADDED = "added to this prompt: "
 """What the notice of it begins with."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.memo import Memo
-from deepnb.core.values import Snapshot
 from deepnb.memory.layers import ALWAYS, NOTES
 from deepnb.memory.scope import LONG_TERM
 from deepnb.running.current import Current
 from deepnb.running.paths import Paths
 from deepnb.running.sources import Sources, paths
 from deepnb.running.thread import Thread
+from deepnb.values.memo import Memo
+from deepnb.values.turn import Snapshot
 
 if TYPE_CHECKING:
     from deepnb.backends.given import Given

@@ -9,14 +9,14 @@ from time import perf_counter
 from typing import Literal
 
 from deepnb.backends.writer import note_writes
-from deepnb.core.activity import Activity
-from deepnb.core.errors import DeepnbError, NotFoundError
-from deepnb.core.short_repr import excerpt, short_repr
-from deepnb.core.values import Event, Turn
 from deepnb.running.current import Current
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
+from deepnb.values.activity import Activity
+from deepnb.values.errors import DeepnbError, NotFoundError
+from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.turn import Event, Turn
 
 JobState = Literal["running", "needs approval", "done", "stopped", "failed"]
 

@@ -8,13 +8,13 @@ from dataclasses import fields, replace
 from typing import Any
 
 from deepnb.context.ledger import last_request
-from deepnb.core.lazy_mapping import LazyMapping
-from deepnb.core.messages import Messages
-from deepnb.core.request import Request, Sent
-from deepnb.core.values import Snapshot, Turn
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, TurnRow
 from deepnb.running.paths import Paths
+from deepnb.values.lazy_mapping import LazyMapping
+from deepnb.values.messages import Messages
+from deepnb.values.request import Request, Sent
+from deepnb.values.turn import Snapshot, Turn
 
 FilesAt = Callable[[Snapshot], Mapping[str, str]]
 """The text files of a thread at a checkpoint."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from deepnb.core.memo import Memo
 from deepnb.memory.layers import guarded_paths
 from deepnb.running.current import Current
+from deepnb.values.memo import Memo
 
 
 class Paths:

@@ -8,11 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.approvals import PendingCall, policy_of
-from deepnb.core.errors import BusyError
-from deepnb.core.secrets import redact
-from deepnb.core.short_repr import excerpt
-from deepnb.core.values import CodeOutput, Snapshot, ToolEnded, Turn, Usage
+from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.erasure import Erasure
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
@@ -23,6 +19,10 @@ from deepnb.running.place import Place
 from deepnb.running.restored import Restored
 from deepnb.running.stored_threads import ENDED
 from deepnb.running.thread import Thread
+from deepnb.values.approvals import PendingCall, policy_of
+from deepnb.values.errors import BusyError
+from deepnb.values.short_repr import excerpt
+from deepnb.values.turn import CodeOutput, Snapshot, ToolEnded, Turn, Usage
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

@@ -10,13 +10,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from deepnb.core.approvals import Decision
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.core.image import PromptImage, with_markers
-from deepnb.core.server_address import LOST
-from deepnb.core.values import Event, Notice, ToolEnded, Turn, Usage
 from deepnb.running.thread import Thread, running, waits
 from deepnb.running.workspace import Workspace
+from deepnb.values.approvals import Decision
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.image import PromptImage, with_markers
+from deepnb.values.server_address import LOST
+from deepnb.values.turn import Event, Notice, ToolEnded, Turn, Usage
 
 if TYPE_CHECKING:
     from deepnb.context.ledger import Recorder

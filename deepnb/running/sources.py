@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 
-from deepnb.core.errors import InvalidError, NotFoundError
+from deepnb.values.errors import InvalidError, NotFoundError
 
 AGENT = "agent"
 """The name under `~/.deepagents/` when no other is given."""

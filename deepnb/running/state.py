@@ -8,16 +8,16 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.approvals import PendingCall
-from deepnb.core.errors import NotFoundError
-from deepnb.core.memo import Memo
-from deepnb.core.skills import Skill
-from deepnb.core.values import Snapshot, Turn
 from deepnb.memory.scope import scope_of
 from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home
 from deepnb.running.thread import Thread, running, waits
+from deepnb.values.approvals import PendingCall
+from deepnb.values.errors import NotFoundError
+from deepnb.values.memo import Memo
+from deepnb.values.skills import Skill
+from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
     from deepnb.engine.checkpoints import Newest

@@ -6,12 +6,12 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from deepnb.core.lazy_mapping import LazyMapping
-from deepnb.core.messages import Messages
-from deepnb.core.values import Snapshot, Turn
 from deepnb.engine.probe import to_message
 from deepnb.engine.stored_threads import Begin, StoredTurn, stored_turns
 from deepnb.running.thread import RUNS, Thread
+from deepnb.values.lazy_mapping import LazyMapping
+from deepnb.values.messages import Messages
+from deepnb.values.turn import Snapshot, Turn
 
 ENDED = "its kernel ended before the turn did"
 

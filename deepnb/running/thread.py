@@ -7,13 +7,13 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Any
 
-from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError
-from deepnb.core.offload import BroughtBack
-from deepnb.core.server_address import LOST
-from deepnb.core.short_repr import excerpt
-from deepnb.core.values import Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
+from deepnb.values.approvals import Decision, PendingCall
+from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError
+from deepnb.values.offload import BroughtBack
+from deepnb.values.server_address import LOST
+from deepnb.values.short_repr import excerpt
+from deepnb.values.turn import Snapshot, ToolEnded, Turn
 
 _HOOK = re.compile(r"\.(before|after)_(model|agent)$")  # MemoryMiddleware.before_model
 _SHOWS = "%agent panel approvals shows"

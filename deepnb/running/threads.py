@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.approvals import Decision
-from deepnb.core.errors import BusyError, DeepnbError, NotFoundError, RefusedError
-from deepnb.core.offload import BroughtBack
-from deepnb.core.values import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 from deepnb.memory.scope import MAIN, Scope, scope_of
 from deepnb.running.current import Current, granted_tool
 from deepnb.running.state import State
 from deepnb.running.thread import Thread, check_name, waits
+from deepnb.values.approvals import Decision
+from deepnb.values.errors import BusyError, DeepnbError, NotFoundError, RefusedError
+from deepnb.values.offload import BroughtBack
+from deepnb.values.turn import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 
 if TYPE_CHECKING:
     from deepnb.workshop.python import Names

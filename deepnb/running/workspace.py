@@ -9,8 +9,6 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.budget import rule_for
-from deepnb.core.values import Snapshot, Turn, Turns
 from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home
@@ -18,6 +16,8 @@ from deepnb.running.state import State
 from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
+from deepnb.values.budget import rule_for
+from deepnb.values.turn import Snapshot, Turn, Turns
 from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from deepnb.wiring.build import Built
 from collections.abc import Sequence
 
-from deepnb.core.approvals import Policy
-from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
-from deepnb.core.errors import DeepnbError
-from deepnb.core.memo import Memo
-from deepnb.core.skills import Skill
-from deepnb.core.subagents import Listed, Subagent
 from deepnb.skills.catalog import Catalog, Found
+from deepnb.values.approvals import Policy
+from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
+from deepnb.values.errors import DeepnbError
+from deepnb.values.memo import Memo
+from deepnb.values.skills import Skill
+from deepnb.values.subagents import Listed, Subagent
 from deepnb.wiring.subagent_files import Files, tool_names
 from deepnb.workshop.kernel import PlainKernel
 

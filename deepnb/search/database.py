@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from deepnb.core.errors import BusyError
+from deepnb.values.errors import BusyError
 
 SECONDS = 60
 """How long a writer waits for another one."""

@@ -21,7 +21,6 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from deepnb.core.errors import BusyError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.days import asked_days, nearness
@@ -34,6 +33,7 @@ from deepnb.search.request import Request
 from deepnb.search.schema import migrate
 from deepnb.search.words import QUERY, Query, plain, read_query
 from deepnb.search.writing import Changes, batches, bump, erase_file, purge, read_anew, vacuum, write_file
+from deepnb.values.errors import BusyError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 
 _T = TypeVar("_T")
 _LONG_LOG = 4_194_304

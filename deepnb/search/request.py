@@ -8,8 +8,8 @@ from datetime import date
 from difflib import get_close_matches
 from numbers import Integral, Real
 
-from deepnb.core.errors import InvalidError
 from deepnb.search.hits import LEGS, Room
+from deepnb.values.errors import InvalidError
 
 PASSAGE = 1600
 """Characters a hit has at most, its heading counted."""

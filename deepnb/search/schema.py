@@ -5,8 +5,8 @@ The texts are kept in the chunks, so a migration that needs them read anew only 
 
 from collections.abc import Callable
 
-from deepnb.core.errors import RefusedError
 from deepnb.search.database import Database
+from deepnb.values.errors import RefusedError
 
 APPLICATION = 0x646E6273
 """`PRAGMA application_id` of an index, so that no other SQLite file is taken for one ("dnbs")."""

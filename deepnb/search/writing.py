@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from deepnb.core.errors import LimitError
 from deepnb.search import vectors
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import Database
@@ -14,6 +13,7 @@ from deepnb.search.days import IN_FIGURES, day_of, is_date
 from deepnb.search.grams import LONGEST
 from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, content_hash, file_range, unit_key
 from deepnb.search.words import Tokens, indexed, label, labelled, plain
+from deepnb.values.errors import LimitError
 
 READING = 4
 """How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""

@@ -8,16 +8,16 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.comparison import Column
-from deepnb.core.errors import InvalidError, LimitError
-from deepnb.core.short_repr import excerpt, short_repr
 from deepnb.running.comparison import Variant, compare
 from deepnb.running.workspace import Workspace
+from deepnb.values.comparison import Column
+from deepnb.values.errors import InvalidError, LimitError
+from deepnb.values.short_repr import excerpt, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from deepnb.core.image import PromptImage
+    from deepnb.values.image import PromptImage
     from deepnb.views.comparison import ComparisonView
 
 MOST = 4

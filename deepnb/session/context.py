@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deepnb.core.budget import Budget, growth
-from deepnb.core.errors import BusyError, DeepnbError, NotFoundError, RefusedError
-from deepnb.core.offload import Flush, Offload
-from deepnb.core.stack import Stack
-from deepnb.core.values import Call, Event, Flushed, ModelEnded, ModelStarted, Turn
-from deepnb.core.xray import Xray
 from deepnb.memory.layers import note_path
 from deepnb.running.runner import recorder
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
+from deepnb.values.budget import Budget, growth
+from deepnb.values.errors import BusyError, DeepnbError, NotFoundError, RefusedError
+from deepnb.values.offload import Flush, Offload
+from deepnb.values.stack import Stack
+from deepnb.values.turn import Call, Event, Flushed, ModelEnded, ModelStarted, Turn
+from deepnb.values.xray import Xray
 
 FIXED = ("system", "memory", "skills", "tools")
 """The parts of a request that no compaction shortens."""

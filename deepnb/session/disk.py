@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from deepnb.core.errors import InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.core.whole_file import make_folder
+from deepnb.values.errors import InvalidError, LimitError, NotFoundError, RefusedError
+from deepnb.values.whole_file import make_folder
 
 LARGEST = 10_000_000
 """Bytes of a file that is loaded."""

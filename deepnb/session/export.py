@@ -7,13 +7,13 @@ one page with no script and nothing from elsewhere; `.jsonl` the transcript, whi
 from pathlib import Path
 
 from deepnb.context.transcript import to_json
-from deepnb.core.code import CODE_TOOLS
-from deepnb.core.errors import NotFoundError, RefusedError
-from deepnb.core.redaction import without_credentials
-from deepnb.core.whole_file import make_folder, write_whole
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
 from deepnb.session.disk import named_file
+from deepnb.values.code import CODE_TOOLS
+from deepnb.values.errors import NotFoundError, RefusedError
+from deepnb.values.redaction import without_credentials
+from deepnb.values.whole_file import make_folder, write_whole
 
 KINDS = (".ipynb", ".html", ".jsonl")
 """What the name of the file ends in."""

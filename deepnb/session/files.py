@@ -3,9 +3,9 @@
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from deepnb.core.errors import DeepnbError, InvalidError, RefusedError
-from deepnb.core.paths import check_path
-from deepnb.core.short_repr import short_repr
+from deepnb.values.errors import DeepnbError, InvalidError, RefusedError
+from deepnb.values.paths import check_path
+from deepnb.values.short_repr import short_repr
 
 
 class BackendFiles(MutableMapping[str, str]):

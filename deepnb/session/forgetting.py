@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from deepnb.backends.journal import Entry, entry
 from deepnb.context.history import PREFIX
-from deepnb.core.diff import FileDiff
-from deepnb.core.errors import InvalidError
-from deepnb.core.forgetting import Occurrences, blot_out, lines_with, pattern, without
-from deepnb.core.journal import Entry, entry
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 from deepnb.running.workspace import Workspace
 from deepnb.session.files import BackendFiles
+from deepnb.values.diff import FileDiff
+from deepnb.values.errors import InvalidError
+from deepnb.values.forgetting import Occurrences, blot_out, lines_with, pattern, without
 
 if TYPE_CHECKING:
     from deepnb.backends.record import Root

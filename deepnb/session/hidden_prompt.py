@@ -3,7 +3,7 @@
 import getpass
 import warnings
 
-from deepnb.core.errors import InvalidError
+from deepnb.values.errors import InvalidError
 
 
 def ask_hidden(prompt: str, what: str, do: str) -> str:

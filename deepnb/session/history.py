@@ -5,13 +5,13 @@ from dataclasses import replace
 from uuid import uuid4
 
 from deepnb.context import history, upstream_history
-from deepnb.core.clock import moment
-from deepnb.core.errors import InvalidError, LimitError, NotFoundError
-from deepnb.core.offload import BroughtBack, HistoryMessage, HistorySection, HistorySections, Offload
-from deepnb.core.values import Compacted
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.files import BackendFiles
+from deepnb.values.clock import moment
+from deepnb.values.errors import InvalidError, LimitError, NotFoundError
+from deepnb.values.offload import BroughtBack, HistoryMessage, HistorySection, HistorySections, Offload
+from deepnb.values.turn import Compacted
 
 SYNTAX = "%agent history --bring SECTION[:MESSAGES], e.g. --bring 1 or --bring 1:2,5-7"
 

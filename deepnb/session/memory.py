@@ -8,15 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deepnb.backends.journal import Entry, OpenConflict, open_conflicts, text_after
+from deepnb.backends.merge import Merged, merge
 from deepnb.backends.writer import writing
 from deepnb.context.transcript import spoken
-from deepnb.core.diff import FileDiff, file_diffs
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.core.journal import Entry, OpenConflict, open_conflicts, text_after
-from deepnb.core.merge import Merged, merge
-from deepnb.core.offload import Flush
-from deepnb.core.paths import check_path
-from deepnb.core.values import Snapshot, Turn
 from deepnb.memory.daily import addition
 from deepnb.memory.layers import ALWAYS, layers, note_path
 from deepnb.memory.scope import LONG_TERM
@@ -25,17 +20,22 @@ from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.files import BackendFiles, refused
 from deepnb.session.part import Part
+from deepnb.values.diff import FileDiff, file_diffs
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.offload import Flush
+from deepnb.values.paths import check_path
+from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.held_changes import HeldChange
-    from deepnb.core.forgetting import Occurrences
     from deepnb.memory.promotion import Candidate
     from deepnb.running.storage import Storage
     from deepnb.search import Hit
     from deepnb.session.promotion import Promotion
+    from deepnb.values.forgetting import Occurrences
 
 
 class SessionMemory(Part):

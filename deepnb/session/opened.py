@@ -12,21 +12,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deepnb.backends.journal import Entry
 from deepnb.context.approximate import approximate
-from deepnb.core.budget import Budget, growth
-from deepnb.core.errors import DeepnbError, NotFoundError, RefusedError
-from deepnb.core.journal import Entry
-from deepnb.core.messages import SUMMARY, Message
-from deepnb.core.offload import HistoryMessage, HistorySection, HistorySections, Offload
-from deepnb.core.secrets import redact
-from deepnb.core.session_file import FileContent, FileTurn, SessionIndex, SessionRows
-from deepnb.core.short_repr import short_repr
-from deepnb.core.subagents import Spent
-from deepnb.core.values import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
 from deepnb.formats.opening import list_sessions as read_list
 from deepnb.formats.opening import open_session as read_session
 from deepnb.formats.protocol import SessionFile
 from deepnb.formats.turns import LazyTurn, SessionTurns
+from deepnb.gate import redact
 from deepnb.running.current import Current
 from deepnb.running.state import State
 from deepnb.running.thread import Thread, check_name
@@ -34,13 +26,21 @@ from deepnb.running.threads import Threads
 from deepnb.running.workspace import Workspace
 from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
+from deepnb.values.budget import Budget, growth
+from deepnb.values.errors import DeepnbError, NotFoundError, RefusedError
+from deepnb.values.messages import SUMMARY, Message
+from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
+from deepnb.values.session_file import FileContent, FileTurn, SessionIndex, SessionRows
+from deepnb.values.short_repr import short_repr
+from deepnb.values.subagents import Spent
+from deepnb.values.turn import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
 from deepnb.wiring.options import Options
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from deepnb.core.xray import Xray
     from deepnb.running.storage import Place
+    from deepnb.values.xray import Xray
 
 NO_REQUESTS = "the requests of this session were not recorded"
 MOST_CHARACTERS = 8_000_000

@@ -9,13 +9,8 @@ from posixpath import normpath
 
 from deepnb.backends.tree import is_control
 from deepnb.context.history import PREFIX
-from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
-from deepnb.core.directives import is_directive, unsaid
-from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.core.package import LeftOut, Package, PackageFile
-from deepnb.core.secrets import credentials, reasons, redact
-from deepnb.core.subagents import FOLDER
-from deepnb.core.whole_file import make_folder, write_whole
+from deepnb.gate import credentials, reasons, redact
+from deepnb.gate.directives import is_directive, unsaid
 from deepnb.memory.layers import NOTES, guarded_paths
 from deepnb.packaging.agent_file import agent_file
 from deepnb.packaging.installed import requirement
@@ -24,6 +19,11 @@ from deepnb.packaging.refused import CantWriteError
 from deepnb.packaging.texts import langgraph_json, readme, requirements_txt
 from deepnb.running.workspace import Workspace
 from deepnb.session.tools import name_of
+from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
+from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
+from deepnb.values.package import LeftOut, Package, PackageFile
+from deepnb.values.subagents import FOLDER
+from deepnb.values.whole_file import make_folder, write_whole
 from deepnb.wiring.subagent_files import check, tool_names
 from deepnb.workshop.approvals import READS
 

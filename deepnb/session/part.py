@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from deepnb.core.short_repr import short_repr
-from deepnb.core.values import Snapshot
 from deepnb.running.workspace import Workspace
+from deepnb.values.short_repr import short_repr
+from deepnb.values.turn import Snapshot
 
 
 class Part:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.approvals import policy_of
-from deepnb.core.errors import InvalidError, RefusedError
-from deepnb.core.server_address import POSTGRES, without_password
 from deepnb.running.restored import Restored
 from deepnb.running.thread import waits
 from deepnb.running.workspace import Workspace
+from deepnb.values.approvals import policy_of
+from deepnb.values.errors import InvalidError, RefusedError
+from deepnb.values.server_address import POSTGRES, without_password
 
 if TYPE_CHECKING:
     from deepnb.persistence.database import Database

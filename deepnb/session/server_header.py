@@ -3,9 +3,9 @@
 import os
 import re
 
-from deepnb.core.server_address import ServerAddress
 from deepnb.models.keys import keep_header
 from deepnb.session.hidden_prompt import ask_hidden
+from deepnb.values.server_address import ServerAddress
 
 
 def variable_of(name: str) -> str:

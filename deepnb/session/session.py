@@ -11,14 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from deepnb.core.approvals import Decision, Mode, PendingCall, PendingCalls
-from deepnb.core.budget import Budget, Rule, Size
-from deepnb.core.errors import InvalidError
-from deepnb.core.features import Features
-from deepnb.core.offload import BroughtBack, Flush, HistorySection, Offload
-from deepnb.core.server_address import is_address, server_address
-from deepnb.core.short_repr import short_repr
-from deepnb.core.values import Event, Snapshot, ThreadInfo, Turn
 from deepnb.memory.scope import Scope
 from deepnb.models.windows import ask_anew
 from deepnb.running.job import Job
@@ -28,6 +20,14 @@ from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.context import SessionContext
 from deepnb.session.history import SessionHistory
+from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
+from deepnb.values.budget import Budget, Rule, Size
+from deepnb.values.errors import InvalidError
+from deepnb.values.features import Features
+from deepnb.values.offload import BroughtBack, Flush, HistorySection, Offload
+from deepnb.values.server_address import is_address, server_address
+from deepnb.values.short_repr import short_repr
+from deepnb.values.turn import Event, Snapshot, ThreadInfo, Turn
 from deepnb.wiring.options import UNCHANGED, Options, Refresh, ToolText, changed, known_only
 
 if TYPE_CHECKING:
@@ -44,15 +44,8 @@ if TYPE_CHECKING:
 
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
-    from deepnb.core.model_info import ModelInfos
-    from deepnb.core.package import Package
-    from deepnb.core.passages import TurnPassage
-    from deepnb.core.prices import Price
-    from deepnb.core.stack import Stack
-    from deepnb.core.subagents import Subagent
-    from deepnb.core.tape import Tape
-    from deepnb.core.xray import Xray
     from deepnb.models.tapes.recorder import Recording
+    from deepnb.models.tapes.tape import Tape
     from deepnb.running.restored import Restored
     from deepnb.session.comparison import Comparison
     from deepnb.session.files import Files
@@ -60,6 +53,13 @@ if TYPE_CHECKING:
     from deepnb.session.skills import SessionSkills
     from deepnb.session.subagents import SessionSubagents
     from deepnb.session.tools import SessionTools
+    from deepnb.values.model_info import ModelInfos
+    from deepnb.values.package import Package
+    from deepnb.values.passages import TurnPassage
+    from deepnb.values.prices import Price
+    from deepnb.values.stack import Stack
+    from deepnb.values.subagents import Subagent
+    from deepnb.values.xray import Xray
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
@@ -598,7 +598,7 @@ class Session:
 
     def passages(self, words: str, most: int = 1_000) -> tuple[TurnPassage, ...]:
         """The first of them as values."""
-        from deepnb.core.passages import passages
+        from deepnb.values.passages import passages
         from deepnb.views.search_marks import search_terms
 
         terms = search_terms(words)

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.running.workspace import Workspace
 from deepnb.session.files import BackendFiles, refused
 from deepnb.session.part import Part
 from deepnb.skills.catalog import DISABLED, Found, disabled
 from deepnb.skills.rules import FILE_NAME, check
 from deepnb.skills.scaffold import check_name, scaffold
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.values.skills import Finding, Skill, SkillRead, skill_line
 
 if TYPE_CHECKING:
     import pandas as pd

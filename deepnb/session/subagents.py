@@ -8,12 +8,12 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.core.skills import Skill
-from deepnb.core.subagents import FOLDER, GENERAL_PURPOSE, Listed, Spent, Subagent
 from deepnb.session.files import BackendFiles, refused
 from deepnb.session.part import Part
 from deepnb.skills.catalog import Catalog
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.values.skills import Skill
+from deepnb.values.subagents import FOLDER, GENERAL_PURPOSE, Listed, Spent, Subagent
 from deepnb.wiring.subagent_files import BYTES, check, check_name, scaffold
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 
-from deepnb.core.skills import Finding
 from deepnb.skills.names import normal
+from deepnb.values.skills import Finding
 
 
 class SessionSubagents(Part):

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from deepnb.backends.journal import Entry
 from deepnb.context.transcript import Line, agents, live_messages, said
-from deepnb.core.budget import PARTS
-from deepnb.core.cached import cache_drops
-from deepnb.core.comparison import Column
-from deepnb.core.journal import Entry
-from deepnb.core.passages import TurnPassage
-from deepnb.core.session_file import NOT_RECORDED
-from deepnb.core.subagents import TASK, Spent
-from deepnb.core.values import (
+from deepnb.values.budget import PARTS
+from deepnb.values.cached import cache_drops
+from deepnb.values.comparison import Column
+from deepnb.values.passages import TurnPassage
+from deepnb.values.session_file import NOT_RECORDED
+from deepnb.values.subagents import TASK, Spent
+from deepnb.values.turn import (
     Call,
     Compacted,
     ModelEnded,

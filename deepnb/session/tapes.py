@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from deepnb.core.errors import BusyError
-from deepnb.core.tape import Tape
 from deepnb.models.tapes.model import TapeModel, tape_model
 from deepnb.models.tapes.recorder import Recording
+from deepnb.models.tapes.tape import Tape
 from deepnb.running.workspace import Workspace
 from deepnb.session.disk import named_file
+from deepnb.values.errors import BusyError
 
 KIND = ".jsonl"
 """What the name of a tape ends in."""

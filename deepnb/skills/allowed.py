@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from deepnb.core.skills import Skill
+from deepnb.values.skills import Skill
 
 OTHERS = {
     "Bash": "execute",

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from deepnb.core.skills import Finding, Skill
 from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
 from deepnb.skills.names import normal
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
+from deepnb.values.skills import Finding, Skill
 
 DISABLED = ".disabled"
 """The file of a source that names, a line each, the skills that are switched off."""

@@ -6,11 +6,11 @@ from deepagents.middleware.skills import SkillsMiddleware as Upstream
 from langchain.agents.middleware.types import AgentMiddleware, ModelRequest
 from langchain_core.runnables import RunnableConfig
 
-from deepnb.core.prompt import SKILLS_CLOSE, SKILLS_OPEN
-from deepnb.core.skills import skill_line
 from deepnb.engine import keys
 from deepnb.engine.pinned_skills import metadata
 from deepnb.skills.catalog import Catalog, Found
+from deepnb.values.prompt import SKILLS_CLOSE, SKILLS_OPEN
+from deepnb.values.skills import skill_line
 
 PROMPT = f"""{SKILLS_OPEN}
 Skills are instructions for kinds of work. When a request is of such a kind, read the skill's file whole

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from deepnb.core.errors import InvalidError, LimitError, NotFoundError
 from deepnb.skills.names import normal
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, check
+from deepnb.values.errors import InvalidError, LimitError, NotFoundError
 
 FILES = 1_000
 ALL_BYTES = 5 * BYTES

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from deepnb.core.skills import SkillRead
-from deepnb.core.values import ToolEnded, ToolStarted, Turn
 from deepnb.engine.pinned_skills import PINNED, is_pinned
+from deepnb.values.skills import SkillRead
+from deepnb.values.turn import ToolEnded, ToolStarted, Turn
 
 _SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")
 """The first line of what `read_file` gives."""

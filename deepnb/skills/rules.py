@@ -18,11 +18,11 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from deepnb.core.skills import Finding, Skill
 from deepnb.engine.file_extras import SkipReason
 from deepnb.skills.allowed import words
 from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, read
 from deepnb.skills.names import near, normal, wrong_name
+from deepnb.values.skills import Finding, Skill
 
 FILE_NAME = "SKILL.md"
 BYTES = 10 * 1024 * 1024

@@ -4,9 +4,9 @@ import unicodedata
 
 import yaml
 
-from deepnb.core.errors import InvalidError
 from deepnb.skills.names import near, wrong_name
 from deepnb.skills.rules import DESCRIPTION
+from deepnb.values.errors import InvalidError
 
 
 def check_name(name: str) -> str:

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from deepnb.core.errors import NotInstalledError
 from deepnb.tour.places import START, notebooks
+from deepnb.values.errors import NotInstalledError
 
 
 def run_lab(*, port: int, browser: bool) -> int:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deepnb.core.errors import NotInstalledError
+from deepnb.values.errors import NotInstalledError
 
 START = "00_start_here.ipynb"
 """The notebook that `python -m deepnb lab` opens."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from html import escape, unescape
 from typing import cast
 
-from deepnb.core.budget import PARTS
-from deepnb.core.comparison import Column, State
+from deepnb.values.budget import PARTS
+from deepnb.values.comparison import Column, State
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data
 from deepnb.views.diff import counts, marks, pieces, rows, words

@@ -6,9 +6,9 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from deepnb.core.passages import TurnPassage
-from deepnb.core.session_file import FileTurn, SessionIndex, SessionRow
-from deepnb.core.values import Usage
+from deepnb.values.passages import TurnPassage
+from deepnb.values.session_file import FileTurn, SessionIndex, SessionRow
+from deepnb.values.turn import Usage
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.search_marks import search_terms

@@ -6,11 +6,11 @@ from typing import Any
 
 from langchain.agents import create_agent
 
-from deepnb.core.prompt import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
-from deepnb.core.subagents import Subagent
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.tools import LeanToolsMiddleware
+from deepnb.values.prompt import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
+from deepnb.values.subagents import Subagent
 from deepnb.wiring.delegation import Tools, delegation
 from deepnb.wiring.effects import own_tools
 from deepnb.wiring.layers import Common, Layers

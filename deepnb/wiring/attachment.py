@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.errors import InvalidError
-from deepnb.core.features import Feature, Features
+from deepnb.values.errors import InvalidError
+from deepnb.values.features import Feature, Features
 
 if TYPE_CHECKING:
     from deepnb.engine.graph_parts import GraphParts

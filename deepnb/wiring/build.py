@@ -7,9 +7,6 @@ from typing import Any
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer
 from deepnb.context.counting import Meter
-from deepnb.core.budget import Rule
-from deepnb.core.cached import UNKNOWN, Caching
-from deepnb.core.subagents import Subagent
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
@@ -19,6 +16,9 @@ from deepnb.engine.tools import described
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.scoped import ScopedBackend
+from deepnb.values.budget import Rule
+from deepnb.values.cached import UNKNOWN, Caching
+from deepnb.values.subagents import Subagent
 from deepnb.wiring.agent import Files, agent, prompt_of
 from deepnb.wiring.delegation import in_force
 from deepnb.wiring.effects import effects

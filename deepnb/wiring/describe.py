@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deepnb.core.stack import Layer, Stack
-from deepnb.core.xray import Xray
+from deepnb.values.stack import Layer, Stack
+from deepnb.values.xray import Xray
 
 _KNOWN: Mapping[str, Layer] = {
     layer.name: layer

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepnb.backends.guarded import GuardedBackend
-from deepnb.core.approvals import Policy
-from deepnb.core.values import CodeOutput
 from deepnb.memory.scope import Scope
 from deepnb.memory.searching import MemorySearch
+from deepnb.values.approvals import Policy
+from deepnb.values.turn import CodeOutput
 from deepnb.workshop.kernel import Kernel
 from deepnb.workshop.python import Names
 

@@ -8,7 +8,6 @@ from typing import Any
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 
 from deepnb.context import history
-from deepnb.core.subagents import FILE_TOOLS
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.images import ImagesMiddleware, takes_images
@@ -24,6 +23,7 @@ from deepnb.memory.middleware import memory_middleware
 from deepnb.memory.nested import NestedMemoryMiddleware
 from deepnb.memory.tools import READS, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.values.subagents import FILE_TOOLS
 from deepnb.wiring.host import Program
 from deepnb.wiring.model import Measured, caching_of
 from deepnb.wiring.options import Options

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from deepnb.core.approvals import policy_of
-from deepnb.core.budget import Kind, Size, rule_for
-from deepnb.core.errors import InvalidError, RefusedError
-from deepnb.core.paths import check_path
-from deepnb.core.prices import Price
-from deepnb.core.prompt import SYSTEM_PROMPT
-from deepnb.core.subagents import Subagent
 from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, window_of
+from deepnb.values.approvals import policy_of
+from deepnb.values.budget import Kind, Size, rule_for
+from deepnb.values.errors import InvalidError, RefusedError
+from deepnb.values.paths import check_path
+from deepnb.values.prices import Price
+from deepnb.values.prompt import SYSTEM_PROMPT
+from deepnb.values.subagents import Subagent
 from deepnb.wiring.given import check_parts, subagents
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.context.counting import Meter
-from deepnb.core.budget import Rule, rule_for
-from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
-from deepnb.core.features import Feature, Features
-from deepnb.core.server_address import ServerAddress, server_address
 from deepnb.engine import keys
 from deepnb.models.keys import kept_header
+from deepnb.values.budget import Rule, rule_for
+from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
+from deepnb.values.features import Feature, Features
+from deepnb.values.server_address import ServerAddress, server_address
 from deepnb.wiring.attachment import Attachment, own_ways
 from deepnb.wiring.build import Built
 from deepnb.wiring.host import Host

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
-from deepnb.core.errors import InvalidError
-from deepnb.core.skills import Finding
-from deepnb.core.subagents import FILE_TOOLS, FOLDER, Listed, Subagent
 from deepnb.skills.names import near, normal, wrong_name
+from deepnb.values.errors import InvalidError
+from deepnb.values.skills import Finding
+from deepnb.values.subagents import FILE_TOOLS, FOLDER, Listed, Subagent
 
 BYTES = 100_000
 """Of a whole file: its body is in every request of the subagent."""

@@ -7,9 +7,6 @@ from typing import Any
 from deepagents.middleware.summarization import SummarizationMiddleware
 from langchain_core.messages import RemoveMessage, SystemMessage
 
-from deepnb.core.budget import Budget
-from deepnb.core.prompt import system_parts
-from deepnb.core.request import Request
 from deepnb.engine import keys
 from deepnb.engine.images import taken
 from deepnb.engine.request import tool_name
@@ -17,6 +14,9 @@ from deepnb.engine.tools import LeanToolsMiddleware
 from deepnb.memory.guidelines import WRITES
 from deepnb.memory.middleware import MemoryMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.values.budget import Budget
+from deepnb.values.prompt import system_parts
+from deepnb.values.request import Request
 from deepnb.wiring.build import Built
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from numbers import Integral
 from typing import Any
 
-from deepnb.core.secrets import redact_value
+from deepnb.gate import redact_value
 from deepnb.workshop.exact import ITEMS, cut, is_missing, is_scalar, plain, short
 
 CELL = 30  # characters of one cell of a table

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.core.errors import InvalidError, LimitError, NotFoundError
+from deepnb.values.errors import InvalidError, LimitError, NotFoundError
 from deepnb.workshop.columnar import SCANNED, ColumnarTable, columnar_name, columnar_table
 from deepnb.workshop.exact import class_name, is_readable, pandas_name, short
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Protocol
 
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 from deepnb.workshop.cells import CELL, cell, cell_of, csv_line, figure, is_credential
 from deepnb.workshop.columnar import arrow_kind, columnar_name, columnar_table
 from deepnb.workshop.exact import (

@@ -16,8 +16,8 @@ from itertools import groupby, islice
 from textwrap import indent
 from typing import Any
 
-from deepnb.core.failures import failure_text, is_cell
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
+from deepnb.values.failures import failure_text, is_cell
 from deepnb.workshop.cells import is_credential
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.exact import class_name, cut, is_from, pandas_name

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from traceback import walk_tb
 from typing import Any
 
-from deepnb.core.failures import ENGINE, is_cell, is_library
+from deepnb.values.failures import ENGINE, is_cell, is_library
 from deepnb.workshop.exact import class_name, is_one_of, is_scalar
 from deepnb.workshop.opaque import is_class, is_routine, module_name, own_attributes
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.workshop.columnar import columnar_name
 from deepnb.workshop.columns import Columns, columns_of, nearest
 from deepnb.workshop.describe import describe, list_of_variables

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from deepnb.backends.refusals import credential_in
-from deepnb.core.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.core.notebook_diff import CellDiff, NotebookDiff
-from deepnb.core.secrets import credentials, redact
+from deepnb.gate import credentials, redact
+from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
 from deepnb.workshop import notebook_file as files
+from deepnb.workshop.notebook_diff import CellDiff, NotebookDiff
 from deepnb.workshop.open_notebook import is_open
 
 

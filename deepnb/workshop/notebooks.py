@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.core.secrets import redact
-from deepnb.core.terminal_text import terminal_text
+from deepnb.gate import redact
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.terminal_text import terminal_text
 from deepnb.workshop.notebook_file import content_of, existing, parsed, version_of, working_directory
 
 ANSWER = 8_000

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.errors import DeepnbError
+from deepnb.values.errors import DeepnbError
 from deepnb.workshop.notebook_file import content_of, parsed
 
 _VSCODE = "__vsc_ipynb_file__"

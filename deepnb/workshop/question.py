@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepnb.core.errors import InvalidError, LimitError
+from deepnb.values.errors import InvalidError, LimitError
 from deepnb.workshop.columns import Columns, nearest
 from deepnb.workshop.exact import class_name, is_scalar
 

@@ -1,6 +1,6 @@
 """An answer about a table as text for a model: CSV, and what it leaves out."""
 
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 from deepnb.workshop.cells import cell, cell_of, csv_line
 from deepnb.workshop.question import Answer, Question
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from deepnb.core.errors import InvalidError, NotFoundError
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
+from deepnb.values.errors import InvalidError, NotFoundError
 
 PREFIX = "mcp:"
 LONGEST_NAME = 30

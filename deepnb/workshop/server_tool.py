@@ -7,9 +7,9 @@ from typing import Any
 from langchain_core.tools import BaseTool, ToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.core.errors import DeepnbError
-from deepnb.core.secrets import redact
 from deepnb.engine import coroutines
+from deepnb.gate import redact
+from deepnb.values.errors import DeepnbError
 from deepnb.workshop.server_tools import Offer
 from deepnb.workshop.servers import Server
 

@@ -24,9 +24,9 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
-from deepnb.core.errors import DeepnbError, LimitError, RefusedError, RunError
-from deepnb.core.secrets import redact
 from deepnb.engine import coroutines
+from deepnb.gate import redact
+from deepnb.values.errors import DeepnbError, LimitError, RefusedError, RunError
 from deepnb.workshop.server_address import Address, environment
 from deepnb.workshop.server_tools import Listed, Offer, fingerprint, offers
 

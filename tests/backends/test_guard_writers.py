@@ -12,8 +12,8 @@ from langgraph.store.memory import InMemoryStore
 
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
+from deepnb.backends.journal import replay
 from deepnb.backends.journal_file import JournalFile
-from deepnb.core.journal import replay
 from tests.support.scripted import Scripted, call
 
 WRITERS, EACH = 8, 100

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import Session
-from deepnb.core.clock import in_turn
-from deepnb.core.journal import replay
+from deepnb.backends.journal import replay
+from deepnb.values.clock import in_turn
 from tests.support.clock import Clock, session
 
 PATH = "/AGENTS.md"

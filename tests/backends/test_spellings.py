@@ -11,7 +11,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from deepnb import Session
-from deepnb.core.values import ToolEnded
+from deepnb.values.turn import ToolEnded
 from tests.backends.test_hostile import SECRET, layout
 from tests.backends.test_hostile import state as all_of
 from tests.support.scripted import Scripted

@@ -22,7 +22,7 @@ from deepnb import Session
 from deepnb.context import encodings as module
 from deepnb.context.counting import BY_SCRIPT, Counter, Meter
 from deepnb.context.encodings import Encodings, NotAtHandError, cached_at, encoding_of, load
-from deepnb.core.budget import rule_for
+from deepnb.values.budget import rule_for
 
 download = module.download  # the real one: the fixture of conftest puts a refusal in its place
 FILE = b"\n".join(base64.b64encode(bytes([b])) + b" %d" % b for b in range(256))

@@ -17,9 +17,9 @@ from pydantic import Field
 
 from deepnb import Session
 from deepnb.context.counting import Counter
-from deepnb.core.budget import Rule, headroom
-from deepnb.core.values import Compacted, Turn
 from deepnb.session.context import calls
+from deepnb.values.budget import Rule, headroom
+from deepnb.values.turn import Compacted, Turn
 from deepnb.views.budget import budget_view
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from deepnb.core.errors import NotFoundError
-from deepnb.core.values import ToolEnded, ToolStarted
 from deepnb.formats.opening import list_sessions, open_session
+from deepnb.values.errors import NotFoundError
+from deepnb.values.turn import ToolEnded, ToolStarted
 from tests.support.session_files import jsonl
 from tests.support.tables import every_row
 

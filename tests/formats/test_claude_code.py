@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from deepnb.core.session_file import OTHER_BRANCHES
-from deepnb.core.values import Compacted, ModelEnded, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Usage
 from deepnb.formats.opening import open_session
+from deepnb.values.session_file import OTHER_BRANCHES
+from deepnb.values.turn import Compacted, ModelEnded, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Usage
 from tests.support.session_files import Claude, calls, jsonl, says
 from tests.support.tables import every_row
 

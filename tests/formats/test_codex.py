@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from deepnb.core.session_file import OTHER_BRANCHES
-from deepnb.core.values import Compacted, Notice, ThinkingDelta, ToolEnded, ToolStarted, Usage
 from deepnb.formats.opening import open_session
+from deepnb.values.session_file import OTHER_BRANCHES
+from deepnb.values.turn import Compacted, Notice, ThinkingDelta, ToolEnded, ToolStarted, Usage
 from tests.support.session_files import Codex, at, jsonl
 
 
@@ -258,7 +258,7 @@ def test_a_compressed_rollout(tmp_path):
 
 
 def test_without_the_package_the_install_line(tmp_path, monkeypatch):
-    from deepnb.core.errors import NotInstalledError
+    from deepnb.values.errors import NotInstalledError
 
     monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
     (tmp_path / "x.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfdxx")

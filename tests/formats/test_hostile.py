@@ -152,7 +152,7 @@ def test_bytes_that_were_changed_raise_nothing_but_one_line(tmp_path, data):
             st.integers(0, 255)
         )
     (tmp_path / "a.jsonl").write_bytes(content)
-    from deepnb.core.errors import DeepnbError
+    from deepnb.values.errors import DeepnbError
 
     try:
         read_all(tmp_path / "a.jsonl")

@@ -20,11 +20,11 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES, _messages_delta_reducer
 from langgraph.types import Overwrite
 
 from deepnb import Session
-from deepnb.core.errors import DeepnbError, NotFoundError, NotInstalledError
-from deepnb.core.session_file import OTHER_BRANCHES
-from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.formats.checkpoints import DataSerializer, Messages, fold
 from deepnb.formats.opening import list_sessions, open_session
+from deepnb.values.errors import DeepnbError, NotFoundError, NotInstalledError
+from deepnb.values.session_file import OTHER_BRANCHES
+from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Usage
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

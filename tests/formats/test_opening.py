@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.core.session_file import SessionIndex
 from deepnb.formats.opening import formats, list_sessions, open_session
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.values.session_file import SessionIndex
 from tests.support.session_files import Claude, Codex, Pi, jsonl, says
 from tests.support.tables import every_row
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from deepnb.core.session_file import OTHER_BRANCHES
-from deepnb.core.values import Notice, ToolEnded, Usage
 from deepnb.formats.opening import open_session
+from deepnb.values.session_file import OTHER_BRANCHES
+from deepnb.values.turn import Notice, ToolEnded, Usage
 from tests.support.session_files import Pi, jsonl, says
 
 

@@ -6,9 +6,9 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from deepnb import Session
-from deepnb.core.session_file import OTHER_BRANCHES
-from deepnb.core.values import TextDelta, ToolEnded, ToolStarted
 from deepnb.formats.opening import open_session
+from deepnb.values.session_file import OTHER_BRANCHES
+from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted
 from tests.support.scripted import Paid, call
 from tests.support.session_files import at, jsonl
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from deepnb.core.diff import file_diffs
-from deepnb.core.redaction import without_credentials
 from deepnb.formats.opening import open_session
 from deepnb.formats.turns import SessionTurns
+from deepnb.values.diff import file_diffs
+from deepnb.values.redaction import without_credentials
 from deepnb.views.turn import TurnView
 from tests.support.session_files import Claude, calls, says
 

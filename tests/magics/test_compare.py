@@ -6,9 +6,9 @@ from typing import Any, get_args
 
 import pytest
 
-from deepnb.core.approvals import Mode
 from deepnb.magics.usage import COMPARED
 from deepnb.session.comparison import Comparison, comparisons
+from deepnb.values.approvals import Mode
 from deepnb.wiring.options import Options, Refresh, ToolText
 from tests.support.shells import Shell
 

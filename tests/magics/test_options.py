@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.errors import DeepnbError
 from deepnb.magics.options import AgentRun, Command, fit, parse_agent, parse_memory, parse_skills
 from deepnb.magics.slips import one_edit_apart
 from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommand, subcommands, usage_text
+from deepnb.values.errors import DeepnbError
 from tests.support.tables import every_row
 
 

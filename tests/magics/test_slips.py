@@ -10,9 +10,9 @@ import json
 
 import pytest
 
-from deepnb.core.errors import DeepnbError
 from deepnb.magics.options import AgentRun, Command, parse_agent
 from deepnb.magics.reference import show_help
+from deepnb.values.errors import DeepnbError
 from tests import DATA
 from tests.support.tables import every_row
 

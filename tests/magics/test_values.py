@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 from deepnb import Session
-from deepnb.core.approvals import PendingCall, PendingCalls
-from deepnb.core.budget import Budget, rule_for
-from deepnb.core.diff import FileDiff, FileDiffs, file_diffs
-from deepnb.core.offload import HistorySection, HistorySections, Offload
-from deepnb.core.stack import Layer, Stack
-from deepnb.core.values import (
+from deepnb.magics.pictures import picture
+from deepnb.magics.shell import NAMES
+from deepnb.values.approvals import PendingCall, PendingCalls
+from deepnb.values.budget import Budget, rule_for
+from deepnb.values.diff import FileDiff, FileDiffs, file_diffs
+from deepnb.values.offload import HistorySection, HistorySections, Offload
+from deepnb.values.stack import Layer, Stack
+from deepnb.values.turn import (
     Notice,
     Snapshot,
     TextDelta,
@@ -30,8 +32,6 @@ from deepnb.core.values import (
     Turns,
     Usage,
 )
-from deepnb.magics.pictures import picture
-from deepnb.magics.shell import NAMES
 from deepnb.views.values import html_text
 from tests.support.harmless import harmless
 from tests.support.kernels import Kernel
@@ -64,29 +64,29 @@ CELLS = {
     "deepnb.session.session.Session": "session",
     "deepnb.session.opened.OpenedSession": "opened",
     "deepnb.session.opened.OpenedMemory": "opened.memory",
-    "deepnb.core.session_file.SessionRows": "rows",
+    "deepnb.values.session_file.SessionRows": "rows",
     "deepnb.session.memory.SessionMemory": "session.memory",
     "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
     "deepnb.session.comparison.Comparison": "comparison",
     "deepnb.session.files.Files": "session.files",
-    "deepnb.core.values.Turn": "session.turns[0]",
-    "deepnb.core.values.Turns": "session.turns",
-    "deepnb.core.values.ThreadInfo": "session.threads[0]",
-    "deepnb.core.values.ThreadInfos": "session.threads",
-    "deepnb.core.model_info.ModelInfo": "session.models()[0]",
-    "deepnb.core.model_info.ModelInfos": "session.models()",
-    "deepnb.core.offload.HistorySections": "session.history()",
-    "deepnb.core.offload.Offload": "offload",
-    "deepnb.core.budget.Budget": "session.budget()",
-    "deepnb.core.xray.Xray": "session.xray()",
-    "deepnb.core.stack.Stack": "session.stack()",
-    "deepnb.core.package.Package": "session.package('an-agent')",
-    "deepnb.core.diff.FileDiff": "session.memory.diff(0)[0]",
-    "deepnb.core.diff.FileDiffs": "session.memory.diff(0)",
-    "deepnb.core.approvals.PendingCall": "call",
-    "deepnb.core.approvals.PendingCalls": "session.asked",
-    "deepnb.core.approvals.Decision": "call.reject('not now')",
+    "deepnb.values.turn.Turn": "session.turns[0]",
+    "deepnb.values.turn.Turns": "session.turns",
+    "deepnb.values.turn.ThreadInfo": "session.threads[0]",
+    "deepnb.values.turn.ThreadInfos": "session.threads",
+    "deepnb.values.model_info.ModelInfo": "session.models()[0]",
+    "deepnb.values.model_info.ModelInfos": "session.models()",
+    "deepnb.values.offload.HistorySections": "session.history()",
+    "deepnb.values.offload.Offload": "offload",
+    "deepnb.values.budget.Budget": "session.budget()",
+    "deepnb.values.xray.Xray": "session.xray()",
+    "deepnb.values.stack.Stack": "session.stack()",
+    "deepnb.values.package.Package": "session.package('an-agent')",
+    "deepnb.values.diff.FileDiff": "session.memory.diff(0)[0]",
+    "deepnb.values.diff.FileDiffs": "session.memory.diff(0)",
+    "deepnb.values.approvals.PendingCall": "call",
+    "deepnb.values.approvals.PendingCalls": "session.asked",
+    "deepnb.values.approvals.Decision": "call.reject('not now')",
     "deepnb.views.course.CheckView": "check",
     "deepnb.views.course.StoryView": "story",
 }

@@ -17,7 +17,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
-from deepnb.core.secrets import own, redact
+from deepnb.gate import own, redact
 from deepnb.models import keys
 from deepnb.models.names import PROVIDERS
 from tests.support.credentials import SAMPLES

@@ -12,9 +12,9 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
 from deepnb import DeepnbError, Session
-from deepnb.core.model_failure import model_failure
-from deepnb.core.values import Compacted, ModelStarted, Notice, Retry, ToolEnded
 from deepnb.engine import retries
+from deepnb.values.model_failure import model_failure
+from deepnb.values.turn import Compacted, ModelStarted, Notice, Retry, ToolEnded
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS
 from tests.support.compactions import AT_LENGTH

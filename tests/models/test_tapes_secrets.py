@@ -15,8 +15,8 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
-from deepnb.core.errors import DeepnbError
 from deepnb.models.tapes.recorder import Recording
+from deepnb.values.errors import DeepnbError
 from tests.support.credentials import SAMPLES
 from tests.support.openai_server import Fail, OpenAIServer, Say, Use
 from tests.support.replays import tape

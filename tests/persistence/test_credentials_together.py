@@ -14,7 +14,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
-from deepnb.core.secrets import own
+from deepnb.gate import own
 from deepnb.models import keys
 from tests.support.credentials import SAMPLES
 from tests.support.databases import contents

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deepnb import Session, list_sessions, open_session
-from deepnb.core.errors import DeepnbError, RefusedError
+from deepnb.values.errors import DeepnbError, RefusedError
 from tests.support import postgres
 from tests.support.hostile_values import CHANNELS, HELLO, check, evil_folder, forms
 from tests.support.session_files import graph_threads

@@ -15,8 +15,8 @@ from langchain_core.messages import AIMessage
 
 import deepnb
 from deepnb import DeepnbError, Session
-from deepnb.core.approvals import Decision, PendingCall, digest
 from deepnb.engine.approvals import answers
+from deepnb.values.approvals import Decision, PendingCall, digest
 from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import Scripted
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import deepnb
-from deepnb.core.values import Notice
 from deepnb.models import keys
+from deepnb.values.turn import Notice
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
 from tests.support.tables import every_row
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import deepnb
-from deepnb.core.values import Notice, ToolEnded
+from deepnb.values.turn import Notice, ToolEnded
 from tests.support.langgraph_server import LangGraphServer
 
 pytestmark = pytest.mark.nightly

@@ -8,7 +8,7 @@ import pytest
 from langgraph_sdk import get_sync_client
 
 import deepnb
-from deepnb.core.values import ModelEnded, ToolEnded, Turn
+from deepnb.values.turn import ModelEnded, ToolEnded, Turn
 from tests.support.server_app import server_graphs
 from tests.support.server_client import client, told
 from tests.support.server_script import STEPS, play

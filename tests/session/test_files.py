@@ -6,7 +6,7 @@ import pytest
 from deepagents.backends.protocol import BackendProtocol
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ToolEnded
+from deepnb.values.turn import ToolEnded
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row
 

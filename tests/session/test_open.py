@@ -15,10 +15,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import OpenedSession, Session, list_sessions, open_session
-from deepnb.core.errors import DeepnbError, NotFoundError
-from deepnb.core.session_file import NOT_RECORDED
 from deepnb.engine import keys
 from deepnb.memory.guarding import heard
+from deepnb.values.errors import DeepnbError, NotFoundError
+from deepnb.values.session_file import NOT_RECORDED
 from tests.support.scripted import Scripted, call
 from tests.support.session_files import FORMATS, LONG, Claude, claude_file, graph_file, graph_threads, says, stamps
 

@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 import deepnb
 from deepnb import Session
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.core.package import Package
 from deepnb.testing import ScriptedModel, call
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.values.package import Package
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.applications import say, served
 from tests.support.credentials import SAMPLES

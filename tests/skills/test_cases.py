@@ -10,12 +10,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deepnb.core.prompt import SKILLS_CLOSE, SKILLS_OPEN, system_parts
-from deepnb.core.skills import skill_line
 from deepnb.skills.frontmatter import HEADER, MOST
 from deepnb.skills.names import near, normal, wrong_name
 from deepnb.skills.rules import BYTES, KNOWN, check, unreadable
 from deepnb.skills.scaffold import check_name, scaffold
+from deepnb.values.prompt import SKILLS_CLOSE, SKILLS_OPEN, system_parts
+from deepnb.values.skills import skill_line
 from tests import DATA
 from tests.support.one_by_one import in_process
 from tests.support.tables import every_row

@@ -10,7 +10,7 @@ from langchain_anthropic import ChatAnthropic
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
-from deepnb.core.values import Call, Turn, Usage
+from deepnb.values.turn import Call, Turn, Usage
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.openai_server import OpenAIServer, Say, Use
 from tests.support.prefix_cache import PrefixCache

@@ -15,7 +15,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb import list_sessions, open_session
-from deepnb.core.errors import DeepnbError
+from deepnb.values.errors import DeepnbError
 from deepnb.views.opened import opened_view
 
 SECRET = "sk-hostile-0123456789abcdef"

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.budget import Budget, rule_for
-from deepnb.core.comparison import Column
-from deepnb.core.values import Call, Event, ModelEnded, Snapshot, ToolEnded, ToolStarted, Turn, Usage
+from deepnb.values.budget import Budget, rule_for
+from deepnb.values.comparison import Column
+from deepnb.values.turn import Call, Event, ModelEnded, Snapshot, ToolEnded, ToolStarted, Turn, Usage
 from deepnb.views.comparison import comparison_view, marked_html, marked_text
 from deepnb.views.diff import marks, pieces
 from deepnb.views.markdown import markdown_html

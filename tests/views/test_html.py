@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.anchors import Anchor
-from deepnb.core.budget import Budget, rule_for
-from deepnb.core.diff import FileDiff
-from deepnb.core.offload import BroughtBack, Flush, HistoryMessage, HistorySection, Offload
-from deepnb.core.values import (
+from deepnb.values.anchors import Anchor
+from deepnb.values.budget import Budget, rule_for
+from deepnb.values.diff import FileDiff
+from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, HistorySection, Offload
+from deepnb.values.turn import (
     Call,
     Compacted,
     ModelEnded,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from deepnb import open_session
-from deepnb.core.session_file import FileTurn, SessionIndex, SessionRow
+from deepnb.values.session_file import FileTurn, SessionIndex, SessionRow
 from deepnb.views.bar import sampled
 from deepnb.views.budget import budget_view
 from deepnb.views.opened import context_series, file_turns_view, open_cell, opened_view, size

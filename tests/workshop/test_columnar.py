@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from deepnb.core.errors import LimitError
 from deepnb.magics.interpolate import fill
+from deepnb.values.errors import LimitError
 from deepnb.workshop import columnar
 from deepnb.workshop.columns import columns_of
 from deepnb.workshop.describe import describe, list_of_variables

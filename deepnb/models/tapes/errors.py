@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core import exceptions
 from langchain_core.exceptions import ModelError
 
-from deepnb.core.model_failure import causes
+from deepnb.values.model_failure import causes
 
 _MESSAGE = 2_000
 """Characters of a text that are kept."""

@@ -14,14 +14,15 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.core.masks import days_near
-from deepnb.core.tape import Exchange, Json, Tape, TapedModel, read_tape
-from deepnb.core.tape_index import NotOnTapeError, TapeIndex
-from deepnb.core.tape_request import Parts, TapeForm
 from deepnb.models.tapes.errors import recorded
+from deepnb.models.tapes.index import TapeIndex
+from deepnb.models.tapes.masks import days_near
 from deepnb.models.tapes.pieces import chunk_of
 from deepnb.models.tapes.request import in_form, messages_of, provider_keys, tools_of
+from deepnb.models.tapes.tape import Exchange, Json, Tape, TapedModel, read_tape
+from deepnb.models.tapes.tape_request import Parts, TapeForm
+from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
+from deepnb.values.model_failure import NotOnTapeError
 
 LONGEST = 2.0
 """Seconds of the longest pause between two pieces, where a tape is played at its own pace."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from deepnb.core.tape_request import keys_of
 from deepnb.engine.request import message_text, tool_name
 from deepnb.models.names import PROVIDERS
+from deepnb.models.tapes.tape_request import keys_of
 
 _ROLES = {"human": "user", "ai": "assistant"}
 _MEDIA = ("image", "image_url", "audio", "input_audio", "video", "file")

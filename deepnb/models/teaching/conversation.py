@@ -7,11 +7,11 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from deepnb.core.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY, Message
-from deepnb.core.prompt import GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN, system_parts
-from deepnb.core.values import Skill
 from deepnb.engine.probe import to_message
 from deepnb.models.teaching.words import chinese
+from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY, Message
+from deepnb.values.prompt import GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN, system_parts
+from deepnb.values.turn import Skill
 
 DEFAULT_PATH = "/AGENTS.md"
 COUNT = "Requests so far: "

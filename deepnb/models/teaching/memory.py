@@ -3,7 +3,7 @@
 import re
 from collections.abc import Generator
 
-from deepnb.core.secrets import credentials
+from deepnb.gate import credentials
 from deepnb.models.teaching.conversation import Conversation, MemoryFile, Step, fact_text
 from deepnb.models.teaching.files import PATH, absolute, edit, parse, read
 from deepnb.models.teaching.moves import Script, Use, failure

@@ -20,13 +20,13 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.core.subagents import TASK
-from deepnb.core.tokenizer import count, tokens
 from deepnb.engine.request import message_text, pieces
 from deepnb.models.names import OFFLINE_WINDOW
 from deepnb.models.teaching import answers, code, errors, files, memory, recall, skills, summary, talk
 from deepnb.models.teaching.conversation import conversation
 from deepnb.models.teaching.moves import Intent, Use, asks, plan
+from deepnb.values.subagents import TASK
+from deepnb.values.tokenizer import count, tokens
 
 NAME = "offline"
 
@@ -64,7 +64,7 @@ INTENTS = (
 class TeachingModel(BaseChatModel):
     """A rule-based chat model: no LLM, no network, the same answer to the same messages.
 
-    Usage is exact by its own tokenizer (`deepnb.core.tokenizer`).
+    Usage is exact by its own tokenizer (`deepnb.values.tokenizer`).
     """
 
     window: int = OFFLINE_WINDOW

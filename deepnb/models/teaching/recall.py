@@ -3,9 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from deepnb.core.anchors import CLOSE, OPEN
-from deepnb.core.messages import BROUGHT_BACK, SUMMARY
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 from deepnb.models.teaching.code import ask
 from deepnb.models.teaching.conversation import Conversation, fact_text
 from deepnb.models.teaching.memory import SHOWN, bullet
@@ -14,6 +12,8 @@ from deepnb.models.teaching.summary import SAID_OF_THEMSELVES, digest
 from deepnb.models.teaching.tables import listed_tables, mentioned
 from deepnb.models.teaching.talk import QUESTION, says
 from deepnb.models.teaching.words import coverage, first_match, short, words
+from deepnb.values.anchors import CLOSE, OPEN
+from deepnb.values.messages import BROUGHT_BACK, SUMMARY
 
 SEARCH = (
     r"\b(?:search|look (?:through|in)|check|go through)\s+(?:your |my |our |the |all )?(?:long-term )?(?:memory|daily notes|notes)\s*(?:for|about|on)\b\s*[:,]?\s*(?P<x>.+)",

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from deepnb.core.subagents import GENERAL_PURPOSE, TASK
-from deepnb.core.values import Skill
 from deepnb.models.teaching.answers import answer, tables_asked
 from deepnb.models.teaching.code import compute, wants_code
 from deepnb.models.teaching.conditions import Unplaced
@@ -18,6 +16,8 @@ from deepnb.models.teaching.moves import MAX_CALLS, Script, Use
 from deepnb.models.teaching.tables import Frame
 from deepnb.models.teaching.talk import says
 from deepnb.models.teaching.words import chinese, first_match, short, words
+from deepnb.values.subagents import GENERAL_PURPOSE, TASK
+from deepnb.values.turn import Skill
 
 LIST = (r"\b(?:what|which|list|show)\b.{0,30}\bskills\b", r"\bany skills\b|(?:什么|哪些|列出|所有).{0,4}(?:技能|本领)")
 _LOOK = r"(?:look(?: at)?|describe|inspect|explore)\b|查看|看看|描述"

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from deepnb.core.anchors.prohibitions import forbids
-from deepnb.core.messages import Message, Role, ToolCall
-from deepnb.core.secrets import redact
-from deepnb.core.tokenizer import count, tokens
+from deepnb.gate import redact
+from deepnb.gate.prohibitions import forbids
 from deepnb.models.teaching.conversation import COUNT, IN_PROGRESS, Conversation, fact_text
 from deepnb.models.teaching.memory import FORGET, bullet, is_meant, wants_remember
 from deepnb.models.teaching.moves import Script, Use, asks
 from deepnb.models.teaching.words import first_match, short
+from deepnb.values.messages import Message, Role, ToolCall
+from deepnb.values.tokenizer import count, tokens
 
 LIMIT = 240
 """Tokens of a summary."""
