@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deepnb import course as course
     from deepnb.running.job import Job as Job
-    from deepnb.session.opened import OpenedSession as OpenedSession
-    from deepnb.session.opened import list_sessions as list_sessions
-    from deepnb.session.opened import open_session as open_session
     from deepnb.session.session import Session as Session
     from deepnb.values.approvals import Decision as Decision
     from deepnb.values.approvals import PendingCall as PendingCall
@@ -42,6 +39,9 @@ if TYPE_CHECKING:
     from deepnb.values.turn import ToolEnded as ToolEnded
     from deepnb.values.turn import ToolStarted as ToolStarted
     from deepnb.values.turn import Turn as Turn
+    from deepnb.wings.open.session import OpenedSession as OpenedSession
+    from deepnb.wings.open.session import list_sessions as list_sessions
+    from deepnb.wings.open.session import open_session as open_session
     from deepnb.workshop.approvals import reads as reads
 
 _HOMES = {
@@ -63,7 +63,7 @@ _HOMES = {
         *("Retry", "Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
     ),
     "deepnb.running.job": ("Job",),
-    "deepnb.session.opened": ("OpenedSession", "list_sessions", "open_session"),
+    "deepnb.wings.open.session": ("OpenedSession", "list_sessions", "open_session"),
     "deepnb.session.session": ("Session",),
     "deepnb.workshop.approvals": ("reads",),
 }

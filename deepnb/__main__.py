@@ -19,10 +19,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         if chosen.command == "lab":
-            from deepnb.tour.lab import run_lab
+            from deepnb.wings.course.lab import run_lab
 
             return run_lab(port=chosen.port, browser=not chosen.no_browser)
-        from deepnb.tour.show import run_tour
+        from deepnb.wings.course.tour import run_tour
 
         run_tour(delay=0.0 if chosen.fast or not sys.stdout.isatty() else 0.01)
         return 0

@@ -10,7 +10,6 @@ from langgraph.graph import END, START, StateGraph
 from deepnb.engine import keys
 from deepnb.engine.checkpoints import newest
 from deepnb.engine.state_backend import with_writes
-from deepnb.values.session_file import MEMORY_THREAD
 
 _NODE = "memory"
 
@@ -26,7 +25,7 @@ class HomeThread:
         """`name` is that of the thread which has a memory of its own; empty for the session's."""
         self._graph = _graph(checkpointer)
         self._checkpointer = checkpointer
-        thread = f"{MEMORY_THREAD}-{name}" if name else MEMORY_THREAD
+        thread = f"{keys.MEMORY_THREAD}-{name}" if name else keys.MEMORY_THREAD
         self._config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
         self._read: tuple[str | None, Mapping[str, Any]] = (None, {})
 

@@ -21,7 +21,6 @@ from deepnb.engine.answer import usage
 from deepnb.engine.compaction import turn_start
 from deepnb.engine.request import is_request, message_text
 from deepnb.values.messages import SUMMARY, Message, ToolCall
-from deepnb.values.session_file import MEMORY_THREAD
 from deepnb.values.turn import Event, TextDelta, ToolEnded, ToolStarted, Usage
 
 
@@ -59,7 +58,7 @@ def stored_threads(checkpointer: Any) -> dict[str, str]:
     """Thread -> the id of its newest checkpoint, the thread that changed last first. Checkpoint ids grow with time."""
     found: dict[str, str] = {}
     for thread, id_ in _newest_ids(checkpointer):
-        if thread.startswith(MEMORY_THREAD):
+        if thread.startswith(keys.MEMORY_THREAD):
             continue
         found[thread] = max(id_, found.get(thread, ""))
     return dict(sorted(found.items(), key=lambda one: one[1], reverse=True))

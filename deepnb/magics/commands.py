@@ -11,7 +11,6 @@ from typing import Any
 from deepnb.magics.ask import FORGETS, resume, show_asked
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
-from deepnb.magics.open_commands import agent_open
 from deepnb.magics.panel_commands import (
     agent_dashboard,
     agent_graph,
@@ -25,13 +24,14 @@ from deepnb.values.server_address import is_address, server_address
 from deepnb.values.turn import Event, ModelStarted, Notice, Retry
 from deepnb.views.agent import features_view, models_view, package_view
 from deepnb.views.compaction import compaction_view
-from deepnb.views.opened import found_view, opened_view
+from deepnb.views.search_marks import found_view
 from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.turn import long_turn_view
 from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
+from deepnb.wings.open.magic import agent_open
 from deepnb.wiring.attachment import is_graph
 from deepnb.workshop.open_notebook import notebook_path
 
@@ -167,8 +167,8 @@ def agent_threads(scene: Scene, args: Args) -> Result:
 
 def agent_switch(scene: Scene, args: Args) -> Result:
     session = scene.sessions.switch(args["name"])
-    if (opened := scene.sessions.reading) is not None:
-        return opened_view(opened.index, opened.thread)
+    if (instead := scene.sessions.instead("agent", "status")) is not None:
+        return instead(scene, args)
     name, turns = session.thread, len(session.turns)
     scene.show(notice(f"thread {name}, at turn {turns}" if turns else f"thread {name}, no turns yet"))
     if session is not scene.session:

@@ -206,7 +206,7 @@ def _flag_words(
 
 def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
     if arg.kind == "help":
-        from deepnb.reference.topic import TOPICS
+        from deepnb.wings.course.topic import TOPICS
 
         return [*_names_of(sub.magic), *TOPICS]
     if sub.magic == "skills" and arg.kind == "file":  # its files are those of the disk, which IPython offers

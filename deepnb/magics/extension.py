@@ -190,8 +190,8 @@ class Extension:
         if isinstance(parsed, AgentRun):
             from deepnb.magics import ask, background, compare
 
-            if (opened := self.sessions.reading) is not None:
-                raise opened.refusal
+            if problem := self.sessions.read_only:
+                raise problem
             run = background.ask_in_background if parsed.bg else ask.ask
             run = compare.ask_to_compare if parsed.compare else run
             return run(self.scene, parsed, cell=body is not None)
@@ -204,16 +204,13 @@ class Extension:
     def _call(self, magic: str, command: Command) -> Any:
         """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            from deepnb.magics.reference import show_help
+            from deepnb.wings.course.magic import show_help
 
             return show_help(magic, command.args["words"])  # type: ignore[arg-type]
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
-        if (opened := self.sessions.reading) is not None:
-            from deepnb.magics.open_commands import SAME, show_opened
-
-            if (magic, command.name) not in SAME:
-                return show_opened(opened, self.scene, magic, command.name, command.args)
+        if (instead := self.sessions.instead(magic, command.name)) is not None:
+            return instead(self.scene, command.args)
         if magic == "agent" and command.name == "resume":
             return ask.resume(self.scene, command.args["choice"])  # type: ignore[arg-type]
         if magic == "agent" and command.name in ("explain", "fix"):
@@ -250,7 +247,7 @@ class Extension:
 
     def _names(self) -> complete.Names:
         sessions, variables = self.sessions, _Variables(self.ip, self._cells)
-        own = sessions.live.workspace.threads.names if sessions.reading else ()
+        own = sessions.live.workspace.threads.names if sessions.read_only else ()
         return complete_names(self.session, variables, (*own, *sessions.opened))
 
     def _before_cell(self, info: Any) -> None:
@@ -302,14 +299,13 @@ def complete_names(session: Session, variables: Mapping[str, Any], threads: Iter
     """Return what can be completed in a session just now; asks nothing that would start the engine."""
     from deepnb.models.names import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
-    from deepnb.session.opened import OpenedSession
     from deepnb.values.turn import Snapshot
 
     # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
     types = {name: type(value) for name, value in variables.items()}
     usable = (n for n, kind in types.items() if hasattr(kind, "_llm_type") or hasattr(kind, "get_state_history"))
     callable_ = (n for n, kind in types.items() if issubclass(kind, FunctionType) or hasattr(kind, "args_schema"))
-    snapshot = Snapshot("") if isinstance(session, OpenedSession) else session.snapshot
+    snapshot = Snapshot("") if session.workspace.current.read_only else session.snapshot
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
         models=(*EXAMPLES, *usable),

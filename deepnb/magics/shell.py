@@ -25,14 +25,14 @@ NAMES = (
     "deepnb.session.comparison.Comparison",
     "deepnb.session.files.Files",
     "deepnb.session.memory.SessionMemory",
-    "deepnb.session.opened.OpenedMemory",
-    "deepnb.session.opened.OpenedSession",
-    "deepnb.values.session_file.SessionRows",
+    "deepnb.wings.open.session.OpenedMemory",
+    "deepnb.wings.open.session.OpenedSession",
+    "deepnb.wings.open.values.SessionRows",
     "deepnb.session.session.Session",
     "deepnb.session.skills.SessionSkills",
     "deepnb.session.subagents.SessionSubagents",
-    "deepnb.views.course.CheckView",
-    "deepnb.views.course.StoryView",
+    "deepnb.wings.course.view.CheckView",
+    "deepnb.wings.course.view.StoryView",
 )
 """The values that `deepnb.magics.pictures.picture` knows."""
 

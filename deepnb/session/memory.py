@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from deepnb.backends.journal import Entry, OpenConflict, open_conflicts, text_after
 from deepnb.backends.merge import Merged, merge
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 class SessionMemory(Part):
     """The memory files of a session. Writes go through the same backend as the agent's own."""
+
+    # What a picture says of each file where it is not known what the prompt has of it.
+    known_state: ClassVar[Literal["edited"] | None] = None
 
     def __init__(self, workspace: Workspace, context: SessionContext) -> None:
         super().__init__(workspace)

@@ -12,11 +12,10 @@ import pandas as pd
 
 from deepnb.backends.journal import Entry
 from deepnb.context.transcript import Line, agents, live_messages, said
-from deepnb.values.budget import PARTS
+from deepnb.values.budget import NOT_RECORDED, PARTS
 from deepnb.values.cached import cache_drops
 from deepnb.values.comparison import Column
 from deepnb.values.passages import TurnPassage
-from deepnb.values.session_file import NOT_RECORDED
 from deepnb.values.subagents import TASK, Spent
 from deepnb.values.turn import (
     Call,

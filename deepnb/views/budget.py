@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from deepnb.values.budget import PARTS, Budget, Rule
+from deepnb.values.budget import NOT_RECORDED, PARTS, Budget, Rule
 from deepnb.values.items import Item
-from deepnb.values.session_file import NOT_RECORDED
 from deepnb.values.subagents import Spent
 from deepnb.values.turn import Usage
 from deepnb.views import html as h

@@ -42,8 +42,8 @@ MADE = """
 import tempfile
 import deepnb
 from deepnb import Session
-from deepnb.course.steps import story_of
-from deepnb.views.course import CheckPart, check_view
+from deepnb.wings.course.steps import story_of
+from deepnb.wings.course.view import CheckPart, check_view
 session = Session(max_input_tokens=6_500)
 for prompt in ("Remember that I prefer tabs over spaces", "what can you do?", "thanks"):
     turn = session.run(prompt)
@@ -62,9 +62,9 @@ with tempfile.TemporaryDirectory() as folder:
 """
 CELLS = {
     "deepnb.session.session.Session": "session",
-    "deepnb.session.opened.OpenedSession": "opened",
-    "deepnb.session.opened.OpenedMemory": "opened.memory",
-    "deepnb.values.session_file.SessionRows": "rows",
+    "deepnb.wings.open.session.OpenedSession": "opened",
+    "deepnb.wings.open.session.OpenedMemory": "opened.memory",
+    "deepnb.wings.open.values.SessionRows": "rows",
     "deepnb.session.memory.SessionMemory": "session.memory",
     "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
@@ -87,8 +87,8 @@ CELLS = {
     "deepnb.values.approvals.PendingCall": "call",
     "deepnb.values.approvals.PendingCalls": "session.asked",
     "deepnb.values.approvals.Decision": "call.reject('not now')",
-    "deepnb.views.course.CheckView": "check",
-    "deepnb.views.course.StoryView": "story",
+    "deepnb.wings.course.view.CheckView": "check",
+    "deepnb.wings.course.view.StoryView": "story",
 }
 """The name of each kind of value, and a cell that ends in one."""
 MAGICS = {

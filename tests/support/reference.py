@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deepnb.magics.reference import entries
-from deepnb.reference.document import reference_text
+from deepnb.wings.course.document import reference_text
+from deepnb.wings.course.magic import entries
 from tests import ROOT
 
 FILE = ROOT / "notebooks" / "REFERENCE.md"
