@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deepnb import course as course
-    from deepnb.running.job import Job as Job
     from deepnb.session.session import Session as Session
     from deepnb.values.approvals import Decision as Decision
     from deepnb.values.approvals import PendingCall as PendingCall
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from deepnb.values.turn import ToolEnded as ToolEnded
     from deepnb.values.turn import ToolStarted as ToolStarted
     from deepnb.values.turn import Turn as Turn
+    from deepnb.wings.compare.job import Job as Job
     from deepnb.wings.open.session import OpenedSession as OpenedSession
     from deepnb.wings.open.session import list_sessions as list_sessions
     from deepnb.wings.open.session import open_session as open_session
@@ -62,8 +62,8 @@ _HOMES = {
         *("Asked", "CodeOutput", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
         *("Retry", "Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
     ),
-    "deepnb.running.job": ("Job",),
     "deepnb.wings.open.session": ("OpenedSession", "list_sessions", "open_session"),
+    "deepnb.wings.compare.job": ("Job",),
     "deepnb.session.session": ("Session",),
     "deepnb.workshop.approvals": ("reads",),
 }

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from deepnb.magics.ask import FORGETS, resume, show_asked
-from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
 from deepnb.magics.panel_commands import (
     agent_dashboard,
@@ -31,6 +30,7 @@ from deepnb.views.turn import long_turn_view
 from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
+from deepnb.wings.compare.jobs_magic import agent_jobs
 from deepnb.wings.open.magic import agent_open
 from deepnb.wiring.attachment import is_graph
 from deepnb.workshop.open_notebook import notebook_path

@@ -188,7 +188,9 @@ class Extension:
         if "sessions" in self.__dict__:
             self.session.workspace.current.catch_up()
         if isinstance(parsed, AgentRun):
-            from deepnb.magics import ask, background, compare
+            from deepnb.magics import ask
+            from deepnb.wings.compare import compare_magic as compare
+            from deepnb.wings.compare import jobs_magic as background
 
             if problem := self.sessions.read_only:
                 raise problem

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from deepnb.running.sources import at_hand
-from deepnb.session.comparison import Comparison
 from deepnb.session.files import Files
 from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
@@ -19,7 +18,6 @@ from deepnb.values.cached import last_cached
 from deepnb.values.diff import FileDiff, FileDiffs
 from deepnb.values.model_info import ModelInfo, ModelInfos
 from deepnb.values.offload import HistorySections, Offload
-from deepnb.values.package import Package
 from deepnb.values.stack import Stack
 from deepnb.values.subagents import Listed, Spent
 from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn, Turns, Usage
@@ -36,7 +34,9 @@ from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
+from deepnb.wings.compare.comparison import Comparison
 from deepnb.wings.course.view import CheckView, StoryView
+from deepnb.wings.package.values import Package
 
 _ROWS = 12
 """Rows that a table in short has."""

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from deepnb.memory.scope import Scope
 from deepnb.models.windows import ask_anew
-from deepnb.running.job import Job
-from deepnb.running.jobs import Jobs
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
@@ -28,6 +26,8 @@ from deepnb.values.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.values.server_address import is_address, server_address
 from deepnb.values.short_repr import short_repr
 from deepnb.values.turn import Event, Snapshot, ThreadInfo, Turn
+from deepnb.wings.compare.job import Job
+from deepnb.wings.compare.jobs import Jobs
 from deepnb.wiring.options import UNCHANGED, Options, Refresh, ToolText, changed, known_only
 
 if TYPE_CHECKING:
@@ -47,19 +47,19 @@ if TYPE_CHECKING:
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
     from deepnb.running.restored import Restored
-    from deepnb.session.comparison import Comparison
     from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory
     from deepnb.session.skills import SessionSkills
     from deepnb.session.subagents import SessionSubagents
     from deepnb.session.tools import SessionTools
     from deepnb.values.model_info import ModelInfos
-    from deepnb.values.package import Package
     from deepnb.values.passages import TurnPassage
     from deepnb.values.prices import Price
     from deepnb.values.stack import Stack
     from deepnb.values.subagents import Subagent
     from deepnb.values.xray import Xray
+    from deepnb.wings.compare.comparison import Comparison
+    from deepnb.wings.package.values import Package
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
@@ -455,7 +455,7 @@ class Session:
         run: it ends its column. The thread, the memory and what is kept of them stay as they are. An interrupt ends
         the comparison, with all columns that are done.
         """
-        from deepnb.session.comparison import comparisons
+        from deepnb.wings.compare.comparison import comparisons
 
         choices = known_only("Session.compare", locals(), unknown)
         if images:
@@ -884,7 +884,7 @@ class Session:
         mounts go only where `include` names them: paths, or directories. Credentials are masked; a tool or file that
         can't go is left out, with the reason. Files in the directory are replaced.
         """
-        from deepnb.session.package import package
+        from deepnb.wings.package.package import package
 
         names = (include,) if isinstance(include, str) else tuple(include)
         return package(self._workspace, directory, names, write=write)

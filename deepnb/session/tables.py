@@ -14,7 +14,6 @@ from deepnb.backends.journal import Entry
 from deepnb.context.transcript import Line, agents, live_messages, said
 from deepnb.values.budget import NOT_RECORDED, PARTS
 from deepnb.values.cached import cache_drops
-from deepnb.values.comparison import Column
 from deepnb.values.passages import TurnPassage
 from deepnb.values.subagents import TASK, Spent
 from deepnb.values.turn import (
@@ -30,6 +29,7 @@ from deepnb.values.turn import (
     Usage,
 )
 from deepnb.views.text import short
+from deepnb.wings.compare.column import Column
 
 if TYPE_CHECKING:
     from deepnb.search import Hit

@@ -23,7 +23,7 @@ PARTS = {
     "session.subagents": ("deepnb.session.subagents", "SessionSubagents"),
     "session.tools": ("deepnb.session.tools", "SessionTools"),
     "session.approvals": ("deepnb.session.approvals", "SessionApprovals"),
-    "session.jobs": ("deepnb.running.jobs", "Jobs"),
+    "session.jobs": ("deepnb.wings.compare.jobs", "Jobs"),
 }
 """What a session has beside its own methods -> where it is defined."""
 _ERRORS = "deepnb.values.errors"

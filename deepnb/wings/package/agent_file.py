@@ -6,14 +6,14 @@ from typing import Any
 
 from deepnb.models.names import OFFLINE, PROVIDERS
 from deepnb.models.resolve import is_tape, resolve
-from deepnb.packaging.gate import in_texts, in_value
-from deepnb.packaging.installed import distribution, place, requirement
-from deepnb.packaging.literals import literal
-from deepnb.packaging.module import LIST, NAME, Module
-from deepnb.packaging.refused import CantWriteError
 from deepnb.values.approvals import Policy, policy_of
-from deepnb.values.package import LeftOut
 from deepnb.values.subagents import Subagent
+from deepnb.wings.package.gate import in_texts, in_value
+from deepnb.wings.package.installed import distribution, place, requirement
+from deepnb.wings.package.literals import literal
+from deepnb.wings.package.module import LIST, NAME, Module
+from deepnb.wings.package.refused import CantWriteError
+from deepnb.wings.package.values import LeftOut
 from deepnb.wiring.options import SERVED, Options
 
 # -- a chat model as the code that makes it again, less its key, which is read from the environment

@@ -12,18 +12,18 @@ from deepnb.context.history import PREFIX
 from deepnb.gate import credentials, reasons, redact
 from deepnb.gate.directives import is_directive, unsaid
 from deepnb.memory.layers import NOTES, guarded_paths
-from deepnb.packaging.agent_file import agent_file
-from deepnb.packaging.installed import requirement
-from deepnb.packaging.module import NAME, Module, module_of
-from deepnb.packaging.refused import CantWriteError
-from deepnb.packaging.texts import langgraph_json, readme, requirements_txt
 from deepnb.running.workspace import Workspace
 from deepnb.session.tools import name_of
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.values.package import LeftOut, Package, PackageFile
 from deepnb.values.subagents import FOLDER
 from deepnb.values.whole_file import make_folder, write_whole
+from deepnb.wings.package.agent_file import agent_file
+from deepnb.wings.package.installed import requirement
+from deepnb.wings.package.module import NAME, Module, module_of
+from deepnb.wings.package.refused import CantWriteError
+from deepnb.wings.package.texts import langgraph_json, readme, requirements_txt
+from deepnb.wings.package.values import LeftOut, Package, PackageFile
 from deepnb.wiring.subagent_files import check, tool_names
 from deepnb.workshop.approvals import READS
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.values.budget import Budget, rule_for
-from deepnb.values.comparison import Column
 from deepnb.values.turn import Call, Event, ModelEnded, Snapshot, ToolEnded, ToolStarted, Turn, Usage
-from deepnb.views.comparison import comparison_view, marked_html, marked_text
 from deepnb.views.diff import marks, pieces
 from deepnb.views.markdown import markdown_html
+from deepnb.wings.compare.column import Column
+from deepnb.wings.compare.view import comparison_view, marked_html, marked_text
 from tests.data import hostile
 from tests.support.harmless import harmless
 

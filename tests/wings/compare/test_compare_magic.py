@@ -7,8 +7,8 @@ from typing import Any, get_args
 import pytest
 
 from deepnb.magics.usage import COMPARED
-from deepnb.session.comparison import Comparison, comparisons
 from deepnb.values.approvals import Mode
+from deepnb.wings.compare.comparison import Comparison, comparisons
 from deepnb.wiring.options import Options, Refresh, ToolText
 from tests.support.shells import Shell
 
@@ -69,7 +69,7 @@ def test_values_as_they_are_typed(compare: Shell, typed: str, option: str, value
         kept.update(choices)
         return whole(work, prompt, choices, **how)
 
-    monkeypatch.setattr("deepnb.magics.compare.comparisons", noted)
+    monkeypatch.setattr("deepnb.wings.compare.compare_magic.comparisons", noted)
     compare.ok(f"%%agent --compare {typed} --quiet --as found\nhello")
     assert [getattr(one, "value", one) for one in kept[option]] == values
     assert [c.state for c in compare.ip.user_ns["found"].columns] == ["done"] * len(values)

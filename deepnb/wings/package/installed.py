@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from types import ModuleType
 from typing import Any
 
-from deepnb.packaging.refused import CantWriteError
+from deepnb.wings.package.refused import CantWriteError
 
 
 @cache

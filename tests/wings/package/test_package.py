@@ -15,7 +15,7 @@ import deepnb
 from deepnb import Session
 from deepnb.testing import ScriptedModel, call
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.package import Package
+from deepnb.wings.package.values import Package
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.applications import say, served
 from tests.support.credentials import SAMPLES

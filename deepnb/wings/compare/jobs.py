@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
-from deepnb.running.job import Job, JobStream
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace, code_asks, workspace_beside
 from deepnb.values.approvals import policy_of
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.values.image import PromptImage
 from deepnb.values.short_repr import short_repr
+from deepnb.wings.compare.job import Job, JobStream
 
 
 class Reader(Protocol):

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any
 
-from deepnb.packaging.literals import texts
-from deepnb.packaging.refused import CantWriteError
+from deepnb.wings.package.literals import texts
+from deepnb.wings.package.refused import CantWriteError
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

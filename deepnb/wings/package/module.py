@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from deepnb.packaging.gate import in_texts, in_value
-from deepnb.packaging.installed import distribution, is_builtin, place, requirement
-from deepnb.packaging.literals import annotation, is_plain, literal
-from deepnb.packaging.refused import CantWriteError
-from deepnb.packaging.source import Source, class_source, function_source
-from deepnb.values.package import LeftOut
+from deepnb.wings.package.gate import in_texts, in_value
+from deepnb.wings.package.installed import distribution, is_builtin, place, requirement
+from deepnb.wings.package.literals import annotation, is_plain, literal
+from deepnb.wings.package.refused import CantWriteError
+from deepnb.wings.package.source import Source, class_source, function_source
+from deepnb.wings.package.values import LeftOut
 
 NAME = "notebook_tools"
 """What the module is imported by."""

@@ -7,7 +7,6 @@ from html import escape, unescape
 from typing import cast
 
 from deepnb.values.budget import PARTS
-from deepnb.values.comparison import Column, State
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data
 from deepnb.views.diff import counts, marks, pieces, rows, words
@@ -17,6 +16,7 @@ from deepnb.views.text import clean, cost, counted, indent, page, percent, secon
 from deepnb.views.tool import Status, Tool, call_line, tool_html
 from deepnb.views.turn import model_words
 from deepnb.views.view import table_html, table_text
+from deepnb.wings.compare.column import Column, State
 
 DIFFERS = "≠"
 _STATES: dict[State, str] = {"running": "running …", "waiting": "waits for its turn"}

@@ -8,17 +8,17 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnb.running.comparison import Variant, compare
 from deepnb.running.workspace import Workspace
-from deepnb.values.comparison import Column
 from deepnb.values.errors import InvalidError, LimitError
 from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.wings.compare.column import Column
+from deepnb.wings.compare.variants import Variant, compare
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.values.image import PromptImage
-    from deepnb.views.comparison import ComparisonView
+    from deepnb.wings.compare.view import ComparisonView
 
 MOST = 4
 """Combinations in one comparison."""
@@ -63,7 +63,7 @@ class Comparison:
     @property
     def view(self) -> ComparisonView:
         """As it is shown."""
-        from deepnb.views.comparison import comparison_view
+        from deepnb.wings.compare.view import comparison_view
 
         return comparison_view(self.columns, self.thread)
 

@@ -13,8 +13,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import deepnb
-from deepnb.packaging.installed import requirement
-from deepnb.packaging.module import Module, module_of
+from deepnb.wings.package.installed import requirement
+from deepnb.wings.package.module import Module, module_of
 from tests.support.credentials import SAMPLES
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2

@@ -10,12 +10,12 @@ from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Scene
 from deepnb.magics.slips import nearest
 from deepnb.magics.usage import COMPARED
-from deepnb.session.comparison import Choice, Comparison, comparisons
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.interrupts import uninterrupted
-from deepnb.views.comparison import comparison_view
 from deepnb.views.turn import filled_lines
 from deepnb.widgets.screen import Output
+from deepnb.wings.compare.comparison import Choice, Comparison, comparisons
+from deepnb.wings.compare.view import comparison_view
 from deepnb.wiring.options import Options
 
 _SIZES = ("trigger", "keep")

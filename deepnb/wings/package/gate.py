@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from deepnb.gate import credentials, reasons, secrecy
-from deepnb.packaging.literals import texts
+from deepnb.wings.package.literals import texts
 
 
 def in_value(name: str, value: Any) -> str:

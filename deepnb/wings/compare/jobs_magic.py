@@ -9,7 +9,6 @@ from typing import Any
 from deepnb.magics import ask
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Args, Result, Scene, notice
-from deepnb.running.job import Job, JobStream
 from deepnb.running.thread import asks_only, todo
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError
 from deepnb.values.turn import Turn
@@ -21,6 +20,7 @@ from deepnb.views.view import View, notice_view, table_view
 from deepnb.widgets.actions import close
 from deepnb.widgets.screen import Counted, Held, Output, Screen
 from deepnb.widgets.turn import QuietTurn, stop_button, turn_display
+from deepnb.wings.compare.job import Job, JobStream
 
 _LATER, _NOW = "buttons follow below when no cell is running; or ", "use the buttons below, or "
 _WORDS = 44

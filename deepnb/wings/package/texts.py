@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from deepnb.values.package import LeftOut
+from deepnb.wings.package.values import LeftOut
 
 GRAPH = "agent"
 """The name of the graph on the server."""

@@ -16,10 +16,10 @@ from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread, asks_only, waits
 from deepnb.running.workspace import Workspace, code_asks, workspace_beside
 from deepnb.values.approvals import Policy, policy_of
-from deepnb.values.comparison import NOT_RUN, Column
 from deepnb.values.errors import DeepnbError, InvalidError, RefusedError
 from deepnb.values.image import PromptImage
 from deepnb.values.turn import Snapshot, Turn
+from deepnb.wings.compare.column import NOT_RUN, Column
 from deepnb.wiring.options import Options, changed
 
 
