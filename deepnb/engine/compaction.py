@@ -20,7 +20,7 @@ from deepnb.engine.request import is_request, mark_of, message_text, source_of
 from deepnb.engine.reserve import lowered
 from deepnb.engine.retries import Retried
 from deepnb.gate import redact
-from deepnb.gate.attribution import attributed
+from deepnb.gate.directives import attributed
 from deepnb.values.anchors import SAID, Anchor, anchor_block, find, lost, union
 from deepnb.values.answers import split_thinking
 from deepnb.values.budget import Budget, Rule, Size

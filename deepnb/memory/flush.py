@@ -19,8 +19,7 @@ from deepnb.engine import keys
 from deepnb.engine.request import message_text, said_in
 from deepnb.engine.retries import Retried
 from deepnb.gate import credentials, redact
-from deepnb.gate.own_words import MONTH
-from deepnb.gate.prohibitions import said
+from deepnb.gate.own_words import MONTH, said
 from deepnb.memory.daily import bare
 from deepnb.memory.guarding import Facts, heard
 from deepnb.memory.layers import note_path

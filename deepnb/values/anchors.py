@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal, get_args
 
-from deepnb.gate.own_words import MONTH, less_rows
-from deepnb.gate.prohibitions import said
-from deepnb.gate.regex import regex
+from deepnb.gate.own_words import MONTH, less_rows, said
+from deepnb.gate.spans import regex
 from deepnb.values.messages import Message
 
 Kind = Literal["prohibition", "statement", "path", "identifier", "number", "date", "name"]

@@ -3,7 +3,7 @@
 import re
 
 from deepnb.gate.own_words import Filled, own_words
-from deepnb.gate.regex import regex
+from deepnb.gate.spans import regex
 
 _FILE = (
     r"(?:(?<![\w.])[\w~./-]*\w\.(?:md|txt|[ct]sv|jsonl?|ya?ml|toml|ini|cfg|conf|py|ipynb|html?|css|[jt]sx?|sql|xlsx?|docx?|pdf|png|jpe?g"

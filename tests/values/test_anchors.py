@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.gate.prohibitions import said
+from deepnb.gate.own_words import said
 from deepnb.values.anchors import CLOSE, OPEN, Anchor, anchor_block, facts, find, lost, union
 from deepnb.values.messages import Message, ToolCall
 from deepnb.values.tokenizer import count

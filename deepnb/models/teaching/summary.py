@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from deepnb.gate import redact
-from deepnb.gate.prohibitions import forbids
+from deepnb.gate.own_words import forbids
 from deepnb.models.teaching.conversation import COUNT, IN_PROGRESS, Conversation, fact_text
 from deepnb.models.teaching.memory import FORGET, bullet, is_meant, wants_remember
 from deepnb.models.teaching.moves import Script, Use, asks
