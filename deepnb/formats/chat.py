@@ -32,7 +32,7 @@ from deepnb.formats.lines import BadLines, json_lines, open_file
 from deepnb.formats.memory_files import memory_files
 from deepnb.values.errors import NotFoundError
 from deepnb.values.session_file import HIDDEN, SessionRow
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 
 _CALLS = frozenset(

@@ -25,7 +25,7 @@ from deepnb.formats.items import (
 )  # fmt: skip
 from deepnb.values.errors import NotFoundError
 from deepnb.values.session_file import Begin, FileCompaction, FileContent, FileTurn, SessionIndex
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 from deepnb.values.turn import Compacted, ModelEnded, ToolStarted
 
 _ALIKE = HEAD - 20

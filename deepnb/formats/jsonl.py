@@ -18,7 +18,7 @@ from deepnb.formats.items import HEAD, Arrangement, Compaction, Entry, Fact, Ite
 from deepnb.formats.lines import BadLines, json_lines, object_of, open_file, read_line
 from deepnb.values.errors import NotFoundError
 from deepnb.values.session_file import FileContent, SessionIndex, SessionRow
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 
 Parse = Callable[[dict[str, Any]], Entry]
 """What one line says, without the knowledge of any other."""

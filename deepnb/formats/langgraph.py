@@ -18,7 +18,7 @@ from deepnb.formats.json_values import array, content_text, count, mapping, text
 from deepnb.formats.jsonl import changed
 from deepnb.values.errors import DeepnbError, NotFoundError
 from deepnb.values.session_file import OTHER_BRANCHES, SessionRow
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 
 if TYPE_CHECKING:
     from deepnb.formats.checkpoints import Branch, Checkpoints

@@ -17,11 +17,11 @@ from deepnb.formats.langgraph import LANGGRAPH, open_thread, rows_of
 from deepnb.formats.pi import PI
 from deepnb.formats.protocol import Format, SessionFile
 from deepnb.formats.transcript import TRANSCRIPT
-from deepnb.values.clock import moment
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.failures import one_line
 from deepnb.values.server_address import POSTGRES
 from deepnb.values.session_file import SessionRow, SessionRows
+from deepnb.values.text import moment
 
 GROUP = "deepnb.formats"
 """Entry points that name formats of others."""

@@ -28,9 +28,9 @@ from deepnb.formats.items import (
 from deepnb.formats.json_values import array, count, dollars, iso, mapping, size, text
 from deepnb.formats.jsonl import JsonlFormat
 from deepnb.formats.memory_files import memory_files
+from deepnb.values.agent import TASK
 from deepnb.values.messages import SUMMARY
 from deepnb.values.session_file import OTHER_BRANCHES
-from deepnb.values.subagents import TASK
 from deepnb.values.turn import Usage
 
 _SILENT = frozenset(("turn", "moved", "tool_start", "tool_end", "rewind", "fork", "undo", "head"))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from deepnb.formats.content import seconds_between
 from deepnb.formats.protocol import SessionFile
-from deepnb.values.lazy_mapping import LazyMapping
+from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import Messages
 from deepnb.values.session_file import FileEdit, FileTurn
 from deepnb.values.turn import Call, Snapshot, Turn

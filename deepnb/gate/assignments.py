@@ -1,4 +1,4 @@
-"""`password = ...`, `"api_key": "..."`, `密码：...`: the value that follows its name, with an operator or a verb between."""
+"""The value given to a telling name: with an operator, in one of many forms, or in the column of a table."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -130,12 +130,9 @@ def _value_of(text: str, name: Name) -> tuple[Value, bool]:
     return value, good
 
 
-# JOINED deepnb.gate.assignments
-# """A name and its value with more than an operator between them: a type, a tag, a call, a line end, half a sentence.
-#
+# -- A name and its value with more than an operator between them: a type, a tag, a call, a line end, half a sentence
 # One row per form: what must stand before the name, what between it and the value, and how plain the value must be.
 # The quantifiers are bounded, and what stands before is searched for in a short stretch.
-# """
 
 _BACK = 72
 _Pattern = Callable[[], re.Pattern[str]]
@@ -262,8 +259,7 @@ def _is_credential(value: Value, name: Name, strict: bool) -> bool:
     return quoted_password_like(value.text) if value.quoted else password_like(value.text)
 
 
-# JOINED deepnb.gate.assignments
-# """A column of a table whose head is a telling name: in Markdown, HTML, text with commas, semicolons or tabs, and as printed."""
+# -- A column of a table whose head is a telling name: in Markdown, HTML, text with commas, semicolons or tabs, and as printed
 
 _ROWS, _WIDTH = 200, 2000
 _HEAD_END = regex(r"[*_`\"' ]{0,6}(?:[|,;\t\r\n]|\Z)")

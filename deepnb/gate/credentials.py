@@ -225,8 +225,7 @@ def _worth(rest: str) -> bool:
     return sum(c.isalnum() for c in rest) >= _SMALLEST_REST
 
 
-# JOINED deepnb.gate.credentials
-# """Private keys in PEM armour, whole or cut short, also indented, quoted, numbered, in a diff or in a JSON string."""
+# -- Private keys in PEM armour, whole or cut short, also indented, quoted, numbered, in a diff or in a JSON string
 
 _ARMOUR = regex(r"-----(BEGIN|END) ([A-Z0-9 ]{0,30})PRIVATE KEY(?: BLOCK)?-----")
 _BODY = regex(r"[A-Za-z0-9+/]{32}")
@@ -277,8 +276,7 @@ def _rows(text: str, at: int, limit: int) -> tuple[int, int]:
     return at, stop
 
 
-# JOINED deepnb.gate.credentials
-# """Literals in parts, `"sk-a1" + "b2"`: the text as if each were one, and the way back to the places in the text itself."""
+# -- Literals in parts, `"sk-a1" + "b2"`: the text as if each were one, and the way back to the places in the text itself
 
 _TEXT_BODY = r"[A-Za-z0-9_+/=.~!#$%^&*@-]"
 _SIGN = r"(?:\+|\.{1,2}|&{1,2}|~|<>|\|\||\\)"  # Python, PHP, Lua, VB, Nix, Elixir, SQL, a line that goes on

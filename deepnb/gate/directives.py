@@ -353,8 +353,7 @@ def _stop() -> frozenset[str]:
     return frozenset(fold(_STOP_TEXT).split())
 
 
-# JOINED deepnb.gate.directives
-# """A summary in which no rule or wish is called the user's that their own words don't support."""
+# -- A summary in which no rule or wish is called the user's that their own words don't support
 
 _USER = regex(
     r"\b(?:(?:the|der|die|el|la|le)\s+|l['’])?(?:user|human|(?:be)?nutzer(?:in)?|utilisat(?:eur|rice)|usuari[oa])\b"  # the user

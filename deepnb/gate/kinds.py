@@ -170,8 +170,7 @@ PASSES: tuple[Kind, ...] = (
 )
 
 
-# JOINED deepnb.gate.kinds
-# """Passwords in sentences of five languages: `my laptop login is ...`, `Der Zugang zum NAS ist ...`, `La clave es ...`."""
+# -- Passwords in sentences of five languages: `my laptop login is ...`, `Der Zugang zum NAS ist ...`, `La clave es ...`
 
 # The value: six signs or more, with a digit or a sign among them, without the sentence's end.
 _V = (
@@ -250,8 +249,7 @@ SENTENCES: tuple[Kind, ...] = (
 )  # fmt: skip
 
 
-# JOINED deepnb.gate.kinds
-# """Passwords and keys in commands: `docker login -p ...`, `curl -u ann:...`, `echo ... | sudo -S`."""
+# -- Passwords and keys in commands: `docker login -p ...`, `curl -u ann:...`, `echo ... | sudo -S`
 
 _NUMBERED = regex(r"[A-Za-z]{1,20}(?:[_.-][A-Za-z]{1,20})?[_.-]?\d{1,4}")
 _HOST = regex(r"\.[a-z]{2,8}\Z")

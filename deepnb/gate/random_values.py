@@ -1,4 +1,4 @@
-"""`xyz_` and then a long value that looks drawn by chance: keys of vendors that no table knows yet.
+"""Long values drawn by chance, known by their prefix or by the words beside them.
 
 Ids and digests look the same, so the words that introduce them are known here, and a UUID or a hash counts only after
 a prefix that says what it is for (`sk-`, `pat-`).
@@ -125,11 +125,8 @@ def _is_key_whole(body: str) -> bool:
     return "." not in body or any(len(part) >= 16 and is_random(part) for part in body.split("."))
 
 
-# JOINED deepnb.gate.random_values
-# """A long value drawn by chance, known by the words beside it: a name of secrecy, a vendor, a sentence, an id.
-#
+# -- A long value drawn by chance, known by the words beside it: a name of secrecy, a vendor, a sentence, an id
 # The value is found first and then what stands beside it is read, so any name will do: `zotero_key`, `gitlabPat`.
-# """
 
 _LONG_RUN = regex(
     r"(?:(?<![A-Za-z0-9_+/.~\\-])|(?<=\\[nrt])|(?<=[ =]-[DPpku])|(?<=--))(?:[A-Za-z0-9]|(?<=[=:\"'\s])[/+](?=[A-Za-z0-9]))(?:[A-Za-z0-9_+/.~-]{19,511})={0,2}"

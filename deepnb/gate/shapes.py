@@ -1,4 +1,4 @@
-"""How much a run of letters and digits looks drawn by chance, and how little like words."""
+"""What a value looks like: drawn by chance, a person's password, a stand-in, or just code and words."""
 
 import base64
 import binascii
@@ -42,8 +42,7 @@ def is_hexadecimal(text: str) -> bool:
     return _HEX.issuperset(text if text.islower() or text.isdigit() else text.lower() if text.isupper() else text)
 
 
-# JOINED deepnb.gate.shapes
-# """What a value looks like: made by chance, a person's password, a stand-in, or just code and words."""
+# -- What a value looks like: made by chance, a person's password, a stand-in, or just code and words
 
 _STAND_INS_TEXT = """access_token admin and api-key api_key apikey bar basic baz bearer change-me change_me changeme contraseña
 correct default dummy empty example fake false foo foobar guest here hidden incorrect invalid is kennwort key

@@ -1,4 +1,4 @@
-"""A regular expression that is compiled when it is first asked for: loading compiles no rule that no text has met yet."""
+"""Places in a text: a credential, a name that credentials are given to, and the value that begins at a place."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,8 +11,7 @@ def regex(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
     return cache(partial(re.compile, pattern, flags))
 
 
-# JOINED deepnb.gate.spans
-# """A stretch of a text that is a credential: where it is, of what kind, and why it is taken for one."""
+# -- A stretch of a text that is a credential: where it is, of what kind, and why it is taken for one
 
 
 class Span(NamedTuple):
@@ -24,8 +23,7 @@ class Span(NamedTuple):
     reason: str
 
 
-# JOINED deepnb.gate.spans
-# """The value that begins at a place in a text: to its closing quote, or to where no value goes on."""
+# -- The value that begins at a place in a text: to its closing quote, or to where no value goes on
 
 _OPEN = regex(r"\\{0,2}[\"']|[`\u201c\u201e\u2018\u300c\u300e]|\xab[ \xa0\u202f]?|&quot;")
 _SHUT = dict(zip("\u201c\u201e\u2018\u300c\u300e\xab", "\u201d\u201c\u2019\u300d\u300f\xbb", strict=True))
@@ -73,11 +71,8 @@ def value_at(text: str, start: int, *, bold: bool = False) -> Value:
     return Value(start, start + len(value), value, False)
 
 
-# JOINED deepnb.gate.spans
-# """The names that credentials are given to: `password`, `api_key`, `密码`, and not `tokenizer`, `password_file`, `bypass`.
-#
+# -- The names that credentials are given to: `password`, `api_key`, `密码`, and not `tokenizer`, `password_file`, `bypass`
 # A name is found by substring search in the lowered text; small bounded patterns read the rest of it.
-# """
 
 _WHOLE_PASSWORDS = ("mdp", "clave", "sifre", "haslo", "heslo")
 _OF = regex(r"[_-]?(?i:bdd?|db|admin|root|user|usuario|acceso?|wifi|mail|correo|api|secreta|maestra)")  # mdp_bdd

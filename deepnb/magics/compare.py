@@ -12,7 +12,7 @@ from deepnb.magics.slips import nearest
 from deepnb.magics.usage import COMPARED
 from deepnb.session.comparison import Choice, Comparison, comparisons
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.values.interrupts import uninterrupted
+from deepnb.values.files import uninterrupted
 from deepnb.views.comparison import comparison_view
 from deepnb.views.turn import filled_lines
 from deepnb.widgets.screen import Output

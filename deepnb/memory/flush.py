@@ -25,7 +25,7 @@ from deepnb.memory.guarding import Facts, heard
 from deepnb.memory.layers import note_path
 from deepnb.values.answers import calls_among, split_thinking
 from deepnb.values.errors import RefusedError
-from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.failures import NotOnTapeError
 from deepnb.values.offload import Flush
 
 PROMPT = """\

@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any
 
-from deepnb.models.names import OFFLINE, PROVIDERS
+from deepnb.models.keys import OFFLINE, PROVIDERS
 from deepnb.models.resolve import is_tape, resolve
 from deepnb.packaging.gate import in_texts, in_value
 from deepnb.packaging.installed import distribution, place, requirement
 from deepnb.packaging.literals import literal
 from deepnb.packaging.module import LIST, NAME, Module
 from deepnb.packaging.refused import CantWriteError
+from deepnb.values.agent import Subagent
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.package import LeftOut
-from deepnb.values.subagents import Subagent
 from deepnb.wiring.options import SERVED, Options
 
 # -- a chat model as the code that makes it again, less its key, which is read from the environment

@@ -12,7 +12,7 @@ from deepnb.running.comparison import Variant, compare
 from deepnb.running.workspace import Workspace
 from deepnb.values.comparison import Column
 from deepnb.values.errors import InvalidError, LimitError
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.text import excerpt, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,12 +12,11 @@ import pandas as pd
 
 from deepnb.backends.journal import Entry
 from deepnb.context.transcript import Line, agents, live_messages, said
+from deepnb.values.agent import TASK, Spent
 from deepnb.values.budget import PARTS
-from deepnb.values.cached import cache_drops
 from deepnb.values.comparison import Column
-from deepnb.values.passages import TurnPassage
+from deepnb.values.events import TurnPassage
 from deepnb.values.session_file import NOT_RECORDED
-from deepnb.values.subagents import TASK, Spent
 from deepnb.values.turn import (
     Call,
     Compacted,
@@ -30,6 +29,7 @@ from deepnb.values.turn import (
     Turn,
     Usage,
 )
+from deepnb.values.xray import cache_drops
 from deepnb.views.text import short
 
 if TYPE_CHECKING:

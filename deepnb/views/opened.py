@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from deepnb.values.passages import TurnPassage
+from deepnb.values.events import TurnPassage
 from deepnb.values.session_file import FileTurn, SessionIndex, SessionRow
 from deepnb.values.turn import Usage
 from deepnb.views import html as h

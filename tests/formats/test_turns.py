@@ -8,8 +8,8 @@ import pytest
 
 from deepnb.formats.opening import open_session
 from deepnb.formats.turns import SessionTurns
-from deepnb.values.diff import file_diffs
-from deepnb.values.redaction import without_credentials
+from deepnb.values.events import without_credentials
+from deepnb.values.files import file_diffs
 from deepnb.views.turn import TurnView
 from tests.support.session_files import Claude, calls, says
 

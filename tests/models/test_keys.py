@@ -19,7 +19,7 @@ from langchain_openai import ChatOpenAI
 from deepnb import DeepnbError, Session
 from deepnb.gate import own, redact
 from deepnb.models import keys
-from deepnb.models.names import PROVIDERS
+from deepnb.models.keys import PROVIDERS
 from tests.support.credentials import SAMPLES
 from tests.support.openai_server import Fail, OpenAIServer, Say, Use
 from tests.support.shells import Shell

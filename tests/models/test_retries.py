@@ -13,7 +13,7 @@ from pydantic import Field
 
 from deepnb import DeepnbError, Session
 from deepnb.engine import retries
-from deepnb.values.model_failure import model_failure
+from deepnb.values.failures import model_failure
 from deepnb.values.turn import Compacted, ModelStarted, Notice, Retry, ToolEnded
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS

@@ -15,10 +15,10 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
-from deepnb.models.tapes.errors import recorded
+from deepnb.models.tapes.pieces import recorded
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.failures import NotOnTapeError
 from deepnb.values.turn import Compacted, ModelEnded, ModelStarted, TextDelta, ThinkingDelta
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.compactions import Phased, compactions

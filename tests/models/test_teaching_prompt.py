@@ -6,8 +6,8 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from deepnb.models.teaching.conversation import MemoryFile, conversation, updated
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import plan
-from deepnb.values.diff import FileDiff
+from deepnb.models.teaching.talk import plan
+from deepnb.values.files import FileDiff
 from deepnb.values.turn import Skill
 
 PATH = "/AGENTS.md"

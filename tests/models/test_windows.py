@@ -9,7 +9,7 @@ import pytest
 from deepnb import DeepnbError, Session
 from deepnb.models import windows
 from deepnb.models.windows import is_near
-from deepnb.values.model_failure import is_overflow, told_window
+from deepnb.values.failures import is_overflow, told_window
 from deepnb.values.turn import Compacted, Notice
 from tests.support.local_server import KINDS, NAME, SILENT, WORDLESS, Kind, local_server
 from tests.support.openai_server import Fail, OpenAIServer, Say
