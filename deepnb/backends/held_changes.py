@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from deepnb.backends.journal import Origin
-from deepnb.values.diff import FileDiff
+from deepnb.values.files import FileDiff
 
 
 @dataclass(frozen=True)

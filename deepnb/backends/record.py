@@ -18,9 +18,9 @@ from deepnb.backends.locks import Lock
 from deepnb.backends.merge import Conflict
 from deepnb.backends.writer import writer
 from deepnb.gate import redact
-from deepnb.values.clock import in_turn
-from deepnb.values.diff import FileDiff
 from deepnb.values.errors import BusyError, DeepnbError
+from deepnb.values.files import FileDiff
+from deepnb.values.text import in_turn
 
 BOTH = "conflict: both sides are kept"
 

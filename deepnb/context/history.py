@@ -23,10 +23,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from html import unescape
 from typing import NamedTuple
 
 from deepnb.gate import redact
-from deepnb.values.diff import lines_of
+from deepnb.values.files import lines_of
 from deepnb.values.messages import Message
 from deepnb.values.offload import HistoryMessage, HistorySection
 
@@ -167,3 +168,34 @@ def _message(message: Message) -> str:
         lines.append(f"{message.text}\n\n")
     lines += (f"→ {c.name} {json.dumps(dict(c.args), ensure_ascii=False, default=str)}\n\n" for c in message.tool_calls)
     return "".join(lines)
+
+
+# -- The history file as deepagents' own summarization writes it, read as sections
+# ## Summarized at 2026-01-02T03:04:05+00:00
+#
+# <message type="human">What was said.</message>
+#
+# <message type="ai">And answered.</message>
+
+_UPSTREAM_BEGIN = re.compile(r"^## Summarized at (\S+)\n\n", re.MULTILINE)
+_UPSTREAM_MESSAGE = re.compile(r'^<message type="(\w+)"[^>]*>(.*?)</message>$', re.MULTILINE | re.DOTALL)
+_ROLES = {"human": "user", "ai": "assistant"}
+
+
+def upstream_sections(path: str, text: str) -> tuple[HistorySection, ...]:
+    """The sections of a history file, in their order."""
+    heads = list(_UPSTREAM_BEGIN.finditer(text))
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    return tuple(
+        _section(path, head[1], text[head.end() : end].strip("\n")) for head, end in zip(heads, ends, strict=False)
+    )
+
+
+def _section(path: str, at: str, body: str) -> HistorySection:
+    items = tuple(_messages(body))
+    return HistorySection(at, path, body, len(items), items)
+
+
+def _messages(body: str) -> Iterator[HistoryMessage]:
+    for number, found in enumerate(_UPSTREAM_MESSAGE.finditer(body), 1):
+        yield HistoryMessage(number, _ROLES.get(found[1], found[1]), unescape(found[2]))

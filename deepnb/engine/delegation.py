@@ -17,7 +17,7 @@ from langgraph.config import get_config
 from deepnb.engine import keys
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.tools import shortened
-from deepnb.values.subagents import TASK
+from deepnb.values.agent import TASK
 
 _DEPTH = "__deepnb_depth"
 """Key of `configurable`: in how many tasks the agent that runs is nested, 0 for the main agent."""

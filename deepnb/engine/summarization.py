@@ -24,7 +24,7 @@ from deepnb.engine.reserve import lowered, reserves
 from deepnb.engine.taken import without_messages
 from deepnb.values.budget import Budget
 from deepnb.values.errors import LimitError, RefusedError, RunError
-from deepnb.values.model_failure import causes, is_overflow, refusal, told_window
+from deepnb.values.failures import causes, is_overflow, refusal, told_window
 from deepnb.values.offload import Offload
 from deepnb.values.turn import Compacted, Event
 

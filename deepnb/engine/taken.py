@@ -17,7 +17,7 @@ from langgraph.types import Overwrite
 from deepnb.engine import keys
 from deepnb.engine.request import mark_of
 from deepnb.engine.state_backend import CHANNELS
-from deepnb.values.growing_list import GrowingList
+from deepnb.values.messages import GrowingList
 
 Values = Mapping[str, Any]
 

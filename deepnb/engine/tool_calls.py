@@ -15,8 +15,7 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from deepnb.engine import coroutines
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import LONGEST, bounded
-from deepnb.values.failures import failure_text, own_traceback
-from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.failures import NotOnTapeError, failure_text, own_traceback
 from deepnb.values.turn import ToolEnded
 
 

@@ -15,7 +15,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from deepnb.engine import keys
 from deepnb.engine.request import tool_name
-from deepnb.values.prompt import MORE_TOOLS
+from deepnb.values.request import MORE_TOOLS
 
 _SCHEMAS: dict[CodeType | None, Any] = {}
 """The arguments of deepnb's own functions by their code: each graph binds them anew, over a namespace of its own."""

@@ -299,7 +299,7 @@ def _check(options: Mapping[str, Any]) -> None:
 
 def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:
     """Return what can be completed in a session just now; asks nothing that would start the engine."""
-    from deepnb.models.names import EXAMPLES, PROVIDERS
+    from deepnb.models.keys import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
     from deepnb.values.turn import Snapshot
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 NAMES = (
     *(f"deepnb.values.approvals.{name}" for name in ("Decision", "PendingCall", "PendingCalls")),
     "deepnb.values.budget.Budget",
-    *(f"deepnb.values.diff.{name}" for name in ("FileDiff", "FileDiffs")),
-    *(f"deepnb.values.model_info.{name}" for name in ("ModelInfo", "ModelInfos")),
-    "deepnb.values.stack.Stack",
+    *(f"deepnb.values.files.{name}" for name in ("FileDiff", "FileDiffs")),
+    *(f"deepnb.values.agent.{name}" for name in ("ModelInfo", "ModelInfos")),
+    "deepnb.values.xray.Stack",
     "deepnb.wings.package.values.Package",
     *(f"deepnb.values.offload.{name}" for name in ("HistorySections", "Offload")),
     *(f"deepnb.values.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),

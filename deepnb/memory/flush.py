@@ -19,14 +19,13 @@ from deepnb.engine import keys
 from deepnb.engine.request import message_text, said_in
 from deepnb.engine.retries import Retried
 from deepnb.gate import credentials, redact
-from deepnb.gate.own_words import MONTH
-from deepnb.gate.prohibitions import said
+from deepnb.gate.own_words import MONTH, said
 from deepnb.memory.daily import bare
 from deepnb.memory.guarding import Facts, heard
 from deepnb.memory.layers import note_path
 from deepnb.values.answers import calls_among, split_thinking
 from deepnb.values.errors import RefusedError
-from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.failures import NotOnTapeError
 from deepnb.values.offload import Flush
 
 PROMPT = """\

@@ -15,13 +15,13 @@ from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import compacted, is_request, message_text, still_sent, tools_by_name
 from deepnb.gate import credentials, reasons, redact
 from deepnb.memory.budget import Count, fitted, plain
-from deepnb.memory.guidelines import WRITES, Form, memory_block, update_text
+from deepnb.memory.guarding import WRITES, Form, memory_block, update_text
 from deepnb.memory.layers import layers, note_day
-from deepnb.values.diff import file_diffs
 from deepnb.values.errors import InvalidError, RunError
-from deepnb.values.memo import Memo
+from deepnb.values.files import file_diffs
+from deepnb.values.lazy import Memo
 from deepnb.values.messages import MEMORY_UPDATE
-from deepnb.values.prompt import MEMORY_OPEN
+from deepnb.values.request import MEMORY_OPEN
 
 Refresh = Literal["thread", "call", "delta"]
 """`thread`: read once per thread. `call`: the block is written anew before every model call. `delta`: the block

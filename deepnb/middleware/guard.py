@@ -18,9 +18,8 @@ from deepnb.backends.writer import writer, writing
 from deepnb.engine import keys
 from deepnb.gate import redact_value
 from deepnb.memory import guarding
-from deepnb.memory.layers import ALWAYS, NOTES
-from deepnb.memory.scope import LONG_TERM
-from deepnb.values.subagents import TASK
+from deepnb.memory.layers import ALWAYS, LONG_TERM, NOTES
+from deepnb.values.agent import TASK
 
 PATHS = (*ALWAYS, LONG_TERM, NOTES, "/memories/", "/skills/")
 """What is guarded by default: memory files, and directories of notes, memory and skills."""

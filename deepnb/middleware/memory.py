@@ -13,7 +13,7 @@ from deepnb.engine import keys
 from deepnb.memory import middleware
 from deepnb.memory.budget import CAP
 from deepnb.memory.layers import note_paths
-from deepnb.values.paths import check_path
+from deepnb.values.files import check_path
 
 BUDGET = "memory_budget"
 

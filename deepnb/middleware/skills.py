@@ -9,7 +9,7 @@ from deepagents.middleware.filesystem import FilesystemState
 from deepagents.middleware.skills import SkillsMiddleware as Upstream
 from deepagents.middleware.skills import SkillsState
 
-from deepnb.values.paths import check_path
+from deepnb.values.files import check_path
 
 if TYPE_CHECKING:  # upstream's is typed by a state of its own, with which no list of middleware takes it
     from langchain.agents.middleware.types import AgentMiddleware as Base

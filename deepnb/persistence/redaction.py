@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from deepnb.gate import redact
-from deepnb.values.bare_image import bare_images
+from deepnb.values.image import bare_images
 
 _MEDIA = frozenset(("image", "image_url", "file", "audio", "video", "media"))
 """`type` of a content block whose text is base64, which no rule is made for: a picture goes without its metadata."""

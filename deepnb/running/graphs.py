@@ -8,13 +8,13 @@ from functools import cached_property
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.models.keys import kept_keys
 from deepnb.models.windows import all_told, ask_again
 from deepnb.running.current import Current
 from deepnb.running.home import Home
+from deepnb.values.agent import Subagent
 from deepnb.values.approvals import Policy
-from deepnb.values.subagents import Subagent
 from deepnb.values.turn import CodeOutput
 from deepnb.wiring.options import Options, same
 

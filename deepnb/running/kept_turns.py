@@ -11,7 +11,7 @@ from deepnb.context.ledger import last_request
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, TurnRow
 from deepnb.running.paths import Paths
-from deepnb.values.lazy_mapping import LazyMapping
+from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import Messages
 from deepnb.values.request import Request, Sent
 from deepnb.values.turn import Snapshot, Turn

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from deepnb.memory.layers import guarded_paths
 from deepnb.running.current import Current
-from deepnb.values.memo import Memo
+from deepnb.values.lazy import Memo
 
 
 class Paths:

@@ -21,7 +21,7 @@ from deepnb.running.stored_threads import ENDED
 from deepnb.running.thread import Thread
 from deepnb.values.approvals import PendingCall, policy_of
 from deepnb.values.errors import BusyError
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 from deepnb.values.turn import CodeOutput, Snapshot, ToolEnded, Turn, Usage
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 from deepnb.engine.probe import to_message
 from deepnb.engine.stored_threads import Begin, StoredTurn, stored_turns
 from deepnb.running.thread import RUNS, Thread
-from deepnb.values.lazy_mapping import LazyMapping
+from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import Messages
 from deepnb.values.turn import Snapshot, Turn
 

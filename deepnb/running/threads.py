@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.scope import MAIN, Scope, scope_of
+from deepnb.memory.layers import MAIN, Scope, scope_of
 from deepnb.running.current import Current, granted_tool
 from deepnb.running.state import State
 from deepnb.running.thread import Thread, check_name, waits

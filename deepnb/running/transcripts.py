@@ -6,13 +6,12 @@ from typing import Any
 from uuid import uuid4
 
 from deepnb.backends.tree import AppendFile
-from deepnb.context.chain import Chain, Told
-from deepnb.context.transcript import COST, VERSION, Line, read, safe_id, to_json
+from deepnb.context.transcript import COST, VERSION, Chain, Line, Told, read, safe_id, to_json
 from deepnb.running.current import Current
 from deepnb.running.home import Home
 from deepnb.running.place import Place
 from deepnb.running.threads import Threads
-from deepnb.values.forgetting import blot_out, pattern
+from deepnb.values.files import blot_out, pattern
 from deepnb.values.messages import Added, Message
 from deepnb.values.turn import Event, Notice, Turn
 

@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 from collections.abc import Sequence
 
 from deepnb.skills.catalog import Catalog, Found
+from deepnb.values.agent import Listed, Skill, Subagent
 from deepnb.values.approvals import Policy
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
-from deepnb.values.memo import Memo
-from deepnb.values.skills import Skill
-from deepnb.values.subagents import Listed, Subagent
+from deepnb.values.lazy import Memo
 from deepnb.wiring.subagent_files import Files, tool_names
 from deepnb.workshop.kernel import PlainKernel
 

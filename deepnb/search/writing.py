@@ -6,13 +6,25 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from deepnb.search import vectors
+from deepnb.search import scoring
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import Database
 from deepnb.search.days import IN_FIGURES, day_of, is_date
-from deepnb.search.grams import LONGEST
-from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, content_hash, file_range, unit_key
-from deepnb.search.words import Tokens, indexed, label, labelled, plain
+from deepnb.search.words import (
+    FILES,
+    HEAD,
+    LONGEST,
+    Tokens,
+    chunk_key,
+    chunk_range,
+    content_hash,
+    file_range,
+    indexed,
+    label,
+    labelled,
+    plain,
+    unit_key,
+)
 from deepnb.values.errors import LimitError
 
 READING = 4
@@ -153,7 +165,7 @@ class Changes:
         )
         if db.value("SELECT EXISTS (SELECT 1 FROM embeddings)"):
             for number in self.files:
-                vectors.hash_chunks(db, *chunk_range(number))
+                scoring.hash_chunks(db, *chunk_range(number))
         sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
         db.many(sql, (row for _, (keys, file) in files for row in zip(keys, file.bodies, strict=True)))
         db.many(sql, (row for number, (_, file) in files for row in file.head_postings(number)))

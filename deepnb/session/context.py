@@ -11,9 +11,8 @@ from deepnb.running.workspace import Workspace
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import BusyError, DeepnbError, NotFoundError, RefusedError
 from deepnb.values.offload import Flush, Offload
-from deepnb.values.stack import Stack
 from deepnb.values.turn import Call, Event, Flushed, ModelEnded, ModelStarted, Turn
-from deepnb.values.xray import Xray
+from deepnb.values.xray import Stack, Xray
 
 FIXED = ("system", "memory", "skills", "tools")
 """The parts of a request that no compaction shortens."""

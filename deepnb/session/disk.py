@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from deepnb.values.errors import InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.values.whole_file import make_folder
+from deepnb.values.files import make_folder
 
 LARGEST = 10_000_000
 """Bytes of a file that is loaded."""

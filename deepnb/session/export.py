@@ -12,8 +12,8 @@ from deepnb.running.workspace import Workspace
 from deepnb.session.disk import named_file
 from deepnb.values.code import CODE_TOOLS
 from deepnb.values.errors import NotFoundError, RefusedError
-from deepnb.values.redaction import without_credentials
-from deepnb.values.whole_file import make_folder, write_whole
+from deepnb.values.events import without_credentials
+from deepnb.values.files import make_folder, write_whole
 
 KINDS = (".ipynb", ".html", ".jsonl")
 """What the name of the file ends in."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from deepnb.values.errors import DeepnbError, InvalidError, RefusedError
-from deepnb.values.paths import check_path
-from deepnb.values.short_repr import short_repr
+from deepnb.values.files import check_path
+from deepnb.values.text import short_repr
 
 
 class BackendFiles(MutableMapping[str, str]):

@@ -11,9 +11,8 @@ from deepnb.context.history import PREFIX
 from deepnb.gate import redact
 from deepnb.running.workspace import Workspace
 from deepnb.session.files import BackendFiles
-from deepnb.values.diff import FileDiff
 from deepnb.values.errors import InvalidError
-from deepnb.values.forgetting import Occurrences, blot_out, lines_with, pattern, without
+from deepnb.values.files import FileDiff, Occurrences, blot_out, lines_with, pattern, without
 
 if TYPE_CHECKING:
     from deepnb.backends.record import Root

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from deepnb.context import history, upstream_history
+from deepnb.context import history
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.files import BackendFiles
-from deepnb.values.clock import moment
 from deepnb.values.errors import InvalidError, LimitError, NotFoundError
 from deepnb.values.offload import BroughtBack, HistoryMessage, HistorySection, HistorySections, Offload
+from deepnb.values.text import moment
 from deepnb.values.turn import Compacted
 
 SYNTAX = "%agent history --bring SECTION[:MESSAGES], e.g. --bring 1 or --bring 1:2,5-7"
@@ -36,7 +36,7 @@ class SessionHistory:
         path = (last and last.path) or f"{history.PREFIX}{work.thread.name}.md"
         text = BackendFiles(work.backend).get(path, "")
         found = sorted(
-            history.sections(path, text) or upstream_history.sections(path, text), key=lambda one: moment(one.at)
+            history.sections(path, text) or history.upstream_sections(path, text), key=lambda one: moment(one.at)
         )
         return HistorySections(_joined(found, made))
 

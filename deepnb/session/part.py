@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepnb.running.workspace import Workspace
-from deepnb.values.short_repr import short_repr
+from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot
 
 

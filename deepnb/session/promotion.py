@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deepnb.backends.writer import writing
-from deepnb.memory.daily import entries
-from deepnb.memory.layers import note_day
-from deepnb.memory.promotion import MOST, Candidate, candidates
-from deepnb.memory.scope import LONG_TERM
+from deepnb.memory.daily import MOST, Candidate, candidates, entries
+from deepnb.memory.layers import LONG_TERM, note_day
 from deepnb.running.workspace import Workspace
 from deepnb.session.files import BackendFiles, refused
-from deepnb.values.diff import FileDiff
 from deepnb.values.errors import BusyError, NotFoundError, RefusedError
+from deepnb.values.files import FileDiff
 
 
 @dataclass(frozen=True)

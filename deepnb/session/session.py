@@ -11,20 +11,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.models.windows import ask_anew
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.context import SessionContext
 from deepnb.session.history import SessionHistory
+from deepnb.values.agent import Features
 from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.values.budget import Budget, Rule, Size
 from deepnb.values.errors import InvalidError
-from deepnb.values.features import Features
 from deepnb.values.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.values.server_address import is_address, server_address
-from deepnb.values.short_repr import short_repr
+from deepnb.values.text import short_repr
 from deepnb.values.turn import Event, Snapshot, ThreadInfo, Turn
 from deepnb.wings.compare.job import Job
 from deepnb.wings.compare.jobs import Jobs
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
+    from deepnb.context.ledger import Price
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
     from deepnb.running.restored import Restored
@@ -52,12 +53,9 @@ if TYPE_CHECKING:
     from deepnb.session.skills import SessionSkills
     from deepnb.session.subagents import SessionSubagents
     from deepnb.session.tools import SessionTools
-    from deepnb.values.model_info import ModelInfos
-    from deepnb.values.passages import TurnPassage
-    from deepnb.values.prices import Price
-    from deepnb.values.stack import Stack
-    from deepnb.values.subagents import Subagent
-    from deepnb.values.xray import Xray
+    from deepnb.values.agent import ModelInfos, Subagent
+    from deepnb.values.events import TurnPassage
+    from deepnb.values.xray import Stack, Xray
     from deepnb.wings.compare.comparison import Comparison
     from deepnb.wings.package.values import Package
 
@@ -598,7 +596,7 @@ class Session:
 
     def passages(self, words: str, most: int = 1_000) -> tuple[TurnPassage, ...]:
         """The first of them as values."""
-        from deepnb.values.passages import passages
+        from deepnb.values.events import passages
         from deepnb.views.search_marks import search_terms
 
         terms = search_terms(words)

@@ -11,10 +11,10 @@ from deepnb.running.workspace import Workspace
 from deepnb.session.files import BackendFiles, refused
 from deepnb.session.part import Part
 from deepnb.skills.catalog import DISABLED, Found, disabled
+from deepnb.skills.packages import check_name, scaffold
 from deepnb.skills.rules import FILE_NAME, check
-from deepnb.skills.scaffold import check_name, scaffold
+from deepnb.values.agent import Finding, Skill, SkillRead, skill_line
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.skills import Finding, Skill, SkillRead, skill_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,7 +238,7 @@ class SessionSkills(Part):
     # -- helpers
 
     def _reads(self, texts: Mapping[str, str]) -> dict[str, SkillRead]:
-        from deepnb.skills.reads import reads
+        from deepnb.skills.catalog import reads
 
         return reads(self._workspace.turns, texts)
 
@@ -311,8 +311,8 @@ def preapproved(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     In use is a skill that was read or pinned here and is the same file still. One that the agent wrote last
     asks for nothing: it could write itself the leave. Nothing is granted by this.
     """
-    from deepnb.skills.allowed import preapproved
-    from deepnb.skills.reads import reads
+    from deepnb.skills.catalog import reads
+    from deepnb.skills.rules import preapproved
 
     skills = workspace.catalogs.found().skills
     found = reads(workspace.turns, workspace.catalogs.texts(skills))

@@ -9,8 +9,8 @@ from langchain_core.runnables import RunnableConfig
 from deepnb.engine import keys
 from deepnb.engine.pinned_skills import metadata
 from deepnb.skills.catalog import Catalog, Found
-from deepnb.values.prompt import SKILLS_CLOSE, SKILLS_OPEN
-from deepnb.values.skills import skill_line
+from deepnb.values.agent import skill_line
+from deepnb.values.request import SKILLS_CLOSE, SKILLS_OPEN
 
 PROMPT = f"""{SKILLS_OPEN}
 Skills are instructions for kinds of work. When a request is of such a kind, read the skill's file whole

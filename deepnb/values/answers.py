@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from deepnb.gate.regex import regex
+from deepnb.gate.spans import regex
 
 FROM_TEXT = "read_from_text_"
 """Begins the id of a call that was read from text."""

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, Literal
 
+from deepnb.values.agent import Skill
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.budget import Budget
-from deepnb.values.listing import Listing
 from deepnb.values.messages import Message, Messages, ToolCall
 from deepnb.values.offload import Flush, Offload
 from deepnb.values.request import Request
-from deepnb.values.short_repr import excerpt, short_repr
-from deepnb.values.skills import Skill
+from deepnb.values.text import Listing, excerpt, short_repr
 
 __all__ = [
     "Asked", "Call", "CodeOutput", "Compacted", "Decided", "Decision", "Event", "Flushed", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",

@@ -9,8 +9,8 @@ from langchain.agents import create_agent
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.tools import LeanToolsMiddleware
-from deepnb.values.prompt import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
-from deepnb.values.subagents import Subagent
+from deepnb.values.agent import Subagent
+from deepnb.values.request import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
 from deepnb.wiring.delegation import Tools, delegation
 from deepnb.wiring.effects import own_tools
 from deepnb.wiring.layers import Common, Layers

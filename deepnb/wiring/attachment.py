@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from deepnb.values.agent import Feature, Features
 from deepnb.values.errors import InvalidError
-from deepnb.values.features import Feature, Features
 
 if TYPE_CHECKING:
     from deepnb.engine.graph_parts import GraphParts
@@ -140,7 +140,7 @@ def has_checkpointer(graph: Any) -> bool:
 
 
 def _model(parts: GraphParts) -> Feature:
-    from deepnb.models.names import window_of
+    from deepnb.models.keys import window_of
     from deepnb.models.resolve import label_of
 
     do = "Session(graph=..., max_input_tokens=N)"

@@ -15,10 +15,10 @@ from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import described
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
-from deepnb.memory.scoped import ScopedBackend
+from deepnb.memory.layers import ScopedBackend
+from deepnb.values.agent import Subagent
 from deepnb.values.budget import Rule
-from deepnb.values.cached import UNKNOWN, Caching
-from deepnb.values.subagents import Subagent
+from deepnb.values.xray import UNKNOWN, Caching
 from deepnb.wiring.agent import Files, agent, prompt_of
 from deepnb.wiring.delegation import in_force
 from deepnb.wiring.effects import effects

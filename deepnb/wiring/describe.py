@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deepnb.values.stack import Layer, Stack
-from deepnb.values.xray import Xray
+from deepnb.values.xray import Layer, Stack, Xray
 
 _KNOWN: Mapping[str, Layer] = {
     layer.name: layer

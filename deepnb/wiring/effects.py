@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from deepnb.values.agent import Subagent
 from deepnb.values.approvals import Effect
-from deepnb.values.subagents import Subagent
 from deepnb.wiring.options import Options
 from deepnb.workshop.approvals import Effects, marked
 

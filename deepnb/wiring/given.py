@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deepnb.skills.names import near, normal, wrong_name
+from deepnb.skills.frontmatter import near, normal, wrong_name
+from deepnb.values.agent import Subagent
 from deepnb.values.errors import InvalidError, RefusedError
-from deepnb.values.subagents import Subagent
 
 
 def check_parts(tools: tuple[Any, ...], middleware: tuple[Any, ...], store: Any, checkpointer: Any) -> None:

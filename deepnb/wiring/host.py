@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepnb.backends.guarded import GuardedBackend
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.memory.searching import MemorySearch
 from deepnb.values.approvals import Policy
 from deepnb.values.turn import CodeOutput

@@ -15,15 +15,14 @@ from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tool_calls import AsyncToolsMiddleware, ToolErrorsMiddleware, is_async
 from deepnb.engine.tools import FileToolsMiddleware
-from deepnb.memory.budget import memory_budget
+from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.layers import ALWAYS
 from deepnb.memory.middleware import memory_middleware
-from deepnb.memory.nested import NestedMemoryMiddleware
-from deepnb.memory.tools import READS, MemoryToolsMiddleware
+from deepnb.memory.searching import READS, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
-from deepnb.values.subagents import FILE_TOOLS
+from deepnb.values.agent import FILE_TOOLS
 from deepnb.wiring.host import Program
 from deepnb.wiring.model import Measured, caching_of
 from deepnb.wiring.options import Options

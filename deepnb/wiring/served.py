@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from deepnb.context.counting import Meter
 from deepnb.engine import keys
 from deepnb.models.keys import kept_header
+from deepnb.values.agent import Feature, Features
 from deepnb.values.budget import Rule, rule_for
 from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
-from deepnb.values.features import Feature, Features
 from deepnb.values.server_address import ServerAddress, server_address
 from deepnb.wiring.attachment import Attachment, own_ways
 from deepnb.wiring.build import Built

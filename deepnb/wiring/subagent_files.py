@@ -19,10 +19,9 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
-from deepnb.skills.names import near, normal, wrong_name
+from deepnb.skills.frontmatter import near, normal, wrong_name
+from deepnb.values.agent import FILE_TOOLS, FOLDER, Finding, Listed, Subagent
 from deepnb.values.errors import InvalidError
-from deepnb.values.skills import Finding
-from deepnb.values.subagents import FILE_TOOLS, FOLDER, Listed, Subagent
 
 BYTES = 100_000
 """Of a whole file: its body is in every request of the subagent."""

@@ -11,12 +11,11 @@ from deepnb.engine import keys
 from deepnb.engine.images import taken
 from deepnb.engine.request import tool_name
 from deepnb.engine.tools import LeanToolsMiddleware
-from deepnb.memory.guidelines import WRITES
+from deepnb.memory.guarding import WRITES
 from deepnb.memory.middleware import MemoryMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.values.budget import Budget
-from deepnb.values.prompt import system_parts
-from deepnb.values.request import Request
+from deepnb.values.request import Request, system_parts
 from deepnb.wiring.build import Built
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from deepnb.values.diff import FileDiff
-from deepnb.values.short_repr import short_repr
+from deepnb.values.files import FileDiff
+from deepnb.values.text import short_repr
 
 
 @dataclass(frozen=True)

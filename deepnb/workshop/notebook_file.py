@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any
 
 from deepnb.values.errors import InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.values.whole_file import write_whole
+from deepnb.values.files import write_whole
 
 LARGEST = 10_000_000
 """Bytes of a notebook that is read or written."""

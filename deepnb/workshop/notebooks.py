@@ -13,7 +13,7 @@ from typing import Any
 
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.values.terminal_text import terminal_text
+from deepnb.values.text import terminal_text
 from deepnb.workshop.notebook_file import content_of, existing, parsed, version_of, working_directory
 
 ANSWER = 8_000

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deepnb import Session
 from deepnb.backends.journal import replay
-from deepnb.values.clock import in_turn
+from deepnb.values.text import in_turn
 from tests.support.clock import Clock, session
 
 PATH = "/AGENTS.md"

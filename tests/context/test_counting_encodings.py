@@ -19,9 +19,8 @@ import tiktoken.registry
 import tiktoken_ext.openai_public as recipes
 
 from deepnb import Session
-from deepnb.context import encodings as module
-from deepnb.context.counting import BY_SCRIPT, Counter, Meter
-from deepnb.context.encodings import Encodings, NotAtHandError, cached_at, encoding_of, load
+from deepnb.context import counting as module
+from deepnb.context.counting import BY_SCRIPT, Counter, Encodings, Meter, NotAtHandError, cached_at, encoding_of, load
 from deepnb.values.budget import rule_for
 
 download = module.download  # the real one: the fixture of conftest puts a refusal in its place
@@ -222,7 +221,7 @@ def test_a_hanging_download_does_not_keep_python_from_ending():
     code = """
 import sys, threading
 from types import SimpleNamespace
-from deepnb.context.encodings import Encodings, encoding_of
+from deepnb.context.counting import Encodings, encoding_of
 begun = threading.Event()
 def never(url):
     begun.set()

@@ -19,15 +19,29 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
-from deepnb.models.tapes.errors import error_of
-from deepnb.models.tapes.masks import days_near
-from deepnb.models.tapes.pieces import piece_of, without_credentials
-from deepnb.models.tapes.request import form_of, messages_of, provider_keys, tools_of
-from deepnb.models.tapes.tape import Exchange, TapedModel, exchange_line, head_line, model_line, part_line
-from deepnb.models.tapes.tape_request import Parts, TapeForm
+from deepnb.models.tapes.pieces import (
+    error_of,
+    form_of,
+    messages_of,
+    piece_of,
+    provider_keys,
+    tools_of,
+    without_credentials,
+)
+from deepnb.models.tapes.tape import (
+    Exchange,
+    Parts,
+    TapedModel,
+    TapeForm,
+    days_near,
+    exchange_line,
+    head_line,
+    model_line,
+    part_line,
+)
 from deepnb.values.errors import DeepnbError, RefusedError
-from deepnb.values.short_repr import short_repr
-from deepnb.values.whole_file import make_folder
+from deepnb.values.files import make_folder
+from deepnb.values.text import short_repr
 
 _LOG = logging.getLogger("deepnb")
 

@@ -7,14 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from deepnb.models.teaching.answers import answer, left_out, refusal, understood, wants_table
-from deepnb.models.teaching.conditions import Condition, Unplaced
-from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.grammar import Ask, dated, read
-from deepnb.models.teaching.moves import Script, Use, failure
+from deepnb.models.teaching.conversation import Conversation, Step, first_match, short
+from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, dated, read
 from deepnb.models.teaching.tables import UNITS, Frame
-from deepnb.models.teaching.talk import says
+from deepnb.models.teaching.talk import Script, Use, failure, says
 from deepnb.models.teaching.vocabulary import may_ask
-from deepnb.models.teaching.words import first_match, short
 
 RUN, CELL = "run_python", "propose_cell"
 _BY_CODE = r"\b(?:with|using|in|by|use)\s+(?:python|pandas|code)\b\s*(?:to\b|[:,])?|使?用\s*(?:代码|pandas|python)"

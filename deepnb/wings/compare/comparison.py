@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.running.workspace import Workspace
 from deepnb.values.errors import InvalidError, LimitError
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.text import excerpt, short_repr
 from deepnb.wings.compare.column import Column
 from deepnb.wings.compare.variants import Variant, compare
 

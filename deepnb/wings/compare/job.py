@@ -13,9 +13,9 @@ from deepnb.running.current import Current
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
-from deepnb.values.activity import Activity
 from deepnb.values.errors import DeepnbError, NotFoundError
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.events import Activity
+from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Event, Turn
 
 JobState = Literal["running", "needs approval", "done", "stopped", "failed"]

@@ -12,7 +12,7 @@ from deepnb.running.workspace import Workspace, code_asks, workspace_beside
 from deepnb.values.approvals import policy_of
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.values.image import PromptImage
-from deepnb.values.short_repr import short_repr
+from deepnb.values.text import short_repr
 from deepnb.wings.compare.job import Job, JobStream
 
 

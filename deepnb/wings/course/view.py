@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from textwrap import wrap
 
-from deepnb.values.short_repr import short_repr
+from deepnb.values.text import short_repr
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sparkline
 from deepnb.views.text import counted, indent, page, percent, short, title_line

@@ -23,12 +23,12 @@ from deepnb.running.workspace import Workspace
 from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
 from deepnb.session.subagents import SessionSubagents
+from deepnb.values.agent import Spent
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import DeepnbError, NotFoundError, RefusedError
 from deepnb.values.messages import SUMMARY, Message
 from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
-from deepnb.values.short_repr import short_repr
-from deepnb.values.subagents import Spent
+from deepnb.values.text import short_repr
 from deepnb.values.turn import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
 from deepnb.wings.open.opening import list_sessions as read_list
 from deepnb.wings.open.opening import open_session as read_session

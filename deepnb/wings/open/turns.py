@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from deepnb.values.lazy_mapping import LazyMapping
+from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import Messages
 from deepnb.values.turn import Call, Snapshot, Turn
 from deepnb.wings.open.content import seconds_between
