@@ -2,11 +2,10 @@
 
 import sys
 
-from deepnb.wings.course import check, grade, story
+from deepnb.wings.course.grading import check, grade, main
+from deepnb.wings.course.story import story
 
 __all__ = ["check", "grade", "story"]
 
 if __name__ == "__main__":
-    from deepnb.wings.course.__main__ import main
-
     sys.exit(main(sys.argv[1:]))

@@ -21,7 +21,7 @@ from deepnb.magics.tool_commands import agent_subagents, agent_tools
 from deepnb.values.errors import InvalidError, NotFoundError
 from deepnb.values.server_address import is_address, server_address
 from deepnb.values.turn import Event, ModelStarted, Notice, Retry
-from deepnb.views.agent import features_view, models_view, package_view
+from deepnb.views.agent import features_view, models_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.search_marks import found_view
 from deepnb.views.text import counted
@@ -30,8 +30,6 @@ from deepnb.views.turn import long_turn_view
 from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
-from deepnb.wings.compare.jobs_magic import agent_jobs
-from deepnb.wings.open.magic import agent_open
 from deepnb.wiring.attachment import is_graph
 from deepnb.workshop.open_notebook import notebook_path
 
@@ -93,22 +91,6 @@ def proposed_file(namespace: Mapping[str, Any]) -> str:
         return "session.deepnb.db"
     file = notebook.with_suffix(".deepnb.db")
     return os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
-
-
-# -- `%agent package`: this agent as a LangGraph application, listed first, and written once that is confirmed
-
-
-def agent_package(scene: Scene, args: Args) -> Result:
-    directory, include = args["directory"].strip("\"'"), args["include"] or ""
-    made = scene.session.package(directory, include.split(), write=bool(args["yes"]))
-    scene.show(package_view(made, scene.stamp))
-    if made.written:
-        return notice_view(f"in {args['directory']}: {COMMANDS}; README.md says more", "ok")
-    typed = " ".join(filter(None, (args["directory"], include)))
-    return notice_view(f"nothing is written yet: %agent package --yes {typed} writes these files", "hint")
-
-
-COMMANDS = "pip install -r requirements.txt 'langgraph-cli[inmem]', then langgraph dev --no-browser"
 
 
 _RUN = 10_000
@@ -283,9 +265,9 @@ def agent_mount(scene: Scene, args: Args) -> Result:
 
 
 _COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
-    *(agent_status, agent_use, agent_models, agent_key, agent_new, agent_open, agent_threads, agent_switch, agent_fork),
-    *(agent_rewind, agent_undo, agent_turns, agent_jobs, agent_budget, agent_xray, agent_compact, agent_history),
-    *(agent_transcript, agent_export, agent_package, agent_record, agent_replay, agent_code, agent_tools),
+    *(agent_status, agent_use, agent_models, agent_key, agent_new, agent_threads, agent_switch, agent_fork),
+    *(agent_rewind, agent_undo, agent_turns, agent_budget, agent_xray, agent_compact, agent_history),
+    *(agent_transcript, agent_export, agent_record, agent_replay, agent_code, agent_tools),
     *(agent_subagents, agent_mount, agent_persist, agent_graph, agent_panel, agent_dashboard),
 )
 AGENT = {command.__name__.removeprefix("agent_"): command for command in _COMMANDS}
@@ -320,8 +302,8 @@ def held_graph(scene: Scene, name: str | None) -> Any:
 
 def attach_server(scene: Scene, args: Args) -> Result:
     """Put the agent at an address in the place of the one in use; of an address without one, list them."""
-    from deepnb.session.server_header import enter_header
-    from deepnb.wiring.served import assistants, server
+    from deepnb.wings.server.header import enter_header
+    from deepnb.wings.server.served import assistants, server
 
     address, header = server_address(args["model"]), args["header"]
     if not address.assistant:

@@ -17,6 +17,7 @@ from deepnb.magics import complete, last_error, shell, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
 from deepnb.magics.usage import MAGICS, usage_text
+from deepnb.values import wings
 from deepnb.values.errors import DeepnbError
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class Extension:
         if self._preload:
             self._preload.stop()
         if "sessions" in self.__dict__:
-            if stopped := sum(session.jobs.stop() for session in self.sessions):
+            if stopped := sum(session.jobs.stop() for session in self.sessions if "jobs" in vars(session)):
                 from deepnb.views.text import counted
 
                 self._say(f"{counted(stopped, 'background job')} stopped")
@@ -188,14 +189,12 @@ class Extension:
         if "sessions" in self.__dict__:
             self.session.workspace.current.catch_up()
         if isinstance(parsed, AgentRun):
-            from deepnb.magics import ask
-            from deepnb.wings.compare import compare_magic as compare
-            from deepnb.wings.compare import jobs_magic as background
+            from deepnb.magics.ask import ask
 
             if problem := self.sessions.read_only:
                 raise problem
-            run = background.ask_in_background if parsed.bg else ask.ask
-            run = compare.ask_to_compare if parsed.compare else run
+            option = next((name for name in wings.names("--") if name[2:] in parsed.more), None)
+            run = wings.part(option) if option else ask
             return run(self.scene, parsed, cell=body is not None)
         shown = self._call(magic, parsed)
         if shown is None or not (hasattr(shown, "text") and hasattr(shown, "html")):
@@ -206,9 +205,11 @@ class Extension:
     def _call(self, magic: str, command: Command) -> Any:
         """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            from deepnb.wings.course.magic import show_help
+            if not (words := str(command.args["words"] or "").strip("\"' ")):
+                from deepnb.views.view import text_view
 
-            return show_help(magic, command.args["words"])  # type: ignore[arg-type]
+                return text_view("", usage_text(magic))
+            return wings.part("%agent help WORD")(magic, words)
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
         if (instead := self.sessions.instead(magic, command.name)) is not None:
@@ -223,6 +224,8 @@ class Extension:
             return ask.decide(self.scene, decisions(self.scene, command.name, command.args))
         if need := commands.NEEDS.get((magic, command.name)) or commands.NEEDS.get((magic, "")):
             self.session.workspace.need(need)
+        if wings.home(f"%{magic} {command.name}"):
+            return wings.part(f"%{magic} {command.name}")(self.scene, command.args)
         table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]
         return table[command.name](self.scene, command.args)
 
@@ -323,7 +326,7 @@ def complete_names(session: Session, variables: Mapping[str, Any], threads: Iter
         turns=len(session.turns),
         calls=tuple(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())),
         more=lambda kind: _looked_up(session, kind),
-        jobs=tuple(str(job.number) for job in session.jobs),
+        jobs=tuple(str(job.number) for job in vars(session).get("jobs", ())),
     )
 
 

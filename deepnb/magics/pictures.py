@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 
 from deepnb.running.sources import at_hand
 from deepnb.session.files import Files
@@ -18,9 +19,10 @@ from deepnb.values.budget import Budget
 from deepnb.values.files import FileDiff, FileDiffs
 from deepnb.values.offload import HistorySections, Offload
 from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn, Turns, Usage
+from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views import values
-from deepnb.views.agent import models_view, package_view
+from deepnb.views.agent import models_view
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.history import HistoryView, history_view
@@ -31,9 +33,6 @@ from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
-from deepnb.wings.compare.comparison import Comparison
-from deepnb.wings.course.view import CheckView, StoryView
-from deepnb.wings.package.values import Package
 
 _ROWS = 12
 """Rows that a table in short has."""
@@ -41,14 +40,9 @@ _ROWS = 12
 
 def picture(value: object) -> View:
     """Return what a value shows of itself as the last line of a cell: under 2 kB of text."""
-    from deepnb.wings.open.magic import opened_picture, rows_picture
-    from deepnb.wings.open.session import OpenedSession
-    from deepnb.wings.open.values import SessionRows
-
-    if isinstance(value, SessionRows):
-        return rows_picture(value)
-    if isinstance(value, OpenedSession):
-        return opened_picture(value)
+    if (where := pictures().get((type(value).__module__, type(value).__qualname__))) is not None:
+        view: View = getattr(import_module(where[0]), where[1])(value)
+        return view
     if isinstance(value, Session | SessionMemory | SessionSkills | SessionSubagents | Files):
         return _part_picture(value)
     match value:
@@ -71,8 +65,6 @@ def picture(value: object) -> View:
             return values.xray_value(value)
         case Stack():
             return values.stack_value(value)
-        case Package():
-            return brief(package_view(value), rest="all of it: %agent package DIR")
         case FileDiff():
             return values.diffs_value([value])
         case FileDiffs():
@@ -81,15 +73,8 @@ def picture(value: object) -> View:
             return values.calls_value([value])
         case PendingCalls():
             return values.calls_value(value)
-        case Comparison():
-            shorter = [lambda: replace(value.view, brief=True)]
-            return brief(value.view, shorter, "whole answers: .df(), or .columns")
         case Decision():
             return values.decision_value(value)
-        case CheckView():
-            return value
-        case StoryView():
-            return brief(value, [lambda: replace(value, steps=value.steps[-3:])])
     raise TypeError(f"no picture of a {type(value).__name__}")
 
 

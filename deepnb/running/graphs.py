@@ -155,7 +155,7 @@ class Graphs:
 
     def _make(self, options: Options, agents: Sequence[Subagent]) -> Built:
         if options.graph is not None and options.graph.is_served:
-            from deepnb.wiring.served import served
+            from deepnb.wings.server.served import served
 
             return served(options, self)
         if options.graph is not None:

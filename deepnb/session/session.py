@@ -26,8 +26,7 @@ from deepnb.values.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.values.server_address import is_address, server_address
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Event, Snapshot, ThreadInfo, Turn
-from deepnb.wings.compare.job import Job
-from deepnb.wings.compare.jobs import Jobs
+from deepnb.values.wings import part
 from deepnb.wiring.options import UNCHANGED, Options, Refresh, ToolText, changed, known_only
 
 if TYPE_CHECKING:
@@ -55,9 +54,8 @@ if TYPE_CHECKING:
     from deepnb.session.tools import SessionTools
     from deepnb.values.agent import ModelInfos, Subagent
     from deepnb.values.events import TurnPassage
+    from deepnb.values.wing_types import Comparison, Job, Jobs, Package
     from deepnb.values.xray import Stack, Xray
-    from deepnb.wings.compare.comparison import Comparison
-    from deepnb.wings.package.values import Package
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
@@ -201,7 +199,8 @@ class Session:
         What was kept on a disk or in a checkpointer stays there.
         """
         self._runner.close()
-        self.jobs.stop()
+        if "jobs" in self.__dict__:
+            self.jobs.stop()
         if "tools" in self.__dict__:
             self.tools.close()
         self._workspace.close()
@@ -271,7 +270,8 @@ class Session:
     @cached_property
     def jobs(self) -> Jobs:
         """The turns that were started in the background."""
-        return Jobs(self._workspace)
+        jobs: Jobs = part("session.jobs")(self._workspace)
+        return jobs
 
     @cached_property
     def memory(self) -> SessionMemory:
@@ -453,15 +453,15 @@ class Session:
         run: it ends its column. The thread, the memory and what is kept of them stay as they are. An interrupt ends
         the comparison, with all columns that are done.
         """
-        from deepnb.wings.compare.comparison import comparisons
-
         choices = known_only("Session.compare", locals(), unknown)
         if images:
             from deepnb.workshop.images import prompt_images
 
             images = prompt_images(images)
-        steps = comparisons(self._workspace, prompt, choices, thread=thread, images=images, keep=keep_threads)
-        return list(steps)[-1]
+        comparisons = part("session.compare")
+        *_, last = comparisons(self._workspace, prompt, choices, thread=thread, images=images, keep=keep_threads)
+        found: Comparison = last
+        return found
 
     def _begun(
         self,
@@ -574,7 +574,7 @@ class Session:
         asked for with a hidden prompt; it is kept in this process only.
         """
         if header is not None and is_address(graph):
-            from deepnb.session.server_header import enter_header
+            from deepnb.wings.server.header import enter_header
 
             enter_header(server_address(str(graph)), header)
         mine = ("max_steps", "max_tokens", "max_cost", "prices", "namespace", "embeddings")
@@ -882,10 +882,9 @@ class Session:
         mounts go only where `include` names them: paths, or directories. Credentials are masked; a tool or file that
         can't go is left out, with the reason. Files in the directory are replaced.
         """
-        from deepnb.wings.package.package import package
-
         names = (include,) if isinstance(include, str) else tuple(include)
-        return package(self._workspace, directory, names, write=write)
+        made: Package = part("session.package")(self._workspace, directory, names, write=write)
+        return made
 
 
 def _options(given: Mapping[str, Any]) -> Options:
@@ -893,7 +892,7 @@ def _options(given: Mapping[str, Any]) -> Options:
     if given["graph"] is None:
         return changed(Options(), given)
     if is_address(given["graph"]):
-        from deepnb.wiring.served import served_options
+        from deepnb.wings.server.served import served_options
 
         return served_options(given)
     from deepnb.wiring.attach import attached_options

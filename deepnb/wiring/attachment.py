@@ -10,7 +10,7 @@ from deepnb.values.errors import InvalidError
 
 if TYPE_CHECKING:
     from deepnb.engine.graph_parts import GraphParts
-    from deepnb.engine.server_graph import ServerGraph
+    from deepnb.wings.server.graph import ServerGraph
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import pytest
 
 from deepnb.magics.options import AgentRun, Command, parse_agent
 from deepnb.values.errors import DeepnbError
-from deepnb.wings.course.magic import show_help
+from deepnb.wings.course.help import show_help
 from tests import DATA
 from tests.support.tables import every_row
 

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from deepnb.magics.options import AgentRun, parse_agent
-from deepnb.wings.course.places import FIRST, notebooks
+from deepnb.wings.course.lab import FIRST, notebooks
 from deepnb.wings.course.tour import SKILL, SKILL_NAME, STORY, WINDOW
 from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
 from tests.support.tables import every_row

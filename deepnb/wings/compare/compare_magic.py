@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 from deepnb.magics import ask
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Scene
 from deepnb.magics.slips import nearest
-from deepnb.magics.usage import COMPARED
+from deepnb.magics.usage import OPTIONS
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.files import uninterrupted
 from deepnb.views.turn import filled_lines
@@ -18,6 +18,9 @@ from deepnb.wings.compare.comparison import Choice, Comparison, comparisons
 from deepnb.wings.compare.view import comparison_view
 from deepnb.wiring.options import Options
 
+_TAKEN = next(flag.choices for flag in OPTIONS if flag.name == "--compare")
+COMPARED = {name: tuple(filter(None, words.split(","))) for name, _, words in (one.partition("=") for one in _TAKEN)}
+"""What `--compare` takes: option -> the words that are its values; empty if these are not words of ours."""
 _SIZES = ("trigger", "keep")
 _PATHS = ("memory", "skills")
 _SWITCH = ("on", "off")
@@ -26,18 +29,18 @@ _ALIASES = {"window": "max_input_tokens"}
 
 def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     """Run a prompt with each combination of options and show the columns; an interrupt ends it in order."""
-    if run.bg or run.format in ("json", "code"):
-        other = "--bg" if run.bg else f"--format {run.format}"
+    if "bg" in run.more or run.format in ("json", "code"):
+        other = "--bg" if "bg" in run.more else f"--format {run.format}"
         raise InvalidError(f"--compare does not go with {other}", "leave one of them out")
     made = ask.request(scene, run, cell=cell)
     steps = comparisons(
         scene.session.workspace,
         made.text,
-        _choices(scene, run.compare),
+        _choices(scene, run.more["compare"]),
         base={name: value for name in ("model", "max_steps") if (value := getattr(run, name)) is not None},
         thread=run.thread,
         images=made.filled.images,
-        keep=run.keep,
+        keep="keep" in run.more,
     )
     notes = (*filled_lines(made.filled.filled), *made.filled.notes, *made.notes)
     found = _shown(scene, steps, notes, live=scene.buttons and not run.quiet)
@@ -46,6 +49,11 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     if found.interrupted:
         done = sum(column.state == "done" for column in found.columns)
         raise DeepnbError(f"interrupted: {done} of {len(found.columns)} columns are done", "run the cell again for all")
+
+
+def refuse_to_keep(scene: Scene, run: AgentRun, *, cell: bool) -> Never:
+    """Raise an error: without `--compare` there are no forks."""
+    raise InvalidError("--keep goes with --compare", "type --compare OPTION=A,B --keep")
 
 
 def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *, live: bool) -> Comparison:

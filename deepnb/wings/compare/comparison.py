@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnb.running.workspace import Workspace
+from deepnb.values.budget import PARTS
 from deepnb.values.errors import InvalidError, LimitError
 from deepnb.values.text import excerpt, short_repr
 from deepnb.wings.compare.column import Column
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.values.image import PromptImage
+    from deepnb.views.view import View
     from deepnb.wings.compare.view import ComparisonView
 
 MOST = 4
@@ -77,9 +79,44 @@ class Comparison:
 
     def df(self) -> pd.DataFrame:
         """One row per column: its options, how it ended, the answer, and the figures."""
-        from deepnb.session.tables import comparison
+        import pandas as pd
 
-        return comparison(self.columns)
+        rows = [
+            {
+                **column.options,
+                "state": column.state,
+                "answer": column.answer,
+                "tool_calls": [call.name for call, _ in column.tool_calls],
+                "stale": list(column.stale),
+                **{part: column.budget.parts.get(part, 0) if column.budget else None for part in PARTS},
+                "context": column.budget.total if column.budget else None,
+                "input": column.usage.input,
+                "output": column.usage.output,
+                "exact": column.usage.exact,
+                "cached": column.cached,
+                "cacheable": column.cacheable,
+                "calls": len(column.calls),
+                "changed": [diff.path for diff in column.changed],
+                "cost": column.usage.cost,
+                "seconds": round(column.turn.seconds, 3) if column.turn else None,
+                "problem": column.problem,
+                "thread": column.thread,
+            }
+            for column in self.columns
+        ]
+        kinds = {
+            **dict.fromkeys((*PARTS, "context"), "Int64"),
+            **dict.fromkeys(("cached", "cacheable", "cost"), "Float64"),
+        }
+        return pd.DataFrame(rows).astype(kinds)
+
+
+def comparison_value(comparison: Comparison) -> View:
+    """Return a comparison as a value shows it: whole answers if there is room."""
+    from deepnb.views.values import brief
+
+    shorter = [lambda: replace(comparison.view, brief=True)]
+    return brief(comparison.view, shorter, "whole answers: .df(), or .columns")
 
 
 def comparisons(

@@ -6,27 +6,17 @@ type for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
 from deepnb.backends.journal import Entry
+from deepnb.running.thread import Thread
 from deepnb.session.session import Session
 from deepnb.values.approvals import Decision
-from deepnb.values.messages import MEMORY_UPDATE
-from deepnb.values.turn import Turn
-from deepnb.wings.course.evidence import (
-    added,
-    came_back,
-    decisions,
-    draws_on,
-    entries,
-    removed,
-    results,
-    threads,
-    turns,
-)
-from deepnb.wings.course.view import CheckPart
+from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE
+from deepnb.values.turn import Decided, ToolEnded, Turn
 
 THREAD = "exercise"
 """The thread that the exercises ask to work in."""
@@ -34,6 +24,26 @@ _NOTEBOOK_SKILLS = {"explore-dataframe", "clear-plot", "weekly-report", "demo"}
 """Those that notebook 03 makes."""
 _NOTEBOOK_DAYS = "2026-03-04"
 """The last day of notebook 05."""
+
+
+@dataclass(frozen=True)
+class CheckPart:
+    """One thing that the exercise asks for."""
+
+    what: str
+    missing: str = ""
+    """What is not there yet; empty where all of it is."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it is there."""
+        return not self.missing
+
+    @property
+    def word(self) -> str:
+        """`done` or `missing`."""
+        return "missing" if self.missing else "done"
+
 
 Parts = Iterator[CheckPart]
 
@@ -254,7 +264,7 @@ def _remembered(session: Session, turn: Turn) -> list[str]:
 
 
 def _sent(turn: Turn, line: str) -> bool:
-    """Whether the prompt of a turn had a line of memory: in its block, or as a change."""
+    """Return whether the prompt of a turn had a line of memory: in its block, or as a change."""
     updates = (message.text for message in turn.after.messages if message.source == MEMORY_UPDATE)
     return any(line in text for text in (*turn.after.memory.values(), *updates))
 
@@ -271,3 +281,77 @@ EXERCISES = {
     "08": Exercise("memory and skills in a graph of yours", _own_agent),
 }
 """Number of the notebook -> its exercise."""
+
+
+# -- what happened in a session, as far as exercises ask
+
+
+_WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*|[㐀-鿿]{2}")
+"""What tells one fact from another: a word of some length, anything with a figure in it, two Chinese characters."""
+
+
+def threads(session: Session) -> list[Thread]:
+    """Return all threads, in the order they were made."""
+    found = session.workspace.threads
+    return [found[name] for name in found.names]
+
+
+def turns(session: Session, thread: str) -> list[Turn]:
+    """Return the turns of a thread; none if there is no such thread."""
+    found = session.workspace.threads
+    return list(found[thread].turns) if thread in found.names else []
+
+
+def results(made: Iterable[Turn], tool: str) -> list[ToolEnded]:
+    """Return the calls of a tool that ended well."""
+    events = (event for turn in made for event in turn.events if isinstance(event, ToolEnded))
+    return [event for event in events if event.name == tool and event.status == "ok"]
+
+
+def decisions(made: Iterable[Turn]) -> list[Decision]:
+    """Return what the user decided on calls."""
+    return [event.decision for turn in made for event in turn.events if isinstance(event, Decided)]
+
+
+def entries(
+    session: Session, *, origin: str | None = None, thread: str | None = None, note: str | None = None
+) -> list[Entry]:
+    """Return the changes in the journal of memory files and notes that fit, oldest first."""
+    wanted = {"origin": origin, "thread": thread, "note": note}
+    fits = {name: value for name, value in wanted.items() if value is not None}
+    return [
+        one
+        for one in session.memory.log_entries()
+        if not one.path.endswith("/SKILL.md") and all(getattr(one, name) == value for name, value in fits.items())
+    ]
+
+
+def added(change: Entry) -> list[str]:
+    """Return the lines that a change of the journal brought."""
+    return _lines(change, "+")
+
+
+def removed(change: Entry) -> list[str]:
+    """Return the lines that it took away."""
+    return _lines(change, "-")
+
+
+def _lines(change: Entry, sign: str) -> list[str]:
+    body = change.diff.split("@@", 1)[-1].split("\n")[1:]
+    return [line[1:] for line in body if line.startswith(sign) and line[1:].strip()]
+
+
+def came_back(turn: Turn) -> list[str]:
+    """Return the texts that were brought back from the history in a turn."""
+    new = turn.after.messages[len(turn.before.messages) :]
+    return [message.text for message in new if message.source == BROUGHT_BACK]
+
+
+def draws_on(turn: Turn, text: str) -> bool:
+    """Return whether an answer has a word of a text that nobody said in the thread."""
+    said = [turn.prompt, *(m.text for m in turn.before.messages if m.role == "user" and m.source is None)]
+    return bool(_words(turn.text) & _words(text) - _words(" ".join(said)))
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold())) - {"user"}  # which is how an agent's notes name who said it

@@ -8,7 +8,11 @@ import sys
 from pathlib import Path
 
 from deepnb.values.errors import NotInstalledError
-from deepnb.wings.course.places import START, notebooks
+
+START = "00_start_here.ipynb"
+"""The notebook that `python -m deepnb lab` opens."""
+FIRST = "01_first_agent.ipynb"
+"""The notebook whose story the tour tells."""
 
 
 def run_lab(*, port: int, browser: bool) -> int:
@@ -17,11 +21,16 @@ def run_lab(*, port: int, browser: bool) -> int:
         raise NotInstalledError("JupyterLab is not installed", 'pip install "deepnb[lab]"')
     notebook = open_copy(Path.cwd())
     print(f"deepnb: JupyterLab on {notebook}")
-    return subprocess.call(lab_command(notebook, port=port, browser=browser, root=_is_root()))
+    return subprocess.call(lab_command(notebook, port=port, browser=browser, root=is_root()))
+
+
+def is_root() -> bool:
+    """Return whether the process has all rights, with which JupyterLab does not start unasked."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def lab_command(notebook: Path, *, port: int, browser: bool, root: bool) -> list[str]:
-    """The command line: loopback only, Jupyter's own token, no news or update checks over the network."""
+    """Return the command line: loopback only, Jupyter's own token, no news or update checks over the network."""
     command = [sys.executable, "-m", "jupyterlab", str(notebook), "--ip=127.0.0.1", f"--port={port}"]
     command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     command.append(f"--LabApp.default_url=/lab/tree/{notebook.name}")  # so that the printed address leads there, too
@@ -34,7 +43,7 @@ def lab_command(notebook: Path, *, port: int, browser: bool, root: bool) -> list
 
 
 def open_copy(here: Path) -> Path:
-    """The notebook to begin with: the clone's own where `here` is one, else a copy made in `here`."""
+    """Return the notebook to begin with: the clone's own where `here` is one, else a copy made in `here`."""
     source = notebooks()
     if source.parent == here:
         return source / START
@@ -44,5 +53,12 @@ def open_copy(here: Path) -> Path:
     return target / START
 
 
-def _is_root() -> bool:
-    return hasattr(os, "geteuid") and os.geteuid() == 0
+def notebooks() -> Path:
+    """Return the directory that holds the notebooks and their data."""
+    package = Path(__file__).resolve().parents[2]
+    for place in (package / "notebooks", package.parent / "notebooks"):
+        if (place / "data" / "planets.csv").is_file():
+            return place
+    raise NotInstalledError(
+        "the notebooks are not installed with this copy of deepnb", "install it from its wheel or its repository"
+    )

@@ -14,7 +14,7 @@ from deepnb.views.turn import footer_view
 from deepnb.views.view import View, notice_view
 from deepnb.widgets.screen import Terminal
 from deepnb.widgets.terminal_turn import TerminalTurn
-from deepnb.wings.course.places import notebooks
+from deepnb.wings.course.lab import notebooks
 
 # -- the first notebook's story, step by step
 
@@ -109,7 +109,7 @@ def _play(session: Session, screen: Terminal, step: Step, stream: TextIO) -> Non
 
 
 def _look(session: Session, look: Look) -> tuple[str, View]:
-    """(what one would type in a notebook, what it shows)."""
+    """Return (what one would type in a notebook, what it shows)."""
     turns = len(session.turns)
     stamp = f"thread {session.thread}, turn {turns}"
     if look == "memory diff":

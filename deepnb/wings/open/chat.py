@@ -12,7 +12,7 @@ from typing import Any
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
-from deepnb.wings.open.head import Head
+from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
 from deepnb.wings.open.indexing import HeldSession
 from deepnb.wings.open.items import (
     HEAD,
@@ -29,10 +29,8 @@ from deepnb.wings.open.items import (
     Thought,
     Tool,
 )
-from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, size, text
+from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import changed
-from deepnb.wings.open.lines import BadLines, json_lines, open_file
-from deepnb.wings.open.memory_files import memory_files
 from deepnb.wings.open.values import HIDDEN, SessionRow
 
 _CALLS = frozenset(
@@ -72,7 +70,7 @@ def is_pair(value: Any) -> bool:
 
 
 def message_items(message: Mapping[str, Any], key: str, *, system: str = "context") -> Iterator[Item]:
-    """What one message says; its `type` is human, ai, tool or system. `key` names the reply of a model."""
+    """Yield what one message says; its `type` is human, ai, tool or system. `key` names the reply of a model."""
     content = message.get("content")
     said = content_text(content)
     source = text(mapping(message.get("additional_kwargs")).get("lc_source"))
@@ -199,14 +197,14 @@ class ChatFormat:
 
 
 def _messages(value: Any) -> list[Any]:
-    """The messages of a conversation, or none."""
+    """Return the messages of a conversation, or none."""
     given = value if isinstance(value, list) else array(value.get("messages")) if isinstance(value, dict) else []
     first = given[0] if given else None
     return given if isinstance(first, dict) and text(first.get("role")) in _FILE_ROLES and "parts" not in first else []
 
 
 def _conversations(head: Head, bad: BadLines) -> Iterator[tuple[str, Any]]:
-    """(number, conversation) of each in a file."""
+    """Yield (number, conversation) of each in a file."""
     if not head.objects or not _messages(head.objects[0]):
         yield "1", head.whole
         return

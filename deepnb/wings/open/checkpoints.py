@@ -20,7 +20,7 @@ from deepnb.engine.keys import MEMORY_THREAD
 from deepnb.values.errors import InvalidError, NotInstalledError, RefusedError
 from deepnb.values.server_address import without_password
 from deepnb.wings.open.chat import is_pair, message
-from deepnb.wings.open.head import read_database
+from deepnb.wings.open.file import read_database
 from deepnb.wings.open.json_values import count, mapping, text
 
 _SUMMARIZED = "_summarization_event"
@@ -231,7 +231,7 @@ def postgres_checkpoints(url: str) -> Iterator[Checkpoints]:
 
 
 def _from_first(event: Any) -> Any:
-    """A compaction, its messages counted from the first of the thread."""
+    """Return a compaction, its messages counted from the first of the thread."""
     if not (gone := count(mapping(mapping(event).get(_TAKEN)).get("messages"))):
         return event
     return {**event, **{name: count(event.get(name)) + gone for name in ("cutoff_index", "created_at_index")}}

@@ -26,9 +26,8 @@ from deepnb.wings.open.items import (
     Thought,
     Tool,
 )
-from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, size, text
+from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import JsonlFormat
-from deepnb.wings.open.memory_files import memory_files
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
@@ -61,7 +60,7 @@ _INJECTED = (
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether these are lines of a rollout."""
+    """Return whether these are lines of a rollout."""
     if any(isinstance(value.get("payload"), dict) and value.get("type") in _LINES for value in objects):
         return True
     first = objects[0] if objects else {}
@@ -75,7 +74,7 @@ def _is_item(value: Mapping[str, Any]) -> bool:
 
 
 def parse(value: dict[str, Any]) -> Entry:
-    """What one line says."""
+    """Return what one line says."""
     kind, payload = text(value.get("type")), mapping(value.get("payload"))
     if "payload" not in value:
         bare = kind in _BARE | _CALLS | _OUTPUTS or "record_type" in value
@@ -231,7 +230,7 @@ def _usage(last: Mapping[str, Any]) -> Usage | None:
 
 
 def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:
-    """The thread as it stands: each thing told once, calls counted apart, without the turns that were taken back."""
+    """Return the thread as it stands: each thing once, calls counted, without the turns that were taken back."""
     rollout = _Rollout(entries)
     for entry in entries:
         rollout.add(entry)
@@ -261,7 +260,7 @@ class _Rollout:
         self._tools: dict[str, str] = {}
 
     def add(self, entry: Entry) -> None:
-        """The next line."""
+        """Take the next line."""
         self._model = entry.facts.get("model") or self._model
         if "tokens" in entry.facts:
             self._tokens(entry)
@@ -275,7 +274,7 @@ class _Rollout:
             self._item(entry)
 
     def _user(self, entry: Entry) -> None:
-        """What the model got as the user's: prompts are told by events, where a file has them."""
+        """Take what the model got as the user's: prompts are told by events, if a file has them."""
         said = entry.items[0] if entry.items else Context()
         injected = said.text.lstrip().startswith(_INJECTED)
         if self._typed and not injected:
@@ -308,7 +307,7 @@ class _Rollout:
         self._open, self._compaction = False, None
 
     def _tokens(self, entry: Entry) -> None:
-        """Tokens of a call, told after it; often again, unchanged."""
+        """Take the tokens of a call, told after it; often again, unchanged."""
         reply = next((item for item in entry.items if isinstance(item, Reply)), None)
         if reply is None or entry.facts["tokens"] == self._totals:
             return
@@ -324,7 +323,7 @@ class _Rollout:
         self.main.append(entry)
 
     def _compact(self, entry: Entry) -> None:
-        """A compaction; up to three lines tell of one."""
+        """Take a compaction; up to three lines tell of one."""
         known = self._compaction
         if known is not None:
             if entry.facts["type"] == "compacted" and known.facts["type"] != "compacted":

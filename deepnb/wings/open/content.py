@@ -44,7 +44,7 @@ from deepnb.wings.open.items import (
     Thought,
     Tool,
 )
-from deepnb.wings.open.memory_files import changes, is_memory_file
+from deepnb.wings.open.json_values import changes, is_memory_file
 from deepnb.wings.open.values import FileContent, FileEdit
 
 INTERRUPTED = "stopped by the user"
@@ -125,7 +125,7 @@ class Builder:
         self._interrupted: str | None = None
 
     def build(self, entries: Iterable[tuple[Entry, list[Item]]]) -> FileContent:
-        """The content of a turn that these entries tell, given with their items."""
+        """Return the content of a turn that these entries tell, given with their items."""
         told = _distinct(list(entries))
         self._run(told, ())
         prompt = next((i.text for _, items in told for i in items if isinstance(i, Prompt | Command)), "")
@@ -238,7 +238,7 @@ class Builder:
                 )
 
     def _summary(self, item: Summary, entry: Entry, path: Path) -> None:
-        """The summary of a compaction that has none yet; without one it tells of the compaction itself."""
+        """Add the summary to a compaction that has none yet; without one it tells of the compaction itself."""
         told = [n for n, e in enumerate(self._events) if isinstance(e, Compacted) and e.path == path]
         known = self._events[told[-1]] if told else None
         if isinstance(known, Compacted) and not known.offload.summary:
@@ -257,7 +257,7 @@ class Builder:
 
 
 def _distinct(told: list[tuple[Entry, list[Item]]]) -> list[tuple[Entry, list[Item]]]:
-    """The entries, where an id comes again after its result with the later call and its result numbered."""
+    """Return the entries; if an id comes again after its result, the later call and its result are numbered."""
     keys: dict[str, str] = {}
     answered: dict[str, int] = {}
     """Id -> how many calls of it were answered before the one that is open."""
@@ -280,7 +280,7 @@ def _distinct(told: list[tuple[Entry, list[Item]]]) -> list[tuple[Entry, list[It
 
 
 def _replies(told: Iterable[tuple[Entry, list[Item]]]) -> dict[str, _Reply]:
-    """Key -> reply. Usage that is told several times counts once, with the most output: earlier lines hold a stub."""
+    """Return key -> reply. Usage that is told several times counts once, with the most output: earlier lines hold a stub."""
     replies: dict[str, _Reply] = {}
     tools: set[str] = set()
     for entry, items in told:
@@ -302,7 +302,7 @@ def _replies(told: Iterable[tuple[Entry, list[Item]]]) -> dict[str, _Reply]:
 
 
 def larger(one: Usage | None, other: Usage | None) -> Usage | None:
-    """Two reports of one call as one: the larger of each figure."""
+    """Return two reports of one call as one: the larger of each figure."""
     if one is None or other is None:
         return one or other
     cost = one.cost if other.cost is None else other.cost
@@ -312,7 +312,7 @@ def larger(one: Usage | None, other: Usage | None) -> Usage | None:
 
 
 def _edits(tool: Tool, result: Result, turn: int) -> Iterator[FileEdit]:
-    """What a call did to memory files; of items of the index, which hold no texts, their names only."""
+    """Yield what a call did to memory files; of items of the index, which hold no texts, their names only."""
     found = {path: (after, hunks) for path, after, hunks in changes(tool.name, tool.args) if is_memory_file(path)}
     for path in tool.memory:
         after, hunks = found.get(path, (None, ()))
@@ -327,7 +327,7 @@ def _ends(times: Iterable[str]) -> tuple[str, str]:
 
 
 def seconds_between(start: str, end: str) -> float:
-    """Seconds from one ISO timestamp to another; 0.0 where they do not say, or clocks went back."""
+    """Return seconds from one ISO timestamp to another; 0.0 if they do not say, or clocks went back."""
     try:
         return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
     except (ValueError, TypeError):

@@ -62,7 +62,7 @@ class Turns:
         self.figures: tuple[FileTurn, ...] = tuple(self._figures())
 
     def content(self, number: int) -> FileContent:
-        """Turn `number`, word for word."""
+        """Return turn `number`, word for word."""
         draft = self._drafts[number - 1]
         agents = {call: self._whole(agent) for call, agent in self._agents.items() if call in self._calls(draft)}
         told = [(entry, whole_items(self._full, entry)[start:end]) for entry, start, end in draft.entries]
@@ -77,7 +77,7 @@ class Turns:
             yield _figures(draft, content)
 
     def _calls(self, draft: Draft) -> set[str]:
-        """Ids of all tool calls of a turn, those of nested agents included."""
+        """Return ids of all tool calls of a turn, those of nested agents included."""
         found: set[str] = set()
         open_ = [(entry, entry.items) for entry, _, _ in draft.entries]
         while open_:
@@ -95,7 +95,7 @@ class Turns:
 
 
 def whole_items(full: Full, entry: Entry) -> list[Item]:
-    """The items of an entry with their whole texts, and with what was found out about them when the file was indexed."""
+    """Return the items of an entry with their whole texts, and with what was found about them as the file was indexed."""
     if not entry.place[1]:  # made when the file was indexed
         return entry.items
     found = full(entry)
@@ -114,7 +114,7 @@ def whole_items(full: Full, entry: Entry) -> list[Item]:
 
 
 def drafts(entries: Sequence[Entry]) -> list[Draft]:
-    """The turns of a thread: each begins with a prompt; what comes before the first is a turn where a model replied."""
+    """Return the turns of a thread: each begins with a prompt; what comes before the first is one if a model replied."""
     made: list[Draft] = []
     before: list[tuple[Entry, int, int]] = []
     for entry in entries:
@@ -140,7 +140,7 @@ def _started(entries: list[tuple[Entry, int, int]]) -> Draft:
 
 
 def _adopt(agents: Iterable[Agent], made: list[Draft], known: dict[str, Agent]) -> None:
-    """Nested agents that no call of a tool names are put where the first of their entries was, as one."""
+    """Put nested agents that no call of a tool names where the first of their entries was, as one."""
     for agent in agents:
         if agent.call or not agent.entries or not made:
             continue
@@ -204,7 +204,7 @@ def _compactions(content: FileContent) -> Iterable[FileCompaction]:
 
 
 def _places(found: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Ranges in order, those joined that touch."""
+    """Return ranges in order, those joined that touch."""
     out: list[tuple[int, int]] = []
     for start, end in found:
         if out and out[-1][1] == start:
@@ -233,12 +233,12 @@ class HeldSession:
         )
 
     def content(self, turn: int) -> FileContent:
-        """One turn word for word; turns count from 1."""
+        """Return one turn word for word; turns count from 1."""
         return self._turns.content(check_turn(self.index, turn))
 
 
 def check_turn(index: SessionIndex, turn: int) -> int:
-    """The number, if there is such a turn."""
+    """Return the number, if there is such a turn."""
     if not 1 <= turn <= len(index.turns):
         there = f"has turns 1 to {len(index.turns)}" if index.turns else "has no turns"
         raise NotFoundError(f"no turn {turn}: session {index.id} {there}", "%agent turns lists them")

@@ -165,7 +165,7 @@ class Entry:
     """Which of the session's files: 0 is its own, the others are those of nested agents."""
 
     def has(self, *kinds: type[Item]) -> bool:
-        """Whether it holds an item of one of these kinds."""
+        """Return whether it holds an item of one of these kinds."""
         return any(isinstance(item, kinds) for item in self.items)
 
 

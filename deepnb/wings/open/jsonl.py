@@ -14,10 +14,9 @@ from typing import Any
 
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
-from deepnb.wings.open.head import Head
+from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file, read_line
 from deepnb.wings.open.indexing import Turns, check_turn
 from deepnb.wings.open.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
-from deepnb.wings.open.lines import BadLines, json_lines, object_of, open_file, read_line
 from deepnb.wings.open.values import FileContent, SessionIndex, SessionRow
 
 Parse = Callable[[dict[str, Any]], Entry]
@@ -110,7 +109,7 @@ class JsonlSession:
         )
 
     def content(self, turn: int) -> FileContent:
-        """One turn word for word; turns count from 1."""
+        """Return one turn word for word; turns count from 1."""
         return self._turns.content(check_turn(self.index, turn))
 
     def _scan(self, path: Path, file: int, bad: BadLines, unknown: Counter[str]) -> list[Entry]:
@@ -135,7 +134,7 @@ class JsonlSession:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Objects made in the block are kept: looking for cycles among a million of them took half the time."""
+    """Keep objects that are made in the block: looking for cycles among a million of them took half the time."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -155,7 +154,7 @@ def _facts(entries: Iterable[Entry]) -> dict[str, str]:
 
 
 def _tail(path: Path) -> list[dict[str, Any]]:
-    """The objects of a file's last lines."""
+    """Return the objects of a file's last lines."""
     with open_file(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _TAIL))
@@ -165,7 +164,7 @@ def _tail(path: Path) -> list[dict[str, Any]]:
 
 
 def _context(entries: Sequence[Entry]) -> int | None:
-    """Tokens that the last call was given, if no compaction came after it."""
+    """Return tokens that the last call was given, if no compaction came after it."""
     for entry in reversed(entries):
         for item in reversed(entry.items):
             if isinstance(item, Compaction) and not item.cleared:
@@ -176,5 +175,5 @@ def _context(entries: Sequence[Entry]) -> int | None:
 
 
 def changed(path: Path) -> str:
-    """When a file was changed last, as an ISO timestamp."""
+    """Return when a file was changed last, as an ISO timestamp."""
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

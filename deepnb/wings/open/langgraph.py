@@ -13,7 +13,7 @@ from uuid import UUID
 from deepnb.values.errors import DeepnbError, NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.chat import message, message_items
-from deepnb.wings.open.head import Head
+from deepnb.wings.open.file import Head
 from deepnb.wings.open.indexing import HeldSession, link
 from deepnb.wings.open.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.wings.open.json_values import array, content_text, count, mapping, text
@@ -123,7 +123,7 @@ def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:
 
 
 def _entries(found: Branch, space: str) -> list[Entry]:
-    """The messages, and the compactions where they were."""
+    """Return the messages, and the compactions where they were."""
     out: list[Entry] = []
     events = [(count(mapping(event).get("created_at_index")) or there, event) for there, event in found.events]
     told: set[tuple[int, str]] = set()
@@ -156,7 +156,7 @@ def _compaction(event: Any) -> Entry:
 
 
 def _pending(root: Branch) -> Iterator[str]:
-    """What an unfinished step left behind: it is not part of the thread yet."""
+    """Yield what an unfinished step left behind: it is not part of the thread yet."""
     channels = [channel for channel, _ in root.pending]
     if "__interrupt__" in channels:
         yield "its last turn waits for an answer (an interrupt)"

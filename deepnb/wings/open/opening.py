@@ -1,4 +1,10 @@
-"""Open a session made elsewhere, or list those below a directory. Nothing is written, and nothing of a file is run."""
+"""Open a session made elsewhere, or list those below a directory. Nothing is written, and nothing of a file is run.
+
+Others add a format by an entry point of the group `deepnb.formats` that names an object with the protocol `Format`:
+
+    [project.entry-points."deepnb.formats"]
+    my-agent = "my_agent.deepnb_format:FORMAT"
+"""
 
 from __future__ import annotations
 
@@ -7,21 +13,61 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.failures import one_line
 from deepnb.values.server_address import POSTGRES
 from deepnb.values.text import moment
 from deepnb.wings.open.chat import CHAT
-from deepnb.wings.open.claude_tree import CLAUDE_CODE
+from deepnb.wings.open.claude_code import CLAUDE_CODE
 from deepnb.wings.open.codex import CODEX
-from deepnb.wings.open.head import Head
+from deepnb.wings.open.file import Head
 from deepnb.wings.open.langgraph import LANGGRAPH, open_thread, rows_of
 from deepnb.wings.open.pi import PI
-from deepnb.wings.open.protocol import Format, SessionFile
 from deepnb.wings.open.transcript import TRANSCRIPT
-from deepnb.wings.open.values import SessionRow, SessionRows
+from deepnb.wings.open.values import FileContent, SessionIndex, SessionRow, SessionRows
+
+
+class SessionFile(Protocol):
+    """A session that was opened."""
+
+    @property
+    def index(self) -> SessionIndex:
+        """Its turns in figures."""
+        ...
+
+    def content(self, turn: int) -> FileContent:
+        """One turn word for word; turns count from 1."""
+        ...
+
+
+@runtime_checkable
+class Format(Protocol):
+    """One format of session files. Nothing of a file is run, and no path in it is opened."""
+
+    @property
+    def name(self) -> str:
+        """`claude-code`."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """`Claude Code`."""
+        ...
+
+    def matches(self, head: Head) -> bool:
+        """Whether a file that begins like this is of this format."""
+        ...
+
+    def rows(self, head: Head) -> tuple[SessionRow, ...]:
+        """The sessions in a file, without reading all of it."""
+        ...
+
+    def open(self, head: Head, session: str | None) -> SessionFile:
+        """A session of the file; where it has several and none is named, the newest."""
+        ...
+
 
 GROUP = "deepnb.formats"
 """Entry points that name formats of others."""
@@ -35,7 +81,7 @@ _GLANCE = 1 << 16
 
 @cache
 def formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
-    """(the formats there are, deepnb's own first; what is to be said of entry points that can't be used)."""
+    """Return (the formats there are, deepnb's own first; what is to be said of entry points that can't be used)."""
     from importlib.metadata import entry_points
 
     found, problems = list(_BUILT_IN), []
@@ -53,7 +99,7 @@ def formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
 
 
 def open_session(path: str | Path, session: str | None = None) -> SessionFile:
-    """A session of a file; of one with several the newest, unless one is named by its id."""
+    """Return a session of a file; of several the newest, unless one is named by its id."""
     if str(path).startswith(POSTGRES):
         return open_thread(str(path), session)
     file = Path(path).expanduser()
@@ -74,7 +120,7 @@ def format_of(head: Head) -> Format:
 
 
 def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
-    """The sessions below a directory, or in a file, the newest first; of each only its beginning and end are read."""
+    """Return the sessions below a directory, or in a file, newest first; of each only beginning and end are read."""
     if str(path).startswith(POSTGRES):
         return SessionRows(_named(rows_of(str(path))))
     place = Path(path).expanduser()
@@ -93,7 +139,7 @@ def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
 
 
 def _rows(file: Path, known: tuple[Format, ...]) -> tuple[SessionRow, ...]:
-    """The sessions in a file of a directory; none in one of another kind."""
+    """Return the sessions in a file of a directory; none in one of another kind."""
     try:
         head = Head.of(file, _GLANCE)
         found = next((one for one in known if one.matches(head)), None)
@@ -106,12 +152,12 @@ def _rows(file: Path, known: tuple[Format, ...]) -> tuple[SessionRow, ...]:
 
 
 def _named(rows: tuple[SessionRow, ...]) -> tuple[SessionRow, ...]:
-    """The sessions of a file, each to be named where there are several."""
+    """Return the sessions of a file, each to be named if there are several."""
     return tuple(replace(row, several=True) for row in rows) if len(rows) > 1 else rows
 
 
 def _files(place: Path) -> Iterator[Path]:
-    """Files that may be sessions, the one that changed last first; no link is followed."""
+    """Return files that may be sessions, the one that changed last first; no link is followed."""
     found: list[tuple[float, Path]] = []
     for folder, names, files in os.walk(place, followlinks=False):
         if len(Path(folder).relative_to(place).parts) >= _DEPTH:
@@ -126,7 +172,7 @@ def _files(place: Path) -> Iterator[Path]:
 
 
 def _may_be(name: str) -> bool:
-    """Whether a file's name is one of a session; those of nested agents belong to another."""
+    """Return whether a file's name is one of a session; those of nested agents belong to another."""
     return (name.endswith(_ENDS) or ".jsonl." in name) and not name.startswith("agent-")
 
 
@@ -142,7 +188,7 @@ _JSONL = 'open a session as JSON Lines, a LangGraph database, or {"messages": [.
 
 
 def seems(head: Head) -> tuple[str, str]:
-    """(what it seems to be, what to do)."""
+    """Return (what it seems to be, what to do)."""
     start = head.start
     if not start.strip():
         return "is empty", "choose another file"

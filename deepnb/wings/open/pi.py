@@ -25,9 +25,8 @@ from deepnb.wings.open.items import (
     Thought,
     Tool,
 )
-from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, size, text
+from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import JsonlFormat
-from deepnb.wings.open.memory_files import memory_files
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
 
 _SILENT = frozenset(("model_change", "thinking_level_change", "label", "reset", "leaf", "custom"))
@@ -36,13 +35,13 @@ _LEAVES = ("leafId", "targetId", "entryId")
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether these are lines of pi: a header, and messages in it."""
+    """Return whether these are lines of pi: a header, and messages in it."""
     first = objects[0] if objects else {}
     return first.get("type") == "session" and "id" in first and "cwd" in first and "session" not in first
 
 
 def parse(value: dict[str, Any]) -> Entry:
-    """What one line says."""
+    """Return what one line says."""
     kind = text(value.get("type"))
     message = mapping(value.get("message"))
     facts: dict[str, Any] = {"type": kind}
@@ -132,7 +131,7 @@ def _usage(message: Mapping[str, Any]) -> Usage | None:
 
 
 def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:
-    """The way from the last entry to the root; version 1 has no tree, and all its entries."""
+    """Return the way from the last entry to the root; version 1 has no tree, and all its entries."""
     for entry in entries:
         for item in entry.items:
             if isinstance(item, Reply | Text | Thought | Tool) and not item.key:
@@ -153,7 +152,7 @@ def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangemen
 
 
 def _later(entries: Sequence[Entry], leaf: Entry, last: Entry) -> bool:
-    """Whether messages were written after the line that names the leaf: then these say where it stands."""
+    """Return whether messages were written after the line that names the leaf: then these say where it stands."""
     told = max(n for n, e in enumerate(entries) if e.facts.get("leaf") == leaf.id)
     return any(e is last for e in entries[told + 1 :])
 

@@ -30,9 +30,9 @@ from deepnb.values.messages import SUMMARY, Message
 from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
+from deepnb.wings.open.opening import SessionFile
 from deepnb.wings.open.opening import list_sessions as read_list
 from deepnb.wings.open.opening import open_session as read_session
-from deepnb.wings.open.protocol import SessionFile
 from deepnb.wings.open.turns import LazyTurn, SessionTurns
 from deepnb.wings.open.values import FileContent, FileTurn, SessionIndex, SessionRows
 from deepnb.wings.open.view import context_series
@@ -75,7 +75,7 @@ def list_sessions(path: str | Path) -> SessionRows:
 
 
 def name_of(index: SessionIndex) -> str:
-    """`claude-code-1f0c2a3b`: the format, and the session's id or the beginning of a long one."""
+    """Return `claude-code-1f0c2a3b`: the format, and the session's id or the beginning of a long one."""
     plain = _ODD.sub("-", index.id).strip("-._")
     plain = plain if len(plain) <= _WHOLE else plain[:_ID]
     return f"{index.format}-{plain}".strip("-._")
@@ -85,7 +85,7 @@ def name_of(index: SessionIndex) -> str:
 
 
 def refusal(name: str) -> DeepnbError:
-    """That a thread is only for reading, and how to go on from it."""
+    """Return that a thread is only for reading, and how to go on from it."""
     return RefusedError(f"thread {name} was opened to be read", "%agent fork NAME --at N goes on from its turn N")
 
 
@@ -326,7 +326,7 @@ class OpenedSubagents(SessionSubagents):
 
 
 def _sections(session: OpenedSession) -> Iterator[HistorySection]:
-    """For each compaction the messages that came since the one before it."""
+    """Yield for each compaction the messages that came since the one before it."""
     gone: list[Message] = []
     turns: tuple[LazyTurn, ...] = tuple(session.turns)  # type: ignore[arg-type]
     last = max((turn.number for turn in session.figures if turn.compactions), default=0)
@@ -393,7 +393,7 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
 
 
 def view(opened: OpenedWorkspace, turns: Sequence[FileTurn]) -> tuple[int, list[Message]]:
-    """(number of the first turn that is in it, what the model had after these turns): the last summary, and what came since.
+    """Return (number of the first turn in it, what the model had after these turns): the last summary, and what came since.
 
     Turns before the last ones are left out where all are more than any model takes.
     """
@@ -413,7 +413,7 @@ def view(opened: OpenedWorkspace, turns: Sequence[FileTurn]) -> tuple[int, list[
 
 
 def _turns(opened: OpenedWorkspace, index: SessionIndex, made: Thread, number: int, first: int) -> list[Turn]:
-    """The turns as the thread's own: those that a compaction has removed by their first words and figures."""
+    """Return the turns as the thread's own: those that a compaction has removed by their first words and figures."""
     turns = []
     for figures in index.turns[:number]:
         content = opened.content.content(figures.number) if figures.number >= first else _short(figures)

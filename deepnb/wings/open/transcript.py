@@ -28,22 +28,21 @@ from deepnb.wings.open.items import (
     Text,
     Tool,
 )
-from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, size, text
+from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import JsonlFormat
-from deepnb.wings.open.memory_files import memory_files
 from deepnb.wings.open.values import OTHER_BRANCHES
 
 _SILENT = frozenset(("turn", "moved", "tool_start", "tool_end", "rewind", "fork", "undo", "head"))
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether these are lines of a transcript."""
+    """Return whether these are lines of a transcript."""
     kinds = {"type": str, "at": str, "session": str, "n": int}
     return bool(objects) and all(isinstance(objects[0].get(key), kind) for key, kind in kinds.items())
 
 
 def parse(value: dict[str, Any]) -> Entry:
-    """What one line says."""
+    """Return what one line says."""
     kind = text(value.get("type"))
     facts: dict[str, Any] = {"type": kind, "session": text(value.get("session")), "n": count(value.get("n"))}
     if path := tuple(map(text, array(value.get("path")))):
@@ -117,7 +116,7 @@ def _usage(value: Mapping[str, Any]) -> Usage | None:
 
 
 def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:
-    """The thread as it stands, and its nested agents by the calls of `task`."""
+    """Return the thread as it stands, and its nested agents by the calls of `task`."""
     lines = _once(entries)
     live = _live(lines)
     stretches: list[list[Entry]] = [[]]
@@ -153,7 +152,7 @@ def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangemen
 
 
 def _once(entries: list[Entry]) -> list[Entry]:
-    """Each line once, and of a message that was written again the last."""
+    """Return each line once, and of a message that was written again the last."""
     found: dict[tuple[str, int], Entry] = {}
     for entry in entries:
         found.setdefault((entry.facts["session"], entry.facts["n"]), entry)
@@ -162,7 +161,7 @@ def _once(entries: list[Entry]) -> list[Entry]:
 
 
 def _live(lines: Sequence[Entry]) -> set[str]:
-    """Ids of the messages on the way from the head to its root, as the session that wrote the last line left it."""
+    """Return ids of the messages on the way from the head to the root, as the session of the last line left it."""
     session = lines[-1].facts["session"] if lines else ""
     parents: dict[str, str | None] = {}
     head: str | None = None

@@ -10,7 +10,7 @@ from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import Messages
 from deepnb.values.turn import Call, Snapshot, Turn
 from deepnb.wings.open.content import seconds_between
-from deepnb.wings.open.protocol import SessionFile
+from deepnb.wings.open.opening import SessionFile
 from deepnb.wings.open.values import FileEdit, FileTurn
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class LazyTurn(Turn):
 
 
 def _lazy(made: type[T], facts: Mapping[str, Any]) -> T:
-    """A frozen value that has these fields alone; the others are for its `__getattr__`."""
+    """Return a frozen value that has these fields alone; the others are for its `__getattr__`."""
     value = object.__new__(made)
     value.__dict__.update(facts)
     return value
@@ -96,11 +96,11 @@ class SessionTurns:
         self._known: tuple[FileEdit, ...] | None = None
 
     def turns(self, thread: str) -> tuple[LazyTurn, ...]:
-        """The turns, under the name of a thread."""
+        """Return the turns, under the name of a thread."""
         return tuple(_lazy_turn(self, figures, thread) for figures in self._session.index.turns)
 
     def snapshot(self, thread: str, number: int) -> Snapshot:
-        """The thread after so many turns: its messages, and its memory files as far as edits tell them."""
+        """Return the thread after so many turns: its messages, and its memory files as far as edits tell them."""
         offloads = [c.offload for turn in self._session.index.turns[:number] for c in turn.compactions]
         files = LazyMapping(lambda: self.memory(number))
         offload = offloads[-1] if offloads else None
@@ -115,14 +115,14 @@ class SessionTurns:
         return _lazy(FileSnapshot, {**facts, "read": lambda: self.messages(number)})
 
     def messages(self, number: int) -> Messages:
-        """All messages of the first turns, read once."""
+        """Return all messages of the first turns, read once."""
         while len(self._messages) <= number:
             last = self._messages[-1]
             self._messages.append(last.replace_from(len(last), self.content(len(self._messages)).messages))
         return self._messages[number]
 
     def memory(self, number: int) -> Mapping[str, str]:
-        """The memory files after so many turns, as far as the session's edits tell them.
+        """Return the memory files after so many turns, as far as the session's edits tell them.
 
         Of a file that is changed only later, it is what it was before that change; of one that is never told whole,
         the passages that were changed.
@@ -140,7 +140,7 @@ class SessionTurns:
         return files
 
     def _edits(self) -> tuple[FileEdit, ...]:
-        """All edits of memory files with their texts, read once."""
+        """Return all edits of memory files with their texts, read once."""
         if self._known is None:
             turns = (turn.number for turn in self._session.index.turns if turn.edits)
             self._known = tuple(edit for number in turns for edit in self.content(number).edits)
@@ -148,7 +148,7 @@ class SessionTurns:
 
 
 def _edited(text: str, edit: FileEdit) -> str:
-    """A file after an edit."""
+    """Return a file after an edit."""
     if edit.after is not None:
         return edit.after
     for old, new in edit.hunks:

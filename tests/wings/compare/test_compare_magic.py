@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from deepnb.magics.usage import COMPARED
 from deepnb.values.approvals import Mode
+from deepnb.wings.compare.compare_magic import COMPARED
 from deepnb.wings.compare.comparison import Comparison, comparisons
 from deepnb.wiring.options import Options, Refresh, ToolText
 from tests.support.shells import Shell

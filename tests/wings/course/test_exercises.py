@@ -11,7 +11,7 @@ import pytest
 
 import deepnb
 from deepnb.wings.course.exercises import EXERCISES
-from deepnb.wings.course.view import CheckView
+from deepnb.wings.course.grading import CheckView
 from tests.support.notebooks import ALL, HERE, copied, read
 from tests.support.shells import Shell
 from tests.wings.course.solutions import SOLUTIONS

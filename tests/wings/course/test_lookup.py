@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deepnb.wings.course.lookup import MOST, look_up
-from deepnb.wings.course.magic import entries
+from deepnb.wings.course.entries import entries
+from deepnb.wings.course.help import MOST, look_up
 from tests.support.tables import every_row
 
 

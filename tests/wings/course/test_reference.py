@@ -11,12 +11,7 @@ import deepnb
 from deepnb.magics.config import DeepNB
 from deepnb.magics.usage import MAGICS, OPTIONS, subcommands
 from deepnb.wings.course import source
-from deepnb.wings.course.document import anchor, reference_text
-from deepnb.wings.course.entry import Entry
-from deepnb.wings.course.files import FILES
-from deepnb.wings.course.magic import entries
-from deepnb.wings.course.python import MODULES, PARTS
-from deepnb.wings.course.topic import FOLDER, TOPICS, topic_entries
+from deepnb.wings.course.entries import FILES, FOLDER, MODULES, PARTS, TOPICS, Entry, anchor, entries, reference_text
 from tests.support.reference import FILE
 from tests.support.tables import every_row
 
@@ -26,7 +21,7 @@ def of(kind: str) -> dict[str, Entry]:
 
 
 def test_the_file_is_current() -> None:
-    assert FILE.read_text(encoding="utf-8") == reference_text(entries()), "python -m tests.support.reference writes it"
+    assert FILE.read_text(encoding="utf-8") == reference_text(), "python -m tests.support.reference writes it"
 
 
 @every_row("magic", MAGICS)
@@ -107,10 +102,10 @@ def test_every_file_is_in_it() -> None:
 
 def test_every_topic_is_in_it() -> None:
     assert sorted(TOPICS) == sorted(file.stem for file in FOLDER.glob("*.md"))
-    for one in topic_entries():
+    for one in of("topic").values():
         assert (FOLDER / f"{one.name}.md").read_text(encoding="utf-8").startswith(f"# {one.usage}\n")
         assert one.text and len(one.text.splitlines()) <= 60
-    headings = [anchor(one.usage) for one in topic_entries()]
+    headings = [anchor(one.usage) for one in of("topic").values()]
     assert len(set(headings)) == len(headings)
 
 

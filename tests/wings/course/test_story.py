@@ -9,8 +9,7 @@ import pandas as pd
 from deepnb import Session
 from deepnb.magics.pictures import picture
 from deepnb.views.values import html_text
-from deepnb.wings.course.steps import story_of
-from deepnb.wings.course.view import StoryStep, story_view
+from deepnb.wings.course.story import StoryStep, StoryView, story_of
 from tests.support.notebooks import HERE, read
 from tests.support.shells import Shell
 from tests.support.tables import every_row
@@ -62,7 +61,7 @@ def test_a_long_thread_shows_its_last_turns_and_an_empty_one_none() -> None:
 
 def test_many_words_are_cut_to_the_last_turns() -> None:
     steps = [StoryStep(n, "word " * 90, "word " * 90, 10, (("remembers", "word " * 90),)) for n in range(1, 9)]
-    assert "turn 1 " not in picture(story_view("main", steps)).text()
+    assert "turn 1 " not in picture(StoryView("main", tuple(steps))).text()
 
 
 @every_row("word", ["remembers", "compacts", "brings back", "85 %"])

@@ -15,8 +15,7 @@ import pytest
 
 from deepnb.__main__ import main
 from deepnb.wings.course import lab
-from deepnb.wings.course.lab import lab_command, open_copy
-from deepnb.wings.course.places import FIRST, START, notebooks
+from deepnb.wings.course.lab import FIRST, START, lab_command, notebooks, open_copy
 from deepnb.wings.course.tour import STORY, run_tour
 from tests import ROOT
 from tests.support.environments import built
@@ -126,7 +125,7 @@ def test_lab_runs_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setattr(subprocess, "call", call)
     assert main(["lab", "--no-browser", "--port", "9123"]) == 0
     assert ran == [
-        lab_command(tmp_path / "deepnb-notebooks" / START, port=9123, browser=False, root=lab._is_root()),
+        lab_command(tmp_path / "deepnb-notebooks" / START, port=9123, browser=False, root=lab.is_root()),
     ]
 
 

@@ -14,11 +14,12 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from deepnb import OpenedSession, Session, list_sessions, open_session
+from deepnb import Session, list_sessions, open_session
 from deepnb.engine import keys
 from deepnb.memory.guarding import heard
 from deepnb.values.budget import NOT_RECORDED
 from deepnb.values.errors import DeepnbError, NotFoundError
+from deepnb.wings.open.session import OpenedSession
 from tests.support.scripted import Scripted, call
 from tests.wings.open.session_files import FORMATS, LONG, Claude, claude_file, graph_file, graph_threads, says, stamps
 

@@ -24,7 +24,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Interrupt, Overwrite, PregelTask, StateSnapshot
 
 from deepnb.engine import keys
-from deepnb.engine.server import GoneError, Server
+from deepnb.wings.server.server import GoneError, Server
 
 _KINDS: Mapping[str, type[BaseMessage]] = {
     "human": HumanMessage,

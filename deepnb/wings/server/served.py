@@ -22,7 +22,7 @@ from deepnb.wiring.options import OF_THE_GRAPH, Options, changed
 from deepnb.workshop.approvals import Effects
 
 if TYPE_CHECKING:
-    from deepnb.engine.server import Server
+    from deepnb.wings.server.server import Server
 
 INSTALL = "pip install 'deepnb[server]'"
 _OWN_PROMPTS = ("memory", "messages_key")
@@ -45,7 +45,7 @@ class Assistant:
 def server(address: ServerAddress) -> Server:
     """The server at an address, with the header that was entered for it."""
     try:
-        from deepnb.engine.server import Server
+        from deepnb.wings.server.server import Server
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("langgraph_sdk", "httpx"):
             raise
@@ -125,8 +125,8 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
     from deepagents.backends import StateBackend
 
     from deepnb.engine.graph_parts import GraphParts
-    from deepnb.engine.server_graph import ServerGraph
-    from deepnb.engine.server_threads import Decoder, ServerThreads
+    from deepnb.wings.server.graph import ServerGraph
+    from deepnb.wings.server.threads import Decoder, ServerThreads
 
     nodes: Any = found.ask(lambda client: client.assistants.get_graph(one.id))
     schemas: Any = found.ask(lambda client: client.assistants.get_schemas(one.id))
@@ -155,7 +155,7 @@ def _stored(found: Server, one: Assistant) -> Any:
 
     from deepnb.backends.memory_store import files_of
     from deepnb.backends.stores import ExactStore
-    from deepnb.engine.server import ServerStore
+    from deepnb.wings.server.server import ServerStore
 
     store = ServerStore(found)
     spaces = [space for space in store.list_namespaces(prefix=files_of(one.id)) if space[-1] == "files"]

@@ -234,7 +234,7 @@ def test_a_header_is_typed_where_nobody_sees_it(server: LoopbackServer, monkeypa
 
 def test_without_the_sdk_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langgraph_sdk.client", None)
-    monkeypatch.delitem(sys.modules, "deepnb.engine.server", raising=False)
+    monkeypatch.delitem(sys.modules, "deepnb.wings.server.server", raising=False)
     with pytest.raises(deepnb.NotInstalledError) as error:
         deepnb.Session(graph="http://127.0.0.1:1/x")
     assert told(error) == "an agent on a server needs langgraph-sdk: pip install 'deepnb[server]'"

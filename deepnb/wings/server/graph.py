@@ -22,11 +22,11 @@ from deepnb.engine.graph import MODES, Config
 from deepnb.engine.limits import Cancelled
 from deepnb.engine.listen import Listener
 from deepnb.engine.request import message_text
-from deepnb.engine.server import GoneError, lost
-from deepnb.engine.server_threads import Decoder, ServerThreads, ids_of, to_json
-from deepnb.engine.server_threads import interrupts as asked_in
 from deepnb.gate import redact
 from deepnb.values.errors import RefusedError, RunError
+from deepnb.wings.server.server import GoneError, lost
+from deepnb.wings.server.threads import Decoder, ServerThreads, ids_of, to_json
+from deepnb.wings.server.threads import interrupts as asked_in
 
 # -- what a run on a server streams, told to the listener as the callbacks of a run in this process would tell it
 
