@@ -19,8 +19,9 @@ from deepnb.magics.pictures import budget_picture, history_picture, status_pictu
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.tool_commands import agent_subagents, agent_tools
 from deepnb.values.errors import InvalidError, NotFoundError
-from deepnb.values.server_address import is_address, server_address
+from deepnb.values.server_address import is_address
 from deepnb.values.turn import Event, ModelStarted, Notice, Retry
+from deepnb.values.wings import home, part
 from deepnb.views.agent import features_view, models_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.search_marks import found_view
@@ -106,8 +107,10 @@ def agent_status(scene: Scene, args: Args) -> Result:
 def agent_use(scene: Scene, args: Args) -> Result:
     if (graph := held_graph(scene, args["model"])) is not None:
         return attach(scene, args, graph)
-    if is_address(args["model"]):
-        return attach_server(scene, args)
+    scheme, colon, _ = (args["model"] or "").partition(":")
+    if is_address(args["model"]) or (colon and home(f"%agent use {scheme}:")):
+        attached: Result = part(f"%agent use {scheme}:")(scene, args)
+        return attached
     if args["model"] is None and args["base_url"] is not None:
         return models_view(scene.session.models(args["base_url"]), scene.stamp)
     if args["model"] is None:
@@ -291,31 +294,13 @@ def _picked(text: str) -> tuple[int, list[int] | None]:
     return int(section), numbers if messages else None
 
 
-# -- `%agent use` with a variable that holds a compiled graph, or with an address
+# -- `%agent use` with a variable that holds a compiled graph
 
 
 def held_graph(scene: Scene, name: str | None) -> Any:
     """Return the graph that a variable of this name holds; None where it holds none."""
     value = scene.namespace.get(name) if name else None
     return value if is_graph(value) else None
-
-
-def attach_server(scene: Scene, args: Args) -> Result:
-    """Put the agent at an address in the place of the one in use; of an address without one, list them."""
-    from deepnb.wings.server.header import enter_header
-    from deepnb.wings.server.served import assistants, server
-
-    address, header = server_address(args["model"]), args["header"]
-    if not address.assistant:
-        if header:
-            enter_header(address, header)
-            args = {**args, "header": None}
-        listed = assistants(server(address))
-        if len(listed) != 1:
-            rows = [(one.shown, one.graph, f"%agent use {address.url}/{one.shown}") for one in listed]
-            return table_view(("assistant", "graph", "type"), rows, f"assistants at {address.host}", (), "none")
-        address = replace(address, assistant=listed[0].shown)
-    return attach(scene, {**args, "model": str(address)}, str(address))
 
 
 def attach(scene: Scene, args: Args, graph: Any) -> Result:

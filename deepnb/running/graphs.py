@@ -154,14 +154,9 @@ class Graphs:
         return (agents, self._home.backend, self.recording, all_told(), *kept_keys(), *self._variables(options))
 
     def _make(self, options: Options, agents: Sequence[Subagent]) -> Built:
-        if options.graph is not None and options.graph.is_served:
-            from deepnb.wings.server.served import served
-
-            return served(options, self)
         if options.graph is not None:
-            from deepnb.wiring.attach import attach
-
-            return attach(options, self)
+            attached: Built = options.graph.make(options, self)
+            return attached
         from deepnb.wiring.build import build
 
         return build(options, self, agents)

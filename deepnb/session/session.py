@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from deepnb.session.tools import SessionTools
     from deepnb.values.agent import ModelInfos, Subagent
     from deepnb.values.events import TurnPassage
-    from deepnb.values.wing_types import Comparison, Job, Jobs, Package
     from deepnb.values.xray import Stack, Xray
+    from deepnb.values.wing_types import Comparison, Job, Jobs, Package
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
@@ -574,9 +574,7 @@ class Session:
         asked for with a hidden prompt; it is kept in this process only.
         """
         if header is not None and is_address(graph):
-            from deepnb.wings.server.header import enter_header
-
-            enter_header(server_address(str(graph)), header)
+            part("session.attach(header=NAME)")(server_address(str(graph)), header)
         mine = ("max_steps", "max_tokens", "max_cost", "prices", "namespace", "embeddings")
         given: dict[str, Any] = {option: getattr(self.options, option) for option in mine}
         made = Session(graph=graph, messages_key=messages_key, clock=self.clock, **given)
@@ -892,9 +890,8 @@ def _options(given: Mapping[str, Any]) -> Options:
     if given["graph"] is None:
         return changed(Options(), given)
     if is_address(given["graph"]):
-        from deepnb.wings.server.served import served_options
-
-        return served_options(given)
+        served: Options = part("Session(graph=URL)")(given)
+        return served
     from deepnb.wiring.attach import attached_options
 
     return attached_options(given)

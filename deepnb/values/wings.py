@@ -21,6 +21,7 @@ class Wing(NamedTuple):
     - `%agent use NAME:`: what `%agent use` does with such an address, `(scene, args) -> Result`
     - `session.NAME`: what that method or attribute of a session calls
     - `deepnb.NAME`: a name of the root
+    - any other: what the main house asks for by it
     """
     usage: str = ""
     """The rows of its subcommands of %agent, as in `deepnb/magics/usage.py`, which says where in the help they stand."""
@@ -95,6 +96,14 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
             "python -m deepnb tour": "tour:run_tour",
         },
         pictures={"grading:CheckView": "grading:check_picture", "story:StoryView": "story:story_picture"},
+    ),
+    "server": Wing(
+        names={
+            "%agent use http:": "magic:attach_server",
+            "%agent use https:": "magic:attach_server",
+            "Session(graph=URL)": "served:served_options",
+            "session.attach(header=NAME)": "header:enter_header",
+        }
     ),
 }
 

@@ -32,7 +32,7 @@ def attached_options(given: Mapping[str, Any]) -> Options:
         raise RefusedError(f"{wrong} can't be given with graph", "set it where the graph is made")
     graph, messages = given["graph"], given["messages_key"]
     own = {one: value for one, value in given.items() if one not in OF_THE_GRAPH | {"graph"}}
-    made = attachment(graph, messages, backend=own.get("backend"), checkpointer=own.get("checkpointer"))
+    made = attachment(graph, messages, attach, backend=own.get("backend"), checkpointer=own.get("checkpointer"))
     where = no_files() if made.backend is None else made.backend
     found: dict[str, Any] = {"backend": where, "store": own.get("store") or graph.store}
     if own.get("checkpointer") is None and has_checkpointer(graph):

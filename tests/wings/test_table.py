@@ -20,9 +20,14 @@ WINGS.clear()
 from IPython.core.interactiveshell import InteractiveShell
 import deepnb, sys
 shell = InteractiveShell.instance()
-for cell in ("%load_ext deepnb", "%agent jobs", "%agent --bg hello", "%agent package app", "%agent jobs in Berlin, please"):
+for cell in ("%load_ext deepnb", "%agent jobs", "%agent --bg hello", "%agent package app", "%agent use http://localhost:2024", "%agent jobs in Berlin, please"):
     shell.run_cell(cell)
 session = deepnb.current()
+for start in (lambda: deepnb.Session(graph="http://localhost:2024"), lambda: session.attach("http://localhost:2024")):
+    try:
+        start()
+    except deepnb.NotInstalledError as error:
+        print(error)
 for name in ("jobs", "start", "compare", "package"):
     try:
         made = getattr(session, name)
@@ -59,9 +64,17 @@ def test_each_name_of_a_wing_that_is_taken_out_says_so() -> None:
         f"UsageError: %agent jobs {gone}: %pip install deepnb brings it",
         "UsageError: no option '--bg': type --as, or -- before a prompt",
         f"UsageError: %agent package {gone}: %pip install deepnb brings it",
+        f"UsageError: %agent use http: {gone}: %pip install deepnb brings it",
     ]
-    stubs = ("session.jobs", "session.jobs", "session.compare", "session.package")
-    assert ran.stdout.splitlines()[-6:] == [
+    stubs = (
+        "Session(graph=URL)",
+        "Session(graph=URL)",
+        "session.jobs",
+        "session.jobs",
+        "session.compare",
+        "session.package",
+    )
+    assert ran.stdout.splitlines()[-8:] == [
         *(f"{name} {gone}: pip install deepnb brings it" for name in stubs),
         "['jobs in Berlin, please'] False",
         "[]",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.context.counting import Meter
 from deepnb.engine import keys
-from deepnb.models.keys import kept_header
 from deepnb.values.agent import Feature, Features
 from deepnb.values.budget import Rule, rule_for
 from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
 from deepnb.values.server_address import ServerAddress, server_address
+from deepnb.wings.server.header import kept_header
 from deepnb.wiring.attachment import Attachment, own_ways
 from deepnb.wiring.build import Built
 from deepnb.wiring.host import Host
@@ -143,9 +143,8 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
     stored = _stored(found, one) if keys.TOLD in channels else None
     features = _features(shown, names, channels, sources, stored)
     files = StateBackend() if "files" in channels else None
-    made = Attachment(
-        found, shown, messages, GraphParts((), (), (), False), features, files, stored is None, graph, stored
-    )
+    parts = GraphParts((), (), (), False)
+    made = Attachment(found, shown, messages, parts, features, files, stored is None, served, graph, stored)
     return made, threads
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import deepnb
-from deepnb.models import keys
 from deepnb.values.turn import Notice
+from deepnb.wings.server.header import _HEADERS
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
 from tests.support.tables import every_row
 
@@ -174,7 +174,7 @@ def header(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     s = deepnb.Session().attach(f"{server.url}/echo", header="X-Api-Key")
     monkeypatch.delenv("DEEPNB_HEADER_X_API_KEY")
     yield s
-    keys._HEADERS.clear()
+    _HEADERS.clear()
 
 
 def test_the_header_goes_with_every_request_and_is_in_no_text(
@@ -229,7 +229,7 @@ def test_a_header_is_typed_where_nobody_sees_it(server: LoopbackServer, monkeypa
         monkeypatch.setattr("getpass.getpass", lambda prompt, bad=bad: bad)
         with pytest.raises(deepnb.InvalidError, match="header='Authorization'"):
             deepnb.Session().attach(f"{server.url}/echo", header="Authorization")
-    keys._HEADERS.clear()
+    _HEADERS.clear()
 
 
 def test_without_the_sdk_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
