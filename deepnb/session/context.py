@@ -11,9 +11,10 @@ from deepnb.running.workspace import Workspace
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import BusyError, DeepnbError, NotFoundError, RefusedError
 from deepnb.values.offload import Flush, Offload
-from deepnb.values.turn import Call, Event, Flushed, ModelEnded, ModelStarted, Turn
+from deepnb.values.turn import Call, Event, Flushed
 from deepnb.values.xray import Stack, Xray
 
+NO_REQUESTS = "the requests of this session were not recorded"
 FIXED = ("system", "memory", "skills", "tools")
 """The parts of a request that no compaction shortens."""
 
@@ -70,7 +71,10 @@ class SessionContext:
 
     def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
         """The request of the last call for an answer, that of turn `turn`, or call `call` of it, both from 1."""
-        sent = [(t.number, c) for t in self._workspace.turns for c in calls(t) if c.request is not None]
+        turns = self._workspace.turns
+        sent = [(t.number, c) for t in turns for c in t.requested]
+        if not sent and (self._workspace.current.read_only or any(t.calls for t in turns)):
+            raise NotFoundError(NO_REQUESTS, "%agent budget shows an estimate by part")
         if not sent:
             raise NotFoundError("no model calls yet", "%agent PROMPT makes one")
         at = turn if turn is not None else sent[-1][0]
@@ -92,8 +96,7 @@ class SessionContext:
                 (turn.number, c.number),
             )
             for turn in self._workspace.turns
-            for c in calls(turn)
-            if c.request is not None
+            for c in turn.requested
         ]
 
     def stack(self) -> Stack:
@@ -191,15 +194,6 @@ class SessionContext:
         happened = tuple(joined(events))
         self._workspace.transcripts.outside(thread.name, thread.snapshot.messages, happened)
         self._workspace.threads.add(thread, happened, usage(happened))
-
-
-def calls(turn: Turn) -> tuple[Call, ...]:
-    """A turn's calls in order, as they ended; one that did not end as it began."""
-    found: dict[int, Call] = {}
-    for event in turn.events:
-        if isinstance(event, ModelStarted | ModelEnded):
-            found[event.call.number] = event.call
-    return tuple(found.values())
 
 
 def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:

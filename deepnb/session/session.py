@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from deepnb.session.tools import SessionTools
     from deepnb.values.agent import ModelInfos, Subagent
     from deepnb.values.events import TurnPassage
-    from deepnb.values.xray import Stack, Xray
     from deepnb.values.wing_types import Comparison, Job, Jobs, Package
+    from deepnb.values.xray import Stack, Xray
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]

@@ -57,6 +57,11 @@ class LazyTurn(Turn):
         return self.figures.calls if self.figures else super().calls
 
     @property
+    def requested(self) -> tuple[Call, ...]:
+        """None: no file has requests."""
+        return () if self.figures else super().requested
+
+    @property
     def compacted(self) -> bool:
         """Whether the context of the main agent was compacted in it."""
         return bool(self.figures.compactions) if self.figures else super().compacted

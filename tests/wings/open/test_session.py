@@ -168,6 +168,21 @@ def test_a_fork_begins_with_what_the_model_then_had(opened: OpenedSession) -> No
     assert [turn.first_words for turn in into.turns] == [turn.first_words for turn in opened.turns]
 
 
+def test_requests_that_no_file_has_are_not_looked_for(opened: OpenedSession, monkeypatch) -> None:
+    turns = opened.workspace.content  # type: ignore[attr-defined]
+    monkeypatch.setattr(turns, "content", lambda number: pytest.fail("the file was read for its requests"))
+    assert opened.requests() == [] and opened.stack().layers
+    with pytest.raises(NotFoundError, match="were not recorded"):
+        opened.xray()
+    monkeypatch.undo()
+    opened.fork("live")
+    into = opened.into
+    with pytest.raises(NotFoundError, match="were not recorded"):
+        into.xray()
+    into.run("Hello")
+    assert [at for _, at in into.requests()] == [(into.last.number, 1)] and into.xray().turn == into.last.number
+
+
 def test_a_fork_before_the_compaction_has_the_messages(opened: OpenedSession) -> None:
     opened.fork("early", at=1)
     texts = [m.text for m in opened.into.snapshot.messages]
