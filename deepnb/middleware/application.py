@@ -16,7 +16,8 @@ from deepnb.backends.writer import writer
 from deepnb.engine import approvals
 from deepnb.engine.tools import described
 from deepnb.memory.flush import TOOL as NOTE
-from deepnb.memory.layers import MAIN, ScopedBackend, guarded_paths
+from deepnb.memory.guarding import ScopedBackend
+from deepnb.memory.layers import MAIN, guarded_paths
 from deepnb.memory.searching import MemorySearch
 from deepnb.middleware.approvals import ApprovalMiddleware
 from deepnb.middleware.guard import GuardMiddleware

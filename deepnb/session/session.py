@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
-    from deepnb.context.ledger import Price
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
     from deepnb.running.restored import Restored
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from deepnb.values.agent import ModelInfos, Subagent
     from deepnb.values.events import TurnPassage
     from deepnb.values.package import Package
+    from deepnb.values.turn import Price
     from deepnb.values.xray import Stack, Xray
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]

@@ -19,7 +19,7 @@ from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.layers import ALWAYS
-from deepnb.memory.middleware import memory_middleware
+from deepnb.memory.middleware import MEMORY_MIDDLEWARE
 from deepnb.memory.searching import READS, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.values.agent import FILE_TOOLS
@@ -74,7 +74,7 @@ class Layers:
         sources, refresh = self.options.memory, self.options.memory_refresh
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
         form = tool_text(self.options, own)
-        files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.program.now()[:10], form)
+        files = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.program.now()[:10], form)
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
         tools = MemoryToolsMiddleware(backend, sources, self.program.now, self.program.search)
         return Memory((nested, self._worded(tools, own)), (files,), files.rebased if refresh == "delta" else None)
