@@ -19,12 +19,12 @@ from deepnb.packaging.refused import CantWriteError
 from deepnb.packaging.texts import langgraph_json, readme, requirements_txt
 from deepnb.running.workspace import Workspace
 from deepnb.session.tools import name_of
+from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import make_folder, write_whole
 from deepnb.values.package import LeftOut, Package, PackageFile
-from deepnb.wiring.subagent_files import check, tool_names
 from deepnb.workshop.approvals import READS
 
 FILES = "files"

@@ -11,9 +11,8 @@ from hashlib import blake2b
 from typing import Any
 
 from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
-from deepnb.skills.frontmatter import normal
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
-from deepnb.values.agent import Finding, Skill
+from deepnb.values.agent import Finding, Skill, normal
 
 DISABLED = ".disabled"
 """The file of a source that names, a line each, the skills that are switched off."""

@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 
 import yaml
 
-from deepnb.skills.frontmatter import near, normal, wrong_name
 from deepnb.skills.rules import BYTES, DESCRIPTION, FILE_NAME, Checked, check
+from deepnb.values.agent import near, normal, wrong_name
 from deepnb.values.errors import InvalidError, LimitError, NotFoundError
 
 FILES = 1_000

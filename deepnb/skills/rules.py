@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from deepnb.engine.file_extras import SkipReason
-from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, near, normal, read, wrong_name
-from deepnb.values.agent import Finding, Skill
+from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, read
+from deepnb.values.agent import Finding, Skill, near, normal, wrong_name
 
 OTHERS = {
     "Bash": "execute",

@@ -9,7 +9,6 @@ from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 
 from deepnb.context import history
 from deepnb.engine.approvals import ApprovalMiddleware
-from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.images import ImagesMiddleware, takes_images
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
@@ -22,6 +21,7 @@ from deepnb.memory.layers import ALWAYS
 from deepnb.memory.middleware import MEMORY_MIDDLEWARE
 from deepnb.memory.searching import READS, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.subagents.delegation import DelegationMiddleware
 from deepnb.values.agent import FILE_TOOLS
 from deepnb.wiring.host import Program
 from deepnb.wiring.model import Measured, caching_of

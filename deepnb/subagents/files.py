@@ -19,8 +19,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
-from deepnb.skills.frontmatter import near, normal, wrong_name
-from deepnb.values.agent import FILE_TOOLS, FOLDER, Finding, Listed, Subagent
+from deepnb.values.agent import FILE_TOOLS, FOLDER, Finding, Listed, Subagent, near, normal, wrong_name
 from deepnb.values.errors import InvalidError
 
 BYTES = 100_000
