@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
@@ -151,24 +150,24 @@ Cost = tuple[float, float, float, float]
 def approximate(text: str) -> int:
     """About how many tokens `text` has; linear in its length, 0 for an empty one."""
     costs = [_known_cost(piece) if len(piece) <= _KEPT else _cost(piece) for piece in _PIECE.findall(text)]
-    windows = (costs[start : start + _WINDOW] for start in range(0, len(costs), _WINDOW))
-    return ceil(_MARGIN * sum(map(_tokens, windows)) - 0.3) if text else 0
-
-
-def _tokens(costs: Sequence[Cost]) -> float:
-    least, most, words, everyday = map(sum, zip(*costs, strict=True))
-    away = 1 - min(1.0, everyday / (_AT_HOME * words)) if words else 1.0
-    return least + away * (most - least)
+    tokens = 0.0
+    for start in range(0, len(costs), _WINDOW):
+        least, most, words, everyday = map(sum, zip(*costs[start : start + _WINDOW], strict=True))
+        away = 1 - min(1.0, everyday / (_AT_HOME * words)) if words else 1.0
+        tokens += least + away * (most - least)
+    return ceil(_MARGIN * tokens - 0.3) if text else 0
 
 
 def _cost(piece: str) -> Cost:
     core = piece.strip()
-    if not core:
-        return _same(_blanks(piece))
+    kinds = 1 + sum(a != b for a, b in pairwise(core or piece))
+    if not core:  # blanks: a run of one kind is one token up to some length, mixed ones more
+        return _same(1 + len(piece) / 40 + 0.5 * max(0, kinds - 2))
     if core.isascii() and core.isdigit():
         return _same(1)
-    if _SIGN_RUN.fullmatch(core):
-        return _same(_signs(core))
+    if _SIGN_RUN.fullmatch(core):  # a run of one sign is few tokens, of mixed ones about every second is one
+        plain = sum(a != b for a, b in pairwise(core) if a in _PLAIN_SIGNS and b in _PLAIN_SIGNS)
+        return _same(1 + 0.45 * (kinds - 1 - plain) + 0.15 * plain + (len(core) - kinds) / 12)
     return _word(piece) if _WORD.search(piece) else _run(core)
 
 
@@ -189,19 +188,6 @@ def _run(core: str) -> Cost:
         return _same(tokens)
     russian = core.lower() in RUSSIAN or _RUSSIAN_LETTER.search(core) is not None
     return 1.72 if len(core) > 2 else 1.0, max(1.72, tokens), 1.0, float(russian)
-
-
-def _blanks(piece: str) -> float:
-    """Blanks: a run of one kind is one token up to some length, mixed ones more."""
-    kinds = 1 + sum(a != b for a, b in pairwise(piece))
-    return 1 + len(piece) / 40 + 0.5 * max(0, kinds - 2)
-
-
-def _signs(core: str) -> float:
-    """ASCII signs: a run of one sign is few tokens, of mixed ones about every second is one."""
-    kinds = 1 + sum(a != b for a, b in pairwise(core))
-    plain = sum(a != b for a, b in pairwise(core) if a in _PLAIN_SIGNS and b in _PLAIN_SIGNS)
-    return 1 + 0.45 * (kinds - 1 - plain) + 0.15 * plain + (len(core) - kinds) / 12
 
 
 def _word(piece: str) -> Cost:

@@ -293,7 +293,8 @@ def encoding_of(model: Any, encodings: Encodings | None = None) -> Callable[[], 
     name = getattr(model, "model_name", None)
     if getattr(model, "_llm_type", "") not in _OPENAI or not isinstance(name, str):
         return None
-    known.begin(name, fetch=_is_remote(model))
+    base = getattr(model, "openai_api_base", None) or os.environ.get("OPENAI_BASE_URL") or ""
+    known.begin(name, fetch=urlsplit(str(base)).hostname not in _LOCAL)
     return lambda: known.counter(name)
 
 
@@ -312,7 +313,10 @@ def load(name: str, fetch: Download | None = None) -> Any:
         lines = _file(url, expected_hash, fetch).splitlines()
         return {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, filter(None, lines))}
 
-    ours: dict[str, Any] = {**vars(recipes), "load_tiktoken_bpe": ranks, "data_gym_to_mergeable_bpe_ranks": _none}
+    def no_ranks(*_: Any, **__: Any) -> Any:
+        raise NotAtHandError("encodings of GPT-2's time are not loaded")
+
+    ours: dict[str, Any] = {**vars(recipes), "load_tiktoken_bpe": ranks, "data_gym_to_mergeable_bpe_ranks": no_ranks}
     for recipe in recipes.ENCODING_CONSTRUCTORS.values():
         ours[recipe.__name__] = FunctionType(recipe.__code__, ours)
     return tiktoken.Encoding(**ours[recipes.ENCODING_CONSTRUCTORS[name].__name__]())
@@ -348,13 +352,3 @@ def _file(url: str, expected: str | None, fetch: Download | None) -> bytes:
 
 def _is_right(data: bytes, expected: str | None) -> bool:
     return expected is None or sha256(data).hexdigest() == expected
-
-
-def _is_remote(model: Any) -> bool:
-    """Whether the model is on another machine than this one."""
-    base = getattr(model, "openai_api_base", None) or os.environ.get("OPENAI_BASE_URL") or ""
-    return urlsplit(str(base)).hostname not in _LOCAL
-
-
-def _none(*_: Any, **__: Any) -> Any:
-    raise NotAtHandError("encodings of GPT-2's time are not loaded")

@@ -60,8 +60,10 @@ def addition(text: str, at: str, messages: Sequence[Message]) -> Addition:
     """What to add to a file so that it holds each of the messages once."""
     found = list(_sections(text))
     keep = None
-    if found and not found[-1].whole and _is_torn(found[-1], messages):
-        keep = found.pop().head.start()
+    if found and not found[-1].whole:  # perhaps the beginning of what is now to be written, cut short
+        wanted = [m for m in messages if mark(m) in set(found[-1].marks)]
+        if len(wanted) == len(found[-1].marks) and _body(wanted).startswith(found[-1].body):
+            keep = found.pop().head.start()
     stored = {m for one in found for m in one.marks}
     new = [m for m in messages if mark(m) not in stored]
     gap = "" if keep is not None or not text or text.endswith("\n") else "\n"
@@ -95,7 +97,10 @@ class _Section:
     @property
     def items(self) -> Iterator[HistoryMessage]:
         """Its messages, told apart by their lines, or by their headings where those are as many as it has messages."""
-        parts = self._by_lines() or _by_headings(self.body)
+        parts = self._by_lines()
+        if not parts:
+            starts = [found.start() for found in _MESSAGE.finditer(self.body)]
+            parts = [self.body[a:b] for a, b in zip(starts, [*starts[1:], len(self.body)], strict=False)]
         if len(parts) != int(self.head[2]):
             if text := self.body.strip("\n"):
                 yield HistoryMessage(1, "", text)
@@ -120,27 +125,15 @@ class _Section:
 def _sections(text: str) -> Iterator[_Section]:
     at = 0
     while head := _HEAD.search(text, at):
-        at = _after(text, head.end(), int(head[3]))
+        at = head.end()
+        for _ in range(int(head[3])):
+            at = text.find("\n", at) + 1 if at >= 0 else at
+            at = at or -1  # there are fewer lines
         whole = at >= 0 and (at == len(text) or text.startswith(_BEGIN, at))
         if not whole:  # somebody edited it, or a crash cut it short: it goes on to the next heading
             following = _HEAD.search(text, head.end())
             at = following.start() if following else len(text)
         yield _Section(head, text[head.end() : at], whole)
-
-
-def _after(text: str, start: int, lines: int) -> int:
-    """Where so many lines end; -1 where there are fewer."""
-    for _ in range(lines):
-        start = text.find("\n", start) + 1
-        if not start:
-            return -1
-    return start
-
-
-def _is_torn(section: _Section, messages: Sequence[Message]) -> bool:
-    """Whether it is the beginning of what is now to be written, cut short."""
-    wanted = [m for m in messages if mark(m) in set(section.marks)]
-    return len(wanted) == len(section.marks) and _body(wanted).startswith(section.body)
 
 
 def _body(messages: Sequence[Message]) -> str:
@@ -154,11 +147,6 @@ def _lines(messages: Sequence[Message], body: str) -> list[int]:
         parts = [redact(_message(m)) for m in messages]
         counts = [part.count("\n") for part in parts] if "".join(parts) == body else []
     return counts
-
-
-def _by_headings(body: str) -> list[str]:
-    starts = [found.start() for found in _MESSAGE.finditer(body)]
-    return [body[start:end] for start, end in zip(starts, [*starts[1:], len(body)], strict=False)]
 
 
 def _message(message: Message) -> str:
@@ -186,16 +174,10 @@ def upstream_sections(path: str, text: str) -> tuple[HistorySection, ...]:
     """The sections of a history file, in their order."""
     heads = list(_UPSTREAM_BEGIN.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
-    return tuple(
-        _section(path, head[1], text[head.end() : end].strip("\n")) for head, end in zip(heads, ends, strict=False)
-    )
-
-
-def _section(path: str, at: str, body: str) -> HistorySection:
-    items = tuple(_messages(body))
-    return HistorySection(at, path, body, len(items), items)
-
-
-def _messages(body: str) -> Iterator[HistoryMessage]:
-    for number, found in enumerate(_UPSTREAM_MESSAGE.finditer(body), 1):
-        yield HistoryMessage(number, _ROLES.get(found[1], found[1]), unescape(found[2]))
+    made = []
+    for head, end in zip(heads, ends, strict=False):
+        body = text[head.end() : end].strip("\n")
+        found = enumerate(_UPSTREAM_MESSAGE.finditer(body), 1)
+        items = tuple(HistoryMessage(n, _ROLES.get(m[1], m[1]), unescape(m[2])) for n, m in found)
+        made.append(HistorySection(head[1], path, body, len(items), items))
+    return tuple(made)

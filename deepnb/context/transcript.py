@@ -250,7 +250,8 @@ class Chain:
             case values.Notice(text=text):
                 yield "notice", {"text": redact(text)}, path
             case _:
-                yield _kind(event), _generic(event), path
+                kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(event).__name__).lower()
+                yield kind, _generic(event), path
 
     def message(self, message: Message, path: values.Path = ()) -> Iterator[Told]:
         """The line of a message that joined a conversation; none where it is told already, word for word."""
@@ -384,11 +385,6 @@ def _usage(usage: values.Usage) -> dict[str, Any]:
 
 def _some(**facts: Any) -> dict[str, Any]:
     return {k: v for k, v in facts.items() if v not in (None, "", [], {})}
-
-
-def _kind(event: object) -> str:
-    """`MemoryFlushed` is `memory_flushed`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(event).__name__).lower()
 
 
 def _generic(event: Any) -> dict[str, Any]:

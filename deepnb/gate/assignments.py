@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
 from typing import NamedTuple
 
 from deepnb.gate.shapes import (
@@ -46,7 +46,7 @@ _STEP = 256  # after a long value that is none, go on here: work stays linear on
 
 def assignments(text: str, low: str) -> Iterator[Span]:
     """Spans of the values given to such names, with their kinds; `low` is the text, lowered, of one length."""
-    text = with_bars(text)
+    text = text.translate(_BARS) if any(chr(bar) in text for bar in _BARS) else text
     word, done, rows_start, rows_end = "", 0, 0, 0
     for name in names(text, low):
         if name.word != word:
@@ -55,7 +55,7 @@ def assignments(text: str, low: str) -> Iterator[Span]:
             continue
         listed = _listed(text, name)
         value, good = listed or _value_of(text, name)
-        if not good and not listed and (found := pair_value(text, name)):
+        if not good and not listed and (found := next(_in_a_form(text, name), None)):
             value, good = found, True
         if good:
             yield _span(name, value)
@@ -221,12 +221,8 @@ _SAID_IN_COMMENT = regex(r"[\"']([^\s\"']{6,128})[\"'][\])}]{0,3},?[ \t]{1,10}(?
 _VALUE_BEFORE = ((_SAID_IN_COMMENT, 200, True), (_VALUE_FIRST, 320, False), (_SAID_FIRST, 220, True))
 
 
-def pair_value(text: str, name: Name) -> Value | None:
-    """The credential that is given to a name in one of these forms."""
-    return next(_after(text, name), None) or next(_before(text, name), None)
-
-
-def _after(text: str, name: Name) -> Iterator[Value]:
+def _in_a_form(text: str, name: Name) -> Iterator[Value]:
+    """The credentials that are given to a name in one of these forms: after it, then before it."""
     for form in _FORMS:
         between = form.between().match(text, name.stop)
         if between is None or (form.before and not _stands(form.before, text, name.start, _BACK)):
@@ -236,9 +232,6 @@ def _after(text: str, name: Name) -> Iterator[Value]:
             continue
         if (value.quoted or not form.quoted) and _is_credential(value, name, form.strict):
             yield value
-
-
-def _before(text: str, name: Name) -> Iterator[Value]:
     for pattern, back, strict in _VALUE_BEFORE:
         if found := _stands(pattern, text, name.start, back):
             value = Value(*found.span(1), found[1], False)
@@ -265,7 +258,8 @@ _ROWS, _WIDTH = 200, 2000
 _HEAD_END = regex(r"[*_`\"' ]{0,6}(?:[|,;\t\r\n]|\Z)")
 _HEAD = regex(r"(?:[\w ]{1,40}:[ ])?[*_`\"' ]{0,6}[^\W\d](?:[^\W\d]|[ .:-]){0,40}[*_`\"' ]{0,6}\r?")
 _RULE = regex(r"[ \t>]{0,20}[|+\u2500-\u257f]?[ \t]{0,20}:?[-=\u2500-\u257f]{1,200}:?[ \t|:=+\u2500-\u257f-]{0,2000}")
-_BARS = str.maketrans("\u2502\u2503\u2506\u2551", "||||")  # of polars and rich
+_BARS = str.maketrans("\u2502\u2503\u2506\u2551", "||||")
+"""The bars that polars and rich draw tables with, each read as a `|`."""
 _PRINTED_HEAD = regex(  # "   user  password"
     r"(?=[ ]|[^\n]{1,200}[ ]{2})[ ]{0,200}[^\W\d][\w.-]{0,40}(?:[ ]{1,200}[^\W\d][\w.-]{0,40}){0,30}[ ]{0,200}\r?"
 )
@@ -274,11 +268,6 @@ _HTML_END = regex(r"[ :]{0,2}(?:</\w{1,9}>\s{0,40}){0,3}</t[hd]>")
 _HTML_ROW = regex(r"<tr\b(?:[^<]|<(?!/?tr\b)){0,4000}")
 _HTML_CELL = regex(r"<t[hd]\b[^<>]{0,200}>(?:\s|\\n|<\w[^<>]{0,100}>){0,12}([^<>\n]{0,200})")
 _QUOTES = "*_`\"' \t\r"
-
-
-def with_bars(text: str) -> str:
-    """The text with a `|` for each bar that a table is drawn with."""
-    return text.translate(_BARS) if any(chr(bar) in text for bar in _BARS) else text
 
 
 class Column(NamedTuple):
@@ -294,13 +283,12 @@ def column(text: str, name: Name) -> Column | None:
     found = _html(text, name) or _printed(text, name) or _separated(text, name)
     if found is None:
         return None
-    good = strong_password_like if name.family in ("password", "secret") else _is_token
-    return found._replace(cells=tuple(cell for cell in found.cells if good(cell.text)))
-
-
-def _is_token(value: str) -> bool:
-    """Whether a value is no word of a text, as under `token` they often are."""
-    return plainly_made(value) or (len(value) >= 16 and token_like(value))
+    values = [cell.text for cell in found.cells]
+    if name.family in ("password", "secret"):
+        good = [strong_password_like(value) for value in values]
+    else:  # no word of a text, as under `token` they often are
+        good = [plainly_made(value) or (len(value) >= 16 and token_like(value)) for value in values]
+    return found._replace(cells=tuple(compress(found.cells, good)))
 
 
 def _html(text: str, name: Name) -> Column | None:

@@ -113,7 +113,9 @@ def refusal(findings: Iterable[Finding], where: str) -> str:
 
 def _under(key: Any, item: Any) -> Any:
     if isinstance(item, str) and isinstance(key, str) and key[-2:] in ("id", "Id", "ID"):
-        return _id(item)
+        lead = "id: "  # it may have a prefix and be drawn by chance; a credential of another kind is taken out
+        new = redact(lead + item)[len(lead) :]
+        return item if new == item else new
     new = redact(item) if isinstance(item, str) else redact_value(item)
     if new is not item or not isinstance(item, str) or not isinstance(key, str) or not 4 <= len(item) <= 4096:
         return new
@@ -123,18 +125,6 @@ def _under(key: Any, item: Any) -> Any:
         return item
     found = next((f for f in credentials(quoted) if f.start >= len(lead)), None)
     return f"[redacted: {found.kind}]" if found else item
-
-
-def _id(text: str) -> str:
-    """An id, which may have a prefix and be drawn by chance; a credential of any other kind is taken out."""
-    lead = "id: "
-    new = redact(lead + text)[len(lead) :]
-    return text if new == text else new
-
-
-def _lowered(text: str) -> str:
-    low = text.lower()
-    return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _spans(text: str) -> Iterator[Span]:
@@ -148,7 +138,9 @@ def _spans(text: str) -> Iterator[Span]:
     for literal, kind in _TOKENS:
         if literal in long:
             yield from _where(kind, literal, text, text)
-    low = _lowered(text)
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     said = {literal for literal in _SAID if literal in low}
     for literal, kind in _PHRASES:
         if literal in said:

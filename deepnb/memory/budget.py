@@ -13,7 +13,7 @@ from langchain_core.messages import ToolMessage
 
 from deepnb.engine.request import message_text, still_sent
 from deepnb.gate import redact
-from deepnb.memory.layers import layer_of, weight
+from deepnb.memory.layers import SOURCES, WEIGHTS, layer_of
 
 Count = Callable[[str], int]
 
@@ -86,8 +86,8 @@ def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
     out: dict[str, int] = {}
     hungry = dict(needs)
     while hungry:
-        parts = sum(map(weight, hungry))
-        given = {layer: max(room, 0) * weight(layer) // parts for layer in hungry}
+        weights = {layer: WEIGHTS.get(layer, SOURCES) for layer in hungry}
+        given = {layer: max(room, 0) * weight // sum(weights.values()) for layer, weight in weights.items()}
         fed = {layer: need for layer, need in hungry.items() if need <= given[layer]}
         if not fed:
             return {**out, **given}
@@ -187,30 +187,27 @@ class NestedMemoryMiddleware(AgentMiddleware):
         self._budget = budget
         self._count = count
 
-    @property
-    def name(self) -> str:
-        return "NestedMemoryMiddleware"
-
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         return self._with_nearest(handler(request), request)
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
         return await asyncio.to_thread(self._with_nearest, await handler(request), request)
 
-    def _wanted(self, request: Any, result: Any) -> list[str]:
-        """Where the AGENTS.md for this call may be, nearest first."""
+    def _with_nearest(self, result: Any, request: Any) -> Any:
+        """Return the result with the nearest AGENTS.md, unless that stands in a message that is still sent."""
         path = str(request.tool_call["args"].get("file_path", ""))
         fine = isinstance(result, ToolMessage) and result.status != "error" and isinstance(result.content, str)
         if request.tool_call["name"] not in _TOOLS or not fine or not path.startswith("/"):
-            return []
+            return result
         near = [str(parent / NAME) for parent in PurePosixPath(path).parents]
-        return [p for p in near if p != path and p not in self._sources]
-
-    def _with_nearest(self, result: Any, request: Any) -> Any:
-        paths = self._wanted(request, result)
+        paths = [p for p in near if p != path and p not in self._sources]
         found: list[Any] = self._backend.download_files(paths) if paths else []
         nearest = next((f for f in found if f.content is not None), None)
-        if nearest is None or self._shown(request.state, nearest.path):
+        if nearest is None:
+            return result
+        sent = still_sent(request.state) if isinstance(request.state, Mapping) else []
+        opening = f'<agents_md path="{nearest.path}">'
+        if any(opening in message_text(m) for m in sent if m.type == "tool"):
             return result
         try:
             text = redact(nearest.content.decode("utf-8"))
@@ -219,15 +216,5 @@ class NestedMemoryMiddleware(AgentMiddleware):
         (shown,) = fitted({nearest.path: text}, [nearest.path], self._budget, self._count) or (None,)
         if shown is None:
             return result
-        block = f"\n\n{_opening(nearest.path)}\n{shown.shown}\n</agents_md>"
+        block = f"\n\n{opening}\n{shown.shown}\n</agents_md>"
         return result.model_copy(update={"content": f"{result.content}{block}"})
-
-    def _shown(self, state: Any, path: str) -> bool:
-        """Whether the file stands in a message that is still sent."""
-        sent = still_sent(state) if isinstance(state, Mapping) else []
-        tag = _opening(path)
-        return any(tag in message_text(m) for m in sent if m.type == "tool")
-
-
-def _opening(path: str) -> str:
-    return f'<agents_md path="{path}">'

@@ -10,6 +10,7 @@ The day is that of your time zone. `%memory promote` proposes entries for `/MEMO
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from hashlib import blake2b
@@ -202,24 +203,17 @@ def candidates(
         for entry in entries(path, notes[path]):
             if entry.day and _folded(entry.text) not in known:
                 same.setdefault(_folded(entry.text), []).append(entry)
-    found = [_candidate(group, recalls, today) for group in same.values()]
+    found = []
+    for group in same.values():
+        newest, seen = group[-1], [recalls.get((e.note, e.line), NEVER) for e in group]
+        recall = Recall(sum(r.count for r in seen), max(r.queries for r in seen), max(r.last for r in seen))
+        age = HALF_LIFE * 10
+        with suppress(ValueError):  # 2026-13-40.md
+            age = max(0, (date.fromisoformat(today) - date.fromisoformat(newest.day)).days)
+        score = log2(1 + recall.count) + log2(1 + recall.queries) + 2 ** (-age / HALF_LIFE)
+        held = len({e.note for e in group})
+        found.append(Candidate(newest, recall, held, score + 0.5 * (held - 1)))
     return tuple(sorted(found, key=lambda c: (-c.score, c.entry.note, c.entry.line)))
-
-
-def _candidate(group: list[NoteEntry], recalls: Mapping[tuple[str, int], Recall], today: str) -> Candidate:
-    newest = group[-1]
-    seen = [recalls.get((e.note, e.line), NEVER) for e in group]
-    recall = Recall(sum(r.count for r in seen), max(r.queries for r in seen), max(r.last for r in seen))
-    score = log2(1 + recall.count) + log2(1 + recall.queries) + 2 ** (-_age(newest.day, today) / HALF_LIFE)
-    notes = len({e.note for e in group})
-    return Candidate(newest, recall, notes, score + 0.5 * (notes - 1))
-
-
-def _age(day: str, today: str) -> int:
-    try:
-        return max(0, (date.fromisoformat(today) - date.fromisoformat(day)).days)
-    except ValueError:  # 2026-13-40.md
-        return HALF_LIFE * 10
 
 
 def _folded(text: str) -> str:

@@ -78,7 +78,9 @@ class MemorySearch:
         found = index.search(query, k, tokens=tokens, **how)
         hits = [shown for hit in found if (shown := _as_it_stands(hit, known.get(hit.path))) is not None]
         self.recalls.add(recalled(hits, files, query), query, at)
-        self._hear(index)
+        said = [line for line in index.notices if not line.startswith("the search index was made")]  # that is no news
+        self.notices += [line for line in said if line not in self.notices]
+        index.notices.clear()
         return hits
 
     def close(self) -> None:
@@ -101,29 +103,22 @@ class MemorySearch:
         from deepnb.search import Index
 
         directory = self._directory()
-        if self._index is None or self._at != directory:
-            self.close()
-            self._at = directory
-            self._index = self._made(Index, directory, files)
+        if self._index is not None and self._at == directory:
+            return self._index
+        self.close()
+        self._at = directory
+        if directory is not None:
+            folder = os.path.join(directory, ".deepnb")
+            try:
+                make_folder(Path(folder))
+                self._index = Index(os.path.join(folder, "index.db"), source=lambda: files)
+            except Exception as error:
+                why = (str(error).splitlines() or [type(error).__name__])[0]
+                self.notices.append(
+                    f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process"
+                )
+        self._index = self._index or Index()
         return self._index
-
-    def _made(self, make: Callable[..., Index], directory: str | None, files: Mapping[str, str]) -> Index:
-        if directory is None:
-            return make()
-        folder = os.path.join(directory, ".deepnb")
-        try:
-            make_folder(Path(folder))
-            return make(os.path.join(folder, "index.db"), source=lambda: files)
-        except Exception as error:
-            why = (str(error).splitlines() or [type(error).__name__])[0]
-            self.notices.append(f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process")
-            return make()
-
-    def _hear(self, index: Index) -> None:
-        """Take over what the index has to say; that a new one was made is no news."""
-        said = [line for line in index.notices if not line.startswith("the search index was made")]
-        self.notices += [line for line in said if line not in self.notices]
-        index.notices.clear()
 
 
 def searched(path: str) -> bool:
@@ -161,13 +156,6 @@ def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[
         chosen = [e for e, n in shared.items() if n == best and n] or (lines if len(lines) == 1 else [])
         out.update({(e.note, e.line): e for e in chosen})
     return list(out.values())
-
-
-def hits_text(hits: Sequence[Hit]) -> str:
-    """Hits as an agent reads them: path:lines (leg, score) heading, then the text."""
-    return "\n\n".join(
-        f"{place(hit)} ({hit.leg}, {hit.score:.2f}) {hit.heading}".rstrip() + f"\n{hit.text}" for hit in hits
-    )
 
 
 def place(hit: Hit) -> str:
@@ -215,10 +203,6 @@ class MemoryToolsMiddleware(AgentMiddleware):
         self._search = search
         self.tools = [self._note_tool()] if search is None else [self._note_tool(), *self._search_tools()]
 
-    @property
-    def name(self) -> str:
-        return "MemoryToolsMiddleware"
-
     def note(self, text: str) -> str:
         """Add each line of a text to today's note as an entry; gives what came of it."""
         at = self._now()
@@ -243,7 +227,9 @@ class MemoryToolsMiddleware(AgentMiddleware):
         )
         while index.notices:
             tell_notice(index.notices.pop(0))
-        return redact(hits_text(hits)) or "Nothing in memory fits that."
+        heads = (f"{place(hit)} ({hit.leg}, {hit.score:.2f}) {hit.heading}".rstrip() for hit in hits)
+        shown = "\n\n".join(f"{head}\n{hit.text}" for head, hit in zip(heads, hits, strict=True))
+        return redact(shown) or "Nothing in memory fits that."
 
     def get(self, path: str, start: int = 1, lines: int = 40) -> str:
         """Lines of a memory file, numbered."""

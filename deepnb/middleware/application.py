@@ -16,10 +16,12 @@ from deepnb.backends.writer import writer
 from deepnb.engine import approvals
 from deepnb.engine.tools import described
 from deepnb.memory.flush import TOOL as NOTE
-from deepnb.memory.layers import MAIN, ScopedBackend, guarded_paths
+from deepnb.memory.guarding import ScopedBackend
+from deepnb.memory.layers import MAIN, guarded_paths
 from deepnb.memory.searching import MemorySearch
 from deepnb.middleware.approvals import ApprovalMiddleware
 from deepnb.middleware.guard import GuardMiddleware
+from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER, Subagent
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.errors import InvalidError
@@ -29,7 +31,6 @@ from deepnb.wiring.effects import effects
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
 from deepnb.wiring.options import SERVED, Options, changed
-from deepnb.wiring.subagent_files import check, tool_names
 from deepnb.workshop.approvals import Effects, state_of
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection
@@ -271,7 +271,10 @@ def _ask(model: Any, name: str | None, tell: Callable[[Mapping[str, int | None]]
     for path in ("/models", *((f"{root}{path}" for path in _BESIDE) if is_near(root) else ())):
         rows: list[Mapping[str, Any]] = []
         try:
-            rows = list(_rows(client.get(path, cast_to=object)))
+            told = client.get(path, cast_to=object)
+            if isinstance(told, Mapping):
+                told = next((told[key] for key in ("data", "models") if isinstance(told.get(key), list)), [told])
+            rows = [row for row in told if isinstance(row, Mapping)] if isinstance(told, list) else []
         except (APIConnectionError, OpenAIError) as error:
             lost = isinstance(error, APIConnectionError) and not isinstance(error, APITimeoutError)
             if path == "/models" and (lost or getattr(error, "status_code", 0) == 503):  # not there yet, or loading
@@ -285,13 +288,6 @@ def _ask(model: Any, name: str | None, tell: Callable[[Mapping[str, int | None]]
         tell(dict(found))
         if all(found.values()) if name is None else found[name]:
             return
-
-
-def _rows(answer: Any) -> Iterator[Mapping[str, Any]]:
-    """What a server tells, model by model."""
-    if isinstance(answer, Mapping):
-        answer = next((answer[key] for key in ("data", "models") if isinstance(answer.get(key), list)), [answer])
-    return (row for row in answer if isinstance(row, Mapping)) if isinstance(answer, list) else iter(())
 
 
 def _tokens(row: Mapping[str, Any]) -> int | None:

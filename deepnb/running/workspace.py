@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 from collections.abc import Sequence
 
 from deepnb.skills.catalog import Catalog, Found
+from deepnb.subagents.files import Files, tool_names
 from deepnb.values.agent import Listed, Skill, Subagent
 from deepnb.values.approvals import Policy
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
 from deepnb.values.lazy import Memo
-from deepnb.wiring.subagent_files import Files, tool_names
 from deepnb.workshop.kernel import PlainKernel
 
 _LOG = logging.getLogger("deepnb")

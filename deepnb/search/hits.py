@@ -46,7 +46,11 @@ class Hit:
 def hit(reader: Reader, span: Span, legs: Mapping[str, Leg], passage: int) -> Hit:
     first, last = span.rows[0], span.rows[-1]
     text = reader.text(first, last)[:passage]
-    by = [name for name in LEGS if name in legs and _has(legs[name], span.best)]
+    by = []
+    for name in (name for name in LEGS if name in legs):
+        keys, scores = legs[name].keys, legs[name].scores
+        at = int(np.searchsorted(keys, span.best))
+        by += [name] if at < len(keys) and int(keys[at]) == span.best and float(scores[at]) > 0 else []
     return Hit(
         path=reader.paths[first.key >> 43],
         start=first.line,
@@ -56,11 +60,6 @@ def hit(reader: Reader, span: Span, legs: Mapping[str, Leg], passage: int) -> Hi
         leg="+".join(by) or "words",
         heading=reader.heading(first.key),
     )
-
-
-def _has(leg: Leg, key: int) -> bool:
-    at = int(np.searchsorted(leg.keys, key))
-    return at < len(leg.keys) and int(leg.keys[at]) == key and float(leg.scores[at]) > 0
 
 
 def fading(half_life: float, today: date | None) -> Callable[[str], float]:

@@ -106,7 +106,10 @@ def windows(words: Sequence[Concept], counts: Sequence[int], chunks: Chunks) -> 
     files = unique(file_of)
     lengths = chunks.file_lengths[np.searchsorted(chunks.files, files)] / chunks.file_lengths.mean()
     near = _Scale(
-        chunks.of(pairs) / chunks.usual, len(chunks.keys), lambda of: _counts(of, pairs), lambda of: of.chunk_count
+        chunks.of(pairs) / chunks.usual,
+        len(chunks.keys),
+        lambda of: how_often(of.chunks, pairs) + how_often(of.heads, pairs),
+        lambda of: of.chunk_count,
     )
     whole = _Scale(lengths, len(chunks.files), lambda of: _counts_in(of, files), lambda of: of.file_count)
     total = near.scores(words, counts) + values_at(file_of, files, whole.scores(words, counts))
@@ -114,11 +117,6 @@ def windows(words: Sequence[Concept], counts: Sequence[int], chunks: Chunks) -> 
     both = np.concatenate([pairs[best], pairs[best] + 1])
     keys = unique(both[among(both, chunks.keys)])
     return keys, np.maximum(*(values_at(windows, pairs[best], total[best]) for windows in (keys, keys - 1)))
-
-
-def _counts(postings: Postings, pairs: Keys) -> Scores:
-    counts = how_often(postings.chunks, pairs)
-    return counts + how_often(postings.heads, pairs) if len(postings.heads) else counts
 
 
 def _counts_in(postings: Postings, files: Keys) -> Scores:

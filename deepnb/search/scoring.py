@@ -110,7 +110,9 @@ def scored(concepts: Sequence[Concept], size: Size, documents: Keys = NONE) -> S
         fine += strength * idf(concept.count(size.units), size.units)
     lengths = lengths_of(keys)
     fine *= (K1 + 1) / (1 + K1 * (1 - B + B * lengths / lengths.mean()))
-    fine = _with_neighbours(keys, fine)
+    beside, own = np.diff(keys >> 23) == 1, fine.copy()
+    fine[1:] += BEFORE * own[:-1] * beside
+    fine[:-1] += AFTER * own[1:] * beside
     best = np.sort(np.argpartition(-fine, DEEP)[:DEEP]) if len(keys) > DEEP else np.arange(len(keys))
     keys, fine = keys[best], fine[best]
     coarse, others = np.zeros(len(keys)), ~among(keys >> 43, documents)
@@ -144,14 +146,6 @@ def _candidates(concepts: Sequence[Concept], size: Size) -> Keys:
             break
         taken += [postings.units for postings, _ in concept.sets]
     return unique(np.concatenate(taken)) if taken else np.empty(0, np.int64)
-
-
-def _with_neighbours(keys: Keys, scores: Scores) -> Scores:
-    beside = np.diff(keys >> 23) == 1
-    out = scores.copy()
-    out[1:] += BEFORE * scores[:-1] * beside
-    out[:-1] += AFTER * scores[1:] * beside
-    return out
 
 
 def _coarse(concepts: Sequence[Concept], keys: Keys, size: Size) -> Scores:

@@ -84,7 +84,7 @@ def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
     tokens = text.split()
     different = set(tokens)
     words = read.read(different)
-    as_is, title = read.are_plain(text, different), _title(path)
+    as_is, title = read.are_plain(text, different), re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])
     heads = [f"{title} {chunk.heading}" for chunk in found.chunks]
     return Prepared(
         path=path,
@@ -362,8 +362,3 @@ def _names(
                 found[unit, name] = None
         at += len(token)
     return found
-
-
-def _title(path: str) -> str:
-    """The words of a file's name: "2026-02-16" of memory/2026-02-16.md."""
-    return re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])

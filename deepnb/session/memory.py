@@ -132,7 +132,7 @@ class SessionMemory(Part):
             raise InvalidError("the query is empty", "%memory search QUERY")
         if k is not None and k < 1:
             raise InvalidError(f"k can't be {k}", "give a whole number above 0")
-        from deepnb.memory.layers import ScopedBackend
+        from deepnb.memory.guarding import ScopedBackend
         from deepnb.memory.searching import TRANSCRIPTS, texts_of
 
         work = self._workspace

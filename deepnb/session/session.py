@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
-    from deepnb.context.ledger import Price
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
     from deepnb.running.restored import Restored
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from deepnb.session.tools import SessionTools
     from deepnb.values.agent import ModelInfos, Subagent
     from deepnb.values.events import TurnPassage
+    from deepnb.values.turn import Price
     from deepnb.values.wing_types import Comparison, Job, Jobs, Package
     from deepnb.values.xray import Stack, Xray
 

@@ -238,7 +238,7 @@ class SessionSkills(Part):
     # -- helpers
 
     def _reads(self, texts: Mapping[str, str]) -> dict[str, SkillRead]:
-        from deepnb.skills.catalog import reads
+        from deepnb.skills.middleware import reads
 
         return reads(self._workspace.turns, texts)
 
@@ -311,7 +311,7 @@ def preapproved(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     In use is a skill that was read or pinned here and is the same file still. One that the agent wrote last
     asks for nothing: it could write itself the leave. Nothing is granted by this.
     """
-    from deepnb.skills.catalog import reads
+    from deepnb.skills.middleware import reads
     from deepnb.skills.rules import preapproved
 
     skills = workspace.catalogs.found().skills

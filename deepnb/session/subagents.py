@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from deepnb.session.files import BackendFiles, refused
 from deepnb.session.part import Part
 from deepnb.skills.catalog import Catalog
+from deepnb.subagents.files import BYTES, check, check_name, scaffold
 from deepnb.values.agent import FOLDER, GENERAL_PURPOSE, Listed, Skill, Spent, Subagent
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.wiring.subagent_files import BYTES, check, check_name, scaffold
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 
-from deepnb.skills.frontmatter import normal
-from deepnb.values.agent import Finding
+from deepnb.values.agent import Finding, normal
 
 
 class SessionSubagents(Part):

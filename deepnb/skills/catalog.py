@@ -5,18 +5,14 @@ by path and content, so that of a set that changed only what is new is parsed.
 """
 
 import asyncio
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
-from deepnb.engine.pinned_skills import PINNED, is_pinned
-from deepnb.skills.frontmatter import normal
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
-from deepnb.values.agent import Finding, Skill, SkillRead
-from deepnb.values.turn import ToolEnded, ToolStarted, Turn
+from deepnb.values.agent import Finding, Skill, normal
 
 DISABLED = ".disabled"
 """The file of a source that names, a line each, the skills that are switched off."""
@@ -92,7 +88,11 @@ class Catalog:
         odd: Sequence[tuple[_Place, Any]],
         bars: Bars,
     ) -> Found:
-        marks = {path: _mark(response) for path, response in told.items()}
+        contents = {path: response.content for path, response in told.items()}
+        marks = {
+            path: str(told[path].error).encode() if content is None else blake2b(content, digest_size=16).digest()
+            for path, content in contents.items()
+        }
         errors = tuple((s, str(found.error or "")) for s, found in zip(self.sources, listings, strict=True))
         errors = tuple((s, e) for s, e in errors if e and "not_found" not in e)
         strange = tuple((p, kind) for p, listing in odd if (kind := _strange(listing)))
@@ -159,11 +159,6 @@ def _places(sources: Sequence[str], listings: Sequence[Any]) -> list[_Place]:
     return found
 
 
-def _mark(response: Any) -> bytes:
-    content = response.content
-    return str(response.error).encode() if content is None else blake2b(content, digest_size=16).digest()
-
-
 def _strange(listing: Any) -> str | None:
     """What is wrong with what is in the place of a SKILL.md; None where nothing does."""
     for entry in listing.entries or ():
@@ -179,69 +174,3 @@ def _no_source(source: str, error: str) -> Checked:
     what = " ".join(error.split())[:200]
     finding = Finding(source, 0, f"this source can't be listed ({what})", "fix it, or remove it from skills=")
     return Checked(Skill("", "", source, problem=str(finding)), (finding,))
-
-
-# -- What of the skills the agent was shown in a thread, out of the turns' records
-
-_SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")
-"""The first line of what `read_file` gives."""
-
-
-@dataclass
-class _Seen:
-    """What was shown of one file so far."""
-
-    then: str
-    """The file as it was when it was last shown."""
-    turns: dict[int, None] = field(default_factory=dict)
-    lines: set[int] = field(default_factory=set)
-    total: int = 0
-    pinned: bool = False
-
-
-def reads(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[str, SkillRead]:
-    """path -> how the main agent came to know it, of the files in `now` (path -> text) that it was shown.
-
-    By read_file, or because a skill was pinned; what it saw in another way (grep, a subagent) is not counted.
-    """
-    pinned = _pinned(turns, now)
-    seen: dict[str, _Seen] = {}
-    for turn in turns:
-        shown = [*((path, None) for path in pinned.get(turn.number, ())), *_results(turn, now)]
-        for path, result in shown:
-            was = turn.after.files.get(path, now[path])
-            one = seen.setdefault(path, _Seen(was))
-            if was != one.then:
-                one.then, one.lines, one.total, one.pinned = was, set(), 0, False
-            one.turns[turn.number] = None
-            one.pinned |= result is None
-            if header := _SHOWN.match(result or ""):
-                first, last, one.total = map(int, header.groups())
-                one.lines |= set(range(first, last + 1))
-    return {
-        path: SkillRead(
-            tuple(one.turns), len(one.lines), one.total or len(one.then.splitlines()), one.then != now[path], one.pinned
-        )
-        for path, one in seen.items()
-    }
-
-
-def _results(turn: Turn, now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(path, what read_file gave of it), for the main agent."""
-    asked: dict[str, str] = {}
-    for event in turn.events:
-        if isinstance(event, ToolStarted) and event.name == "read_file" and not event.path:
-            asked[event.id] = str(event.args.get("file_path"))
-        elif isinstance(event, ToolEnded) and event.status == "ok" and asked.get(event.id) in now:
-            yield asked[event.id], event.result
-
-
-def _pinned(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[int, list[str]]:
-    """Turn -> paths of the skills that were put before its prompt."""
-    found: dict[int, list[str]] = {}
-    messages = turns[-1].after.messages if turns else ()
-    for i, message in enumerate(messages):
-        if message.source == PINNED:
-            number = next((t.number for t in turns if i < len(t.after.messages)), turns[-1].number)
-            found.setdefault(number, []).extend(p for p in now if is_pinned(PINNED, message.text, p))
-    return found

@@ -1,54 +1,20 @@
-"""The name of a skill, and the YAML between the fences of its SKILL.md, read strictly."""
+"""The YAML between the fences of a SKILL.md, read strictly: each value with its line, no trick that YAML knows.
+
+Values are text as it stands, whatever type YAML would make of it. Anchors, aliases, merge keys, tags, keys
+that stand twice and deep nesting are refused, so that a header costs no more than its length.
+"""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-LONGEST = 64
-
-
-def normal(name: str) -> str:
-    """The name as it is compared: NFKC, no white space around it."""
-    return unicodedata.normalize("NFKC", name).strip()
-
-
-def wrong_name(name: str) -> str | None:
-    """What is wrong with a normal name; None for a good one.
-
-    Letters without a case (Chinese, say) are as good as lowercase ones.
-    """
-    if not name:
-        return "the name is empty"
-    if len(name) > LONGEST:
-        return f"the name has {len(name):,} characters; the limit is {LONGEST}"
-    if strange := next((c for c in name if not c.isalnum() and c != "-"), None):
-        plain = strange.isprintable() and not unicodedata.combining(strange)
-        shown = repr(strange) if plain else f"U+{ord(strange):04X}"
-        return f"the name can't contain {shown}: use lowercase letters, digits and single hyphens"
-    if name != name.lower():
-        return "the name is not all lowercase"
-    if name.startswith("-") or name.endswith("-") or "--" in name:
-        return "the name begins or ends with a hyphen, or has two in a row"
-    return None
-
-
-def near(name: str, otherwise: str = "my-skill") -> str:
-    """A good name made of what is good in another."""
-    kept = "".join(c if c.isalnum() else "-" for c in normal(name).lower())
-    made = "-".join(filter(None, kept.split("-")))[:LONGEST].strip("-")
-    return made if wrong_name(made) is None else otherwise
-
-
-# -- The YAML between the fences of a SKILL.md, read strictly: each value with its line, no trick that YAML knows
-# Values are text as it stands, whatever type YAML would make of it. Anchors, aliases, merge keys, tags, keys
-# that stand twice and deep nesting are refused, so that a header costs no more than its length.
+from deepnb.values.agent import Finding
 
 HEADER = 65_536
 """Characters between the fences."""
@@ -105,6 +71,47 @@ class SkillFile:
 
     fields: Fields
     body: str
+
+
+@dataclass
+class Findings:
+    """What there is to fix in a file, gathered while it is checked."""
+
+    path: str
+    found: list[Finding] = field(default_factory=list)
+
+    def broken(self, line: int, what: str, do: str) -> None:
+        """Add what has to be fixed before the file can be used."""
+        self.found.append(Finding(self.path, line, one_line(what), one_line(do)))
+
+    def note(self, line: int, what: str, do: str) -> None:
+        """Add what should be fixed, though the file can be used."""
+        self.found.append(Finding(self.path, line, one_line(what), one_line(do), broken=False))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All of them, by line."""
+        return tuple(sorted(self.found, key=lambda f: f.line))
+
+    @property
+    def problem(self) -> str | None:
+        """Why the file can't be used; None where it can."""
+        return next((str(f) for f in self.findings if f.broken), None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be fixed, a line each."""
+        return tuple(str(f) for f in self.findings if not f.broken)
+
+
+def one_line(text: str, most: int = 300) -> str:
+    """A text on one line, without what can't be printed, as YAML takes it."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:most]
+
+
+def quoted(text: str) -> str:
+    """A text on one line as YAML has it in quotes."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def read(data: bytes) -> SkillFile:

@@ -13,8 +13,9 @@ from pathlib import Path, PurePosixPath
 
 import yaml
 
-from deepnb.skills.frontmatter import near, normal, wrong_name
+from deepnb.skills.frontmatter import Broken, Text, one_line, quoted, read
 from deepnb.skills.rules import BYTES, DESCRIPTION, FILE_NAME, Checked, check
+from deepnb.values.agent import near, normal, wrong_name
 from deepnb.values.errors import InvalidError, LimitError, NotFoundError
 
 FILES = 1_000
@@ -85,8 +86,6 @@ def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
 
 def _told_name(data: bytes) -> str:
     """The name a SKILL.md gives itself, where no directory says what it has to be."""
-    from deepnb.skills.frontmatter import Broken, Text, read
-
     try:
         value = read(data).fields.fields.get("name")
     except Broken:
@@ -161,12 +160,10 @@ def check_name(name: str) -> str:
 def scaffold(name: str, description: str = "") -> str:
     """The text of a new skill that can be used as it is, to be edited."""
     title = name.replace("-", " ").capitalize()
-    said = " ".join("".join(c if c.isprintable() else " " for c in description).split())  # what YAML takes
-    what = (said or f"{title}: what it does in a few words. Use it when the user asks for that.")[:DESCRIPTION]
-    quoted = what.replace("\\", "\\\\").replace('"', '\\"')
+    default = f"{title}: what it does in a few words. Use it when the user asks for that."
     return f"""---
 name: {name if yaml.safe_load(name) == name else f'"{name}"'}
-description: "{quoted}"
+description: {quoted(one_line(description, DESCRIPTION) or default[:DESCRIPTION])}
 # license: MIT
 # compatibility: needs pandas
 # allowed-tools: inspect_variable read_file

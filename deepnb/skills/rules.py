@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from deepnb.engine.file_extras import SkipReason
-from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, near, normal, read, wrong_name
-from deepnb.values.agent import Finding, Skill
+from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, Value, read
+from deepnb.values.agent import Finding, Skill, near, normal, wrong_name
 
 OTHERS = {
     "Bash": "execute",
@@ -98,20 +98,12 @@ class Checked:
 
 
 @dataclass
-class _Made:
+class _Made(Findings):
     """What is gathered while a file is checked."""
 
-    path: str
     fields: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)
     tools: tuple[str, ...] = ()
-    findings: list[Finding] = field(default_factory=list)
-
-    def broken(self, line: int, what: str, do: str) -> None:
-        self.findings.append(Finding(self.path, line, _one_line(what), _one_line(do)))
-
-    def note(self, line: int, what: str, do: str) -> None:
-        self.findings.append(Finding(self.path, line, _one_line(what), _one_line(do), broken=False))
 
 
 def check(data: bytes, path: str) -> Checked:
@@ -161,21 +153,18 @@ def _refuse_large(made: _Made, size: int) -> None:
 
 
 def _checked(made: _Made) -> Checked:
-    findings = sorted(made.findings, key=lambda f: f.line)
-    first = next((f for f in findings if f.broken), None)
-    name, description = made.fields.get("name", ""), made.fields.get("description", "")
     skill = Skill(
-        name,
-        description,
+        made.fields.get("name", ""),
+        made.fields.get("description", ""),
         made.path,
-        problem=str(first) if first else None,
+        problem=made.problem,
         license=made.fields.get("license", ""),
         compatibility=made.fields.get("compatibility", ""),
         metadata=made.metadata,
         allowed_tools=made.tools,
-        notes=tuple(str(f) for f in findings if not f.broken),
+        notes=made.notes,
     )
-    return Checked(skill, tuple(findings))
+    return Checked(skill, made.findings)
 
 
 def _check_fields(fields: Fields, made: _Made) -> None:
@@ -294,7 +283,3 @@ def _kind(value: Value) -> str:
 
 def _directory(path: str) -> str:
     return path.rpartition("/")[0].rpartition("/")[2]
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:300]

@@ -1,5 +1,6 @@
 """What an agent is made of, as it is listed: skills, subagents, models, and the features of a graph somebody else made."""
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -7,6 +8,41 @@ from typing import Any, Literal
 from deepnb.values.errors import RefusedError
 from deepnb.values.request import SKILLS_CLOSE, SKILLS_OPEN
 from deepnb.values.text import Listing, short_repr
+
+LONGEST = 64
+"""Characters of the name of a skill or a subagent (agentskills.io)."""
+
+
+def normal(name: str) -> str:
+    """The name as it is compared: NFKC, no white space around it."""
+    return unicodedata.normalize("NFKC", name).strip()
+
+
+def wrong_name(name: str) -> str | None:
+    """What is wrong with a normal name; None for a good one.
+
+    Letters without a case (Chinese, say) are as good as lowercase ones.
+    """
+    if not name:
+        return "the name is empty"
+    if len(name) > LONGEST:
+        return f"the name has {len(name):,} characters; the limit is {LONGEST}"
+    if strange := next((c for c in name if not c.isalnum() and c != "-"), None):
+        plain = strange.isprintable() and not unicodedata.combining(strange)
+        shown = repr(strange) if plain else f"U+{ord(strange):04X}"
+        return f"the name can't contain {shown}: use lowercase letters, digits and single hyphens"
+    if name != name.lower():
+        return "the name is not all lowercase"
+    if name.startswith("-") or name.endswith("-") or "--" in name:
+        return "the name begins or ends with a hyphen, or has two in a row"
+    return None
+
+
+def near(name: str, otherwise: str = "my-skill") -> str:
+    """A good name made of what is good in another."""
+    kept = "".join(c if c.isalnum() else "-" for c in normal(name).lower())
+    made = "-".join(filter(None, kept.split("-")))[:LONGEST].strip("-")
+    return made if wrong_name(made) is None else otherwise
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,12 +201,8 @@ def _clean(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_clean, value))
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(
-            value, **{f.name: _clean(getattr(value, f.name)) for f in fields(value) if _is_text(value, f.name)}
-        )
+        held = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _NAMES}
+        if isinstance(held.get("path"), tuple):  # the ids of the calls round an event
+            del held["path"]
+        return replace(value, **{name: _clean(one) for name, one in held.items()})
     return value
-
-
-def _is_text(value: Any, name: str) -> bool:
-    """Whether a field is shown: not an id, and not the ids of the calls round an event."""
-    return name not in _NAMES and not (name == "path" and isinstance(getattr(value, name), tuple))

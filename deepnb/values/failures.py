@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import ceil, isfinite
-from traceback import FrameSummary, StackSummary, walk_tb
+from traceback import StackSummary, walk_tb
 from typing import Any
 
 from deepnb.gate import credentials, redact
@@ -24,16 +24,8 @@ _QUOTA = frozenset({"insufficient_quota", "billing_error"})
 _AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _NOT_MADE = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError"})
 _TIMEOUTS = frozenset({"TimeoutException", "TimeoutError", "Timeout"})
-_BROKEN = frozenset(
-    {
-        "RemoteProtocolError",
-        "ReadError",
-        "IncompleteRead",
-        "ChunkedEncodingError",
-        "ConnectionResetError",
-        "BrokenPipeError",
-    }
-)
+_BROKEN_TEXT = "RemoteProtocolError ReadError IncompleteRead ChunkedEncodingError ConnectionResetError BrokenPipeError"
+_BROKEN = frozenset(_BROKEN_TEXT.split())
 _REFUSED = frozenset({400, 413, 422, 500})
 """Statuses with which servers refuse a request as too long."""
 _OVERFLOW = re.compile(
@@ -182,15 +174,9 @@ def _by_status(status: int, kind: str, words: str, again: bool = False, seconds:
 
 def _status(error: BaseException) -> int | None:
     """The HTTP status that an exception tells, under any of the names that SDKs give it."""
-    response = getattr(error, "response", None)
-    for told in (
-        getattr(error, "status_code", None),
-        getattr(response, "status_code", None),
-        getattr(error, "code", None),
-    ):
-        if isinstance(told, int) and 100 <= told < 600:
-            return told
-    return None
+    places = ((error, "status_code"), (getattr(error, "response", None), "status_code"), (error, "code"))
+    told = (getattr(place, name, None) for place, name in places)
+    return next((one for one in told if isinstance(one, int) and 100 <= one < 600), None)
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -227,20 +213,18 @@ def hide_credentials(error: BaseException, sent: Iterable[str]) -> None:
 
     Those in the texts that were `sent` are found in whatever form the provider quotes them.
     """
-    values = dict(_credentials(sent))
+    values = {  # each word of a credential in these texts, and what stands for it
+        word: f"[redacted: {found.kind}]"
+        for text in sent
+        for found in credentials(text)
+        for word in text[found.start : found.end].split()
+        if len(word) >= _SHORTEST
+    }
     for one in causes(error):
         one.args = tuple(_hidden(arg, values) for arg in one.args)
         for name in ("message", "body", "error"):
             with suppress(AttributeError):  # it has none, or the class says what it is
                 setattr(one, name, _hidden(getattr(one, name), values))
-
-
-def _credentials(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(each word of a credential in these texts, what stands for it)."""
-    for text in texts:
-        for found in credentials(text):
-            words = text[found.start : found.end].split()
-            yield from ((word, f"[redacted: {found.kind}]") for word in words if len(word) >= _SHORTEST)
 
 
 def _hidden(value: Any, values: Mapping[str, str]) -> Any:
@@ -314,19 +298,8 @@ _FRAMES = 6
 _LIBRARY_FRAMES = 2
 """Frames that are shown where none is of the user's own code."""
 
-ENGINE = frozenset(
-    {
-        "deepnb",
-        "deepagents",
-        "langchain",
-        "langchain_core",
-        "langgraph",
-        "pydantic",
-        "concurrent",
-        "asyncio",
-        "threading",
-    }
-)
+_ENGINE_TEXT = "deepnb deepagents langchain langchain_core langgraph pydantic concurrent asyncio threading"
+ENGINE = frozenset(_ENGINE_TEXT.split())
 """Packages that stand between a model's call and the tool."""
 
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
@@ -365,12 +338,20 @@ def own_traceback(error: BaseException) -> str:
 
     Empty where all of it is of deepnb and its engine.
     """
-    outside = [frame for frame, name in _frames(error) if name not in ENGINE]
+    walked = list(walk_tb(error.__traceback__))
+    modules = (str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in walked)
+    frames = zip(StackSummary.extract(iter(walked)), modules, strict=True)
+    outside = [frame for frame, module in frames if module not in ENGINE]
     own = [frame for frame in outside if not is_library(frame.filename)]
     shown = own or outside[-_LIBRARY_FRAMES:]
     if len(shown) > _FRAMES:
         shown = [shown[0], *shown[1 - _FRAMES :]]
-    return redact("".join(map(_line, shown)).rstrip())
+    places = ("In a cell" if is_cell(frame.filename) else f'File "{frame.filename}"' for frame in shown)
+    lines = (
+        f"{place}, line {frame.lineno}, in {frame.name}\n" + (f"    {frame.line}\n" if frame.line else "")
+        for place, frame in zip(places, shown, strict=True)
+    )
+    return redact("".join(lines).rstrip())
 
 
 def is_library(file: str) -> bool:
@@ -378,19 +359,6 @@ def is_library(file: str) -> bool:
     return file.startswith(_LIBRARIES) or "site-packages" in file or "dist-packages" in file
 
 
-def _frames(error: BaseException) -> Iterator[tuple[FrameSummary, str]]:
-    """(frame, top package of its module), the outermost first."""
-    walked = list(walk_tb(error.__traceback__))
-    for (frame, _), summary in zip(walked, StackSummary.extract(iter(walked)), strict=True):
-        yield summary, str(frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
 def is_cell(file: str) -> bool:
     """Whether a file is the name that IPython gives to the code of a cell."""
     return "ipykernel_" in file or file.startswith("<ipython-input")
-
-
-def _line(frame: FrameSummary) -> str:
-    place = "In a cell" if is_cell(frame.filename) else f'File "{frame.filename}"'
-    code = f"    {frame.line}\n" if frame.line else ""
-    return f"{place}, line {frame.lineno}, in {frame.name}\n{code}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Generic, Literal, TypeVar, cast, overload
+from typing import Generic, Literal, Self, TypeVar, overload
 
 from deepnb.gate.own_words import own_words
 
@@ -25,19 +25,20 @@ class GrowingList(Sequence[T], Generic[T]):
         self._values: list[T] = list(values)
         self._n = len(self._values)
 
-    def replace_from(self, kept: int, new: Sequence[T]) -> GrowingList[T]:
+    def replace_from(self, kept: int, new: Sequence[T]) -> Self:
         """The first `kept` of these values followed by `new`."""
         if kept == self._n == len(self._values):
-            grown: GrowingList[T] = object.__new__(type(self))
             self._values.extend(new)
-            grown._values, grown._n = self._values, len(self._values)
-            return grown
+            return self._view(len(self._values))
         return type(self)([*self[:kept], *new])
 
-    def first(self, n: int) -> GrowingList[T]:
+    def first(self, n: int) -> Self:
         """The first `n` of these values, or all, sharing their list."""
-        made: GrowingList[T] = object.__new__(type(self))
-        made._values, made._n = self._values, min(n, self._n)
+        return self._view(min(n, self._n))
+
+    def _view(self, n: int) -> Self:
+        made = object.__new__(type(self))
+        made._values, made._n = self._values, n
         return made
 
     def shares(self, other: GrowingList[T]) -> bool:
@@ -132,11 +133,3 @@ class Messages(GrowingList[Message]):
     """The messages of a thread: a turn keeps them for the price of an int."""
 
     __slots__ = ()
-
-    def replace_from(self, kept: int, new: Sequence[Message]) -> Messages:
-        """The first `kept` of these messages followed by `new`."""
-        return cast(Messages, super().replace_from(kept, new))
-
-    def first(self, n: int) -> Messages:
-        """The first `n` of these messages, or all."""
-        return cast(Messages, super().first(n))

@@ -63,23 +63,20 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
         text = "" if message.status == "error" else redact(message.text)
         looked_at += [text] if message.name in _OF_DATA or (typed != message.text and typed) else []
         text = text if (answer := message.role == "assistant") else less_rows(text)
-        stated = facts(f"{text}\n{_arguments(message)}")
+        values = (v for call in message.tool_calls for v in call.args.values())
+        arguments = "\n".join(v for v in values if isinstance(v, str) and len(v) <= 200)  # paths and other short ones
+        stated = facts(f"{text}\n{arguments}")
         for anchor in (*sentences, *(a for a in stated if _is_lasting(a, typed, answer))):
             found.setdefault((anchor.kind, anchor.text), anchor)
-    words = {
-        a.text for a in found.values() if _is_plain(a) or (_may_be_data(a) and not any(a.text in t for t in asked))
-    }
+    named = [a for a in found.values() if a.kind in ("identifier", "name")]
+    figures = {a.text for a in named if a.text.isidentifier() or a.text.isdigit()}  # `mass_1e24_kg`, `4879`
+    words = {a.text for a in named if _is_plain(a) or (a.text in figures and not any(a.text in t for t in asked))}
     return tuple(a for a in found.values() if not (a.text in words and any(a.text in text for text in looked_at)))
 
 
 def _is_plain(anchor: Anchor) -> bool:
     """Whether it is a word as a column or a class may be called."""
     return anchor.kind in ("identifier", "name") and bool(_PLAIN().fullmatch(anchor.text))
-
-
-def _may_be_data(anchor: Anchor) -> bool:
-    """Whether it is a word as a column may be called, digits and all (`mass_1e24_kg`), or a plain figure (`4879`)."""
-    return anchor.kind in ("identifier", "name") and (anchor.text.isidentifier() or anchor.text.isdigit())
 
 
 def _is_lasting(anchor: Anchor, typed: str, answer: bool) -> bool:
@@ -105,12 +102,6 @@ def union(*groups: Iterable[Anchor]) -> tuple[Anchor, ...]:
             found.pop((anchor.kind, anchor.text), None)
             found[anchor.kind, anchor.text] = anchor
     return tuple(found.values())
-
-
-def _arguments(message: Message) -> str:
-    """Paths and other short arguments of its tool calls."""
-    values = (v for call in message.tool_calls for v in call.args.values())
-    return "\n".join(v for v in values if isinstance(v, str) and len(v) <= 200)
 
 
 _EDGE = regex(r"[a-z0-9_/\\~.-]")
@@ -188,6 +179,7 @@ _FINDERS: tuple[tuple[Kind, Callable[[], re.Pattern[str]]], ...] = (
 )
 _ORDINARY = regex(r"\d{1,4}(?:st|nd|rd|th)|and/or|e\.g|i\.e|a\.m|p\.m|U\.S|[1-9]\d{0,2}", re.IGNORECASE)
 _NOT_PLURAL = regex(r"\d\s?(?:this|was|has|does|its|as|is|us|his|yes|less|plus|across|versus|always|perhaps)$")
+# of a number, the few words before it that say of what it is: `the trial costs 12 EUR`
 _BEFORE = regex(r"(?:[^\s.;:!?,，。；：！？、|]{1,24}[ =:]{1,2}){1,5}$")
 
 
@@ -199,10 +191,16 @@ def facts(text: str) -> Iterator[Anchor]:
         for match in pattern().finditer(text):
             fact = _trimmed(kind, (match[1] if kind == "name" else match[0]).strip())
             if _is_fact(kind, fact):
-                phrase = _phrase(text, match.start(), fact) if kind == "number" else ""
-                found.append((match.start(), Anchor(kind, fact, phrase)))
+                start = match.start()
+                before = _BEFORE().search(text[max(0, start - 80) : start]) if kind == "number" else None
+                phrase = f"{before[0].strip()} {fact}" if before and "\0" not in before[0] else ""
+                found.append((start, Anchor(kind, fact, phrase)))
                 spans.append(match.span())
-        text = _blanked(text, spans)
+        parts, at = [], 0
+        for start, end in spans:  # what is taken is blank for the other kinds
+            parts += [text[at:start], "\0" * (end - start)]
+            at = end
+        text = "".join([*parts, text[at:]])
     found.sort(key=lambda pair: pair[0])
     yield from (anchor for _, anchor in found)
 
@@ -215,15 +213,6 @@ def _trimmed(kind: Kind, text: str) -> str:
     return text[:-1] if text.endswith(")") and text.count(")") > text.count("(") else text
 
 
-def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text with these stretches taken, its length as it was."""
-    parts, at = [], 0
-    for start, end in spans:
-        parts += [text[at:start], "\0" * (end - start)]
-        at = end
-    return "".join([*parts, text[at:]])
-
-
 def _is_fact(kind: Kind, text: str) -> bool:
     if not text or _ORDINARY().fullmatch(text):
         return False
@@ -232,12 +221,6 @@ def _is_fact(kind: Kind, text: str) -> bool:
     if kind == "path":
         return any(c.isalpha() for c in text)
     return kind != "number" or not _NOT_PLURAL().search(text)
-
-
-def _phrase(text: str, start: int, fact: str) -> str:
-    """The number with the few words before it that say of what it is."""
-    before = _BEFORE().search(text[max(0, start - 80) : start])
-    return f"{before[0].strip()} {fact}" if before and "\0" not in before[0] else ""
 
 
 Count = Callable[[str], int]

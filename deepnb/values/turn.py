@@ -17,9 +17,9 @@ from deepnb.values.text import Listing, excerpt, short_repr
 
 __all__ = [
     "Asked", "Call", "CodeOutput", "Compacted", "Decided", "Decision", "Event", "Flushed", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
-    "Path", "PendingCall", "Purpose", "Retry", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ThreadInfos", "ToolCall", "ToolEnded",
+    "Path", "PendingCall", "Price", "Purpose", "Retry", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ThreadInfos", "ToolCall", "ToolEnded",
     "ToolStarted",
-    "Turn", "Turns", "Usage",
+    "Turn", "Turns", "Usage", "cost_of", "price_of",
 ]  # fmt: skip
 
 Path = tuple[str, ...]
@@ -51,6 +51,33 @@ class Usage:
             sum(map(float, filter(None, costs))) if costs and None not in costs else None,
             self.exact and other.exact,
         )
+
+
+Price = tuple[float, float, float]
+"""US dollars for a million tokens: of input, of input that was cached, of output.
+
+The user gives them: deepnb ships none, since they change and differ by contract.
+"""
+
+
+def price_of(prices: Mapping[str, Price], model: str, label: str = "") -> Price | None:
+    """The price of the model a provider calls `model`, shown under `label`; None where none was given for it.
+
+    A price may be given under either name: `openai:gpt-5.2` or `gpt-5.2`.
+    """
+    own = not model or label == model or label.partition(":")[2] == model
+    for name in (label if own else "", model):
+        if name and name in prices:
+            return prices[name]
+    return next((price for name, price in prices.items() if model and name.partition(":")[2] == model), None)
+
+
+def cost_of(usage: Usage, price: Price) -> float:
+    """US dollars: what was cached at its own price, the rest of the input and the output at theirs."""
+    full, cached, output = price
+    read = usage.cached or 0
+    fresh = max(0, usage.input - read)
+    return (fresh * full + read * cached + usage.output * output) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

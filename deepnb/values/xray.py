@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, takewhile
@@ -121,8 +122,11 @@ def _reason(turn_before: Turn, before: Call, turn: Turn, call: Call) -> str:
         return "another model answered"
     if changed := _first_change(before.request, call.request):
         return _CHANGED.get(changed, "earlier messages changed")
-    if turn is not turn_before and (pause := _pause(turn_before, turn)) >= KEPT:
-        return f"{pause / 60:,.0f} minutes since the call before"
+    with suppress(ValueError, TypeError):  # a clock may give no such times
+        began, started = datetime.fromisoformat(turn_before.started), datetime.fromisoformat(turn.started)
+        pause = (started - began).total_seconds() - turn_before.seconds
+        if turn is not turn_before and pause >= KEPT:
+            return f"{pause / 60:,.0f} minutes since the call before"
     return "the provider did not keep it"
 
 
@@ -134,15 +138,6 @@ def _first_change(before: Request | None, now: Request | None) -> str:
         if not _is_same(a, b):
             return b.part if b.part in _CHANGED else a.part
     return "" if sum(1 for _ in before) <= sum(1 for _ in now) else "messages"
-
-
-def _pause(before: Turn, turn: Turn) -> float:
-    """Seconds between two turns; 0 where a clock gives no such times."""
-    try:
-        began, started = datetime.fromisoformat(before.started), datetime.fromisoformat(turn.started)
-        return (started - began).total_seconds() - before.seconds
-    except (ValueError, TypeError):
-        return 0.0
 
 
 # -- One request laid open: its pieces by part, and what changed since the request before it

@@ -6,9 +6,9 @@ from typing import Any
 
 from langchain.agents import create_agent
 
-from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.tools import LeanToolsMiddleware
+from deepnb.subagents.delegation import DelegationMiddleware
 from deepnb.values.agent import Subagent
 from deepnb.values.request import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
 from deepnb.wiring.delegation import Tools, delegation

@@ -14,8 +14,7 @@ from deepnb.engine.request import tool_name
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import described
 from deepnb.memory.flush import Flusher
-from deepnb.memory.guarding import GuardMiddleware
-from deepnb.memory.layers import ScopedBackend
+from deepnb.memory.guarding import GuardMiddleware, ScopedBackend
 from deepnb.values.agent import Subagent
 from deepnb.values.budget import Rule
 from deepnb.values.xray import UNKNOWN, Caching

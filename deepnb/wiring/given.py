@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deepnb.skills.frontmatter import near, normal, wrong_name
-from deepnb.values.agent import Subagent
+from deepnb.values.agent import Subagent, near, normal, wrong_name
 from deepnb.values.errors import InvalidError, RefusedError
 
 

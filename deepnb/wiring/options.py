@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from deepnb.context.ledger import Price
 from deepnb.models.keys import OFFLINE, OFFLINE_WINDOW, window_of
 from deepnb.values.agent import Subagent
 from deepnb.values.approvals import policy_of
@@ -16,6 +15,7 @@ from deepnb.values.budget import Kind, Size, rule_for
 from deepnb.values.errors import InvalidError, RefusedError
 from deepnb.values.files import check_path
 from deepnb.values.request import SYSTEM_PROMPT
+from deepnb.values.turn import Price
 from deepnb.wiring.given import check_parts, subagents
 
 if TYPE_CHECKING:

@@ -136,7 +136,11 @@ def chunk_of(piece: Mapping[str, Any]) -> AIMessageChunk:
 def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any], Any]) -> list[dict[str, Any]]:
     """The pieces, where `clean` takes a credential out of a text that goes over several: the first has all of it then."""
     made: list[dict[str, Any]] = json.loads(json.dumps(pieces, default=str))
-    for key, places in _texts(made).items():
+    texts: dict[tuple[Any, ...], list[tuple[dict[str, Any], str]]] = {}
+    for number, piece in enumerate(made):
+        for key, place, name in _places(number, piece):
+            texts.setdefault(key, []).append((place, name))
+    for key, places in texts.items():
         whole = "".join(str(place[name]) for place, name in places)
         new = _arguments(whole, clean) if key[0] == "args" else clean(whole)
         if new != whole:
@@ -152,15 +156,6 @@ def _calls(message: AIMessage) -> list[dict[str, Any]]:
         invalid = [(call, call["args"] or "") for call in message.invalid_tool_calls]
         chunks = [{**call, "args": args, "index": i} for i, (call, args) in enumerate([*whole, *invalid])]
     return [{key: call[key] for key in _CALL if call.get(key) is not None} for call in chunks]
-
-
-def _texts(pieces: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], list[tuple[dict[str, Any], str]]]:
-    """What the texts in the pieces are parts of -> where these are: (a mapping, its key)."""
-    found: dict[tuple[Any, ...], list[tuple[dict[str, Any], str]]] = {}
-    for number, piece in enumerate(pieces):
-        for key, place, name in _places(number, piece):
-            found.setdefault(key, []).append((place, name))
-    return found
 
 
 def _places(number: int, piece: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], str]]:

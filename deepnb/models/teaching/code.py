@@ -196,7 +196,8 @@ def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, co
     if step.args.get("code") == code and asked.by and len(set(figures.values())) > 1:
         what = says(c, "measure", x=how, k=asked.column) if how else says(c, "number")
         high, low = (
-            f"{' and '.join(one for one, value in figures.items() if value == end)} ({_figure(end)})"
+            f"{' and '.join(one for one, value in figures.items() if value == end)}"
+            f" ({end:{'.0f' if end.is_integer() or abs(end) >= 1000 else '.4g'}})"
             for end in (max(figures.values()), min(figures.values()))
         )
         names = {asked.column, *(dated(one)[0] for one in asked.by)} if not asked.where else set()
@@ -207,7 +208,3 @@ def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, co
     more = [f"… {len(lines) - _SHOWN}"] if len(lines) > _SHOWN else []
     quote = "\n".join(["```", *lines[:_SHOWN], *more, "```"])
     return says(c, "gave", v=quote) + (f"\n{kept.strip()}" if kept else "")
-
-
-def _figure(value: float) -> str:
-    return f"{value:.0f}" if value.is_integer() or abs(value) >= 1000 else f"{value:.4g}"

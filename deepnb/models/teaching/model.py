@@ -133,7 +133,11 @@ def _finding(f: Failure) -> tuple[str, str, str]:
             said = [group or "" for group in match.groups()]
             package = _PACKAGES.get("".join(said), "") if f.kind == "ModuleNotFoundError" else ""
             do = f"Install {package}, its package: `%pip install {package}`." if package else advice.format(*said)
-            return why.format(*said) + here, _joined(f), do
+            line = ""
+            if "can only concatenate str" in f.message:  # the one number that is joined to a text is made one
+                numbers = [name for name, what in f.variables.items() if what.partition(",")[0] in ("int", "float")]
+                line = f.replaced(numbers[0], f"str({numbers[0]})") if len(numbers) == 1 else ""
+            return why.format(*said) + here, line, do
     if f.kind == "KeyError":
         return f"There is no key {f.message}.{here}", "", "Check it against those that are there."
     if f.text.strip().startswith("raise"):
@@ -150,13 +154,6 @@ def _nearest(f: Failure) -> tuple[str, str, str]:
     line = next((line for old, new in pairs if (line := f.replaced(old, new))), "")
     said = f.near["word"] if kind == "key" else f"`{word}`"
     return f"{has} {said}; the nearest {kind} is {f.near['name']}.", line, ""
-
-
-def _joined(f: Failure) -> str:
-    """The line in which the one number that is joined to a text is made one; empty if that is not the error."""
-    numbers = [name for name, what in f.variables.items() if what.partition(",")[0] in ("int", "float")]
-    one = numbers[0] if len(numbers) == 1 and "can only concatenate str" in f.message else ""
-    return f.replaced(one, f"str({one})") if one else ""
 
 
 def read_failure(text: str) -> Failure | None:

@@ -161,7 +161,7 @@ FILES = (
     ("history", "/conversation_history/THREAD.md", "deepnb.context.history", "", ""),
     ("note", "/memory/YYYY-MM-DD.md", "deepnb.memory.daily", "", ""),
     ("skill", "/skills/NAME/SKILL.md", "deepnb.skills.rules", "", ""),
-    ("subagent", "/agents/NAME.md", "deepnb.wiring.subagent_files", "", ""),
+    ("subagent", "/agents/NAME.md", "deepnb.subagents.files", "", ""),
     ("export", "%agent export FILE.ipynb|FILE.html|FILE.jsonl", "deepnb.session.export", "", ""),
 )
 """Name, where it is or what writes it, the module that describes it, the class whose fields a line has, what it is."""

@@ -191,7 +191,7 @@ class OpenedSession(Session):
 
     @cached_property
     def subagents(self) -> SessionSubagents:
-        return OpenedSubagents(self._opened)
+        return OpenedSubagents(self._workspace)
 
     @property
     def threads(self) -> tuple[ThreadInfo, ...]:

@@ -14,6 +14,7 @@ from deepnb.gate.directives import is_directive, unsaid
 from deepnb.memory.layers import NOTES, guarded_paths
 from deepnb.running.workspace import Workspace
 from deepnb.session.tools import name_of
+from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
@@ -24,7 +25,6 @@ from deepnb.wings.package.module import NAME, Module, module_of
 from deepnb.wings.package.refused import CantWriteError
 from deepnb.wings.package.texts import langgraph_json, readme, requirements_txt
 from deepnb.wings.package.values import LeftOut, Package, PackageFile
-from deepnb.wiring.subagent_files import check, tool_names
 from deepnb.workshop.approvals import READS
 
 FILES = "files"

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
-from deepnb.skills.frontmatter import near, normal, wrong_name
-from deepnb.values.agent import FILE_TOOLS, FOLDER, Finding, Listed, Subagent
+from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, one_line, quoted, read
+from deepnb.values.agent import FILE_TOOLS, FOLDER, Listed, Subagent, near, normal, wrong_name
 from deepnb.values.errors import InvalidError
 
 BYTES = 100_000
@@ -30,19 +30,11 @@ KNOWN = ("name", "description", "tools", "model", "skills")
 
 
 @dataclass
-class _Made:
+class _Made(Findings):
     """What is gathered while a file is checked."""
 
-    path: str
     fields: dict[str, Any] = field(default_factory=dict)
     prompt: str = ""
-    findings: list[Finding] = field(default_factory=list)
-
-    def broken(self, line: int, what: str, do: str) -> None:
-        self.findings.append(Finding(self.path, line, _one_line(what), _one_line(do)))
-
-    def note(self, line: int, what: str, do: str) -> None:
-        self.findings.append(Finding(self.path, line, _one_line(what), _one_line(do), broken=False))
 
 
 def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = ()) -> Listed:
@@ -50,8 +42,6 @@ def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = (
 
     `tools` are the names it may give, `taken` the names that are given in Python.
     """
-    from deepnb.skills.frontmatter import Broken, read
-
     made = _Made(path)
     name = path.rpartition("/")[2].removesuffix(".md")
     if wrong := wrong_name(normal(name)):
@@ -108,19 +98,21 @@ class Files:
             key = keys[response.path]
             known = self._checked.get(key) or check(response.content, response.path, tools, taken)
             self._checked[key] = known
-            found.append(_with_model(known, model))
+            named = known.agent.model
+            if not known.problem and named is not None and (problem := model(named)):  # of the moment: keys, variables
+                where = f"{known.path}:{line}" if (line := known.lines.get("model")) else known.path
+                known = replace(known, problem=f"{where}: its model: {problem}")
+            found.append(known)
         self._checked = {key: self._checked[key] for key in keys.values()}
         return found
 
 
 def scaffold(name: str, description: str = "") -> str:
     """The text of a new subagent that can be used as it is, to be edited."""
-    said = " ".join("".join(c if c.isprintable() else " " for c in description).split())
     title = name.replace("-", " ")
-    what = (said or f"Does the work of a {title}. Hand it a task of that kind, with all it has to know.")[:DESCRIPTION]
-    quoted = what.replace("\\", "\\\\").replace('"', '\\"')
+    default = f"Does the work of a {title}. Hand it a task of that kind, with all it has to know."
     return f"""---
-description: "{quoted}"
+description: {quoted(one_line(description, DESCRIPTION) or default[:DESCRIPTION])}
 # tools: ls, read_file, grep     only these; without this line: the main agent's tools except memory's
 # model: openai:gpt-5.2          its own model
 # skills: /skills/               skills it can read
@@ -134,18 +126,7 @@ You are the {title}, and another agent has handed you one task. It sees nothing 
 """
 
 
-def _with_model(listed: Listed, wrong: Callable[[str], str]) -> Listed:
-    """The subagent, broken where its model can't be had: that depends on keys, packages and variables of the moment."""
-    model = listed.agent.model
-    if listed.problem or model is None or not (problem := wrong(model)):
-        return listed
-    where = f"{listed.path}:{line}" if (line := listed.lines.get("model")) else listed.path
-    return replace(listed, problem=f"{where}: its model: {problem}")
-
-
 def _check_fields(fields: Any, name: str, tools: Sequence[str], made: _Made) -> None:
-    from deepnb.skills.frontmatter import Text
-
     for key, value in fields.fields.items():
         line = fields.lines[key]
         if key in ("tools", "skills"):
@@ -182,8 +163,6 @@ def _check_fields(fields: Any, name: str, tools: Sequence[str], made: _Made) -> 
 
 def _words(key: str, line: int, value: Any, made: _Made) -> Iterator[str]:
     """The words of a field, on one line with commas or blanks between them, or as a list."""
-    from deepnb.skills.frontmatter import Fields, Items, Text
-
     if isinstance(value, Fields):
         made.broken(value.line, f"{key} is a mapping", f"write {key}: followed by names, separated with commas")
         return
@@ -206,8 +185,6 @@ _ALL = {"tools": " to give it all", "skills": " to give it none"}
 
 
 def _listed(made: _Made, name: str) -> Listed:
-    findings = sorted(made.findings, key=lambda f: f.line)
-    first = next((f for f in findings if f.broken), None)
     told = {key: value for key, (_, value) in made.fields.items() if key != "name"}
     lines = {key: line for key, (line, _) in made.fields.items()}
     agent = Subagent(
@@ -218,8 +195,7 @@ def _listed(made: _Made, name: str) -> Listed:
         told.get("model"),
         told.get("skills", ()),
     )
-    notes = tuple(str(f) for f in findings if not f.broken)
-    return Listed(agent, "file", made.path, str(first) if first else None, notes, lines)
+    return Listed(agent, "file", made.path, made.problem, made.notes, lines)
 
 
 def tool_names(tools: Sequence[Any], files: bool) -> tuple[str, ...]:
@@ -235,7 +211,3 @@ def check_name(name: str) -> str:
             f"{name!r} can't be a subagent's name ({wrong})", f"%agent subagents add {near(name, 'my-agent')}"
         )
     return normal(name)
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:300]

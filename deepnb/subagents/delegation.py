@@ -78,12 +78,33 @@ class DelegationMiddleware(SubAgentMiddleware):
         """
         specs: list[Any] = [{"name": a.name, "description": a.description, "runnable": a} for a in agents]
         super().__init__(backend=backend, subagents=specs, private_state_keys=private, task_description=text)
-        task = _limited(self.tools[0], limit)
+        self._limit = limit
+        call, acall = self.tools[0].func, self.tools[0].coroutine  # type: ignore[attr-defined]
+
+        @wraps(call)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return self._refused(kwargs) or call(*args, **kwargs)
+
+        @wraps(acall)
+        async def arun(*args: Any, **kwargs: Any) -> Any:
+            return self._refused(kwargs) or await acall(*args, **kwargs)
+
+        task = self.tools[0].model_copy(update={"func": run, "coroutine": arun})
         self.tools = [task] if text is None else shortened([task], {TASK: task.description})
 
     @property
     def name(self) -> str:
         return "SubAgentMiddleware"
+
+    def _refused(self, kwargs: Mapping[str, Any]) -> ToolMessage | None:
+        """Return words in the place of a subagent that would be nested too deep."""
+        if (depth := _depth()) < self._limit:
+            return None
+        words = (
+            f"Error: no subagent was started. You are nested {depth} deep, and max_subagent_depth is {self._limit}: nobody"
+            " can be handed a task from here. Do this task yourself with your other tools, and report what you could not do."
+        )
+        return ToolMessage(words, name=TASK, tool_call_id=kwargs["runtime"].tool_call_id, status="error")
 
 
 def nested_graph(spec: Mapping[str, Any]) -> Any:
@@ -95,31 +116,6 @@ def _unchanged(result: Any, given: Mapping[str, Any], state: Mapping[str, Any]) 
     """The result; files that were not changed are those of the state, which is how upstream knows that they were not."""
     same = given is not state and isinstance(result, Mapping) and result.get(keys.FILES) == given[keys.FILES]
     return {**result, keys.FILES: state.get(keys.FILES)} if same else result
-
-
-def _limited(tool: Any, limit: int) -> Any:
-    """The tool, answering with words in the place of a subagent where one would be nested too deep."""
-    call, acall = tool.func, tool.coroutine
-
-    @wraps(call)
-    def task(*args: Any, **kwargs: Any) -> Any:
-        return _refused(limit, kwargs) or call(*args, **kwargs)
-
-    @wraps(acall)
-    async def atask(*args: Any, **kwargs: Any) -> Any:
-        return _refused(limit, kwargs) or await acall(*args, **kwargs)
-
-    return tool.model_copy(update={"func": task, "coroutine": atask})
-
-
-def _refused(limit: int, kwargs: Mapping[str, Any]) -> ToolMessage | None:
-    if (depth := _depth()) < limit:
-        return None
-    words = (
-        f"Error: no subagent was started. You are nested {depth} deep, and max_subagent_depth is {limit}: nobody can be"
-        " handed a task from here. Do this task yourself with your other tools, and report what you could not do."
-    )
-    return ToolMessage(words, name=TASK, tool_call_id=kwargs["runtime"].tool_call_id, status="error")
 
 
 def _deeper(config: RunnableConfig | None) -> RunnableConfig:
