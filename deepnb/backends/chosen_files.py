@@ -10,7 +10,7 @@ from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_incl
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.journal_file import FOLDER
 from deepnb.backends.wrapper import WrapperBackend
-from deepnb.engine.file_extras import SkippedEntries
+from deepnb.engine.files import SkippedEntries
 
 
 class ChosenFiles(WrapperBackend):

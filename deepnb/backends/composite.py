@@ -6,7 +6,7 @@ from typing import Any
 from deepagents.backends import CompositeBackend, protocol
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 
-from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
+from deepnb.engine.files import SkippedEntries, append_text, folder_version, skipped_entries
 
 _ALL = "{*,.*}"
 """Every file at any depth, those whose names begin with a dot too."""

@@ -13,8 +13,8 @@ from deepagents.backends.protocol import BackendProtocol
 from deepnb.backends.mounts import Mount, mount_prefix, parse_mount
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.wrapper import ReadOnlyFiles
+from deepnb.engine.files import store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
-from deepnb.engine.store_backend import store_of, with_store
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 
 _ALLOWED = 'pass "disk:DIR", a backend of deepagents such as StateBackend(), or None'

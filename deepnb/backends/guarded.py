@@ -24,8 +24,7 @@ from deepnb.backends.refusals import credential_in, unfit
 from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer, writing
-from deepnb.engine.file_backend import is_text
-from deepnb.engine.file_extras import append_text
+from deepnb.engine.files import append_text, is_text
 from deepnb.gate import redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError

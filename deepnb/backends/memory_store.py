@@ -12,7 +12,7 @@ from deepnb.backends.refusals import guard_refusal
 from deepnb.backends.split import SplitBackend
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.writer import writer
-from deepnb.engine.file_extras import append_text
+from deepnb.engine.files import append_text
 
 _SEEDING = threading.Lock()
 

@@ -8,7 +8,7 @@ from deepagents.backends import StoreBackend, protocol
 from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.wrapper import WrapperBackend
-from deepnb.engine.file_extras import SkippedEntries, folder_version, skipped_entries
+from deepnb.engine.files import SkippedEntries, folder_version, skipped_entries
 
 
 class SplitBackend(WrapperBackend):

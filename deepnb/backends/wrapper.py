@@ -7,7 +7,7 @@ from typing import Any
 from deepagents.backends import StoreBackend, protocol
 from langgraph.store.memory import InMemoryStore
 
-from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
+from deepnb.engine.files import SkippedEntries, append_text, folder_version, skipped_entries
 
 
 class WrapperBackend(protocol.BackendProtocol):

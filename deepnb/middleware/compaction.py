@@ -16,7 +16,7 @@ from deepnb.backends.refusals import guard_refusal
 from deepnb.backends.writer import writer
 from deepnb.context import history
 from deepnb.engine import keys
-from deepnb.engine.file_extras import append_text
+from deepnb.engine.files import append_text
 from deepnb.engine.request import message_text, source_of, still_sent, tools_by_name
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.budget import Count, Fitted, fitted, plain

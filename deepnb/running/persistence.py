@@ -298,8 +298,8 @@ def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
     from langchain_core.messages import AIMessage
 
     from deepnb.engine.answer import usage
+    from deepnb.engine.checkpoints import stored_events
     from deepnb.engine.request import message_text
-    from deepnb.engine.stored_threads import stored_events
 
     new = messages[len(base.after.messages) :]
     asked = {call.id for call in thread.asked if not _may_have_run(thread, call)}
@@ -328,7 +328,7 @@ def _cut_tools(
     """The calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
     if not thread.unfinished or thread.unsigned:
         return
-    from deepnb.engine.stored_threads import call_results
+    from deepnb.engine.checkpoints import call_results
 
     since, before = messages[len(base.before.messages) :], len(base.after.messages) - len(base.before.messages)
     results = call_results(since)

@@ -79,7 +79,7 @@ class State:
         """Thread -> newest checkpoint of the threads that a given checkpointer holds, the newest first."""
         if self._given is None:
             return {}
-        from deepnb.engine.stored_threads import stored_threads
+        from deepnb.engine.checkpoints import stored_threads
 
         if self.persistence is None:
             return stored_threads(self._given)
@@ -130,8 +130,8 @@ class State:
 
     def _stored_turns(self, thread: Thread, values: Mapping[str, Any]) -> Sequence[Turn]:
         from deepnb.engine import keys
+        from deepnb.engine.checkpoints import begins
         from deepnb.engine.probe import file_texts
-        from deepnb.engine.stored_threads import begins
         from deepnb.running.stored_threads import turns
 
         def files_at(state: Snapshot, seen: str | None) -> Mapping[str, str]:
@@ -295,7 +295,7 @@ class State:
 
         It is there where another program made the thread, or a deepnb whose sessions kept memory in their threads.
         """
-        from deepnb.engine.home_thread import files_in_state
+        from deepnb.engine.checkpoints import files_in_state
 
         shared = self.paths.shared()
         for thread in self.stored():

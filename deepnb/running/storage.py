@@ -59,7 +59,7 @@ def place_in_memory(files: Mapping[str, Any] | None = None) -> Place:
 
 def place_in_checkpointer(checkpointer: Any, name: str) -> Place:
     """Return the place beside the threads of a checkpointer; `name` is that of a thread with a memory of its own."""
-    from deepnb.engine.home_thread import HomeThread
+    from deepnb.engine.checkpoints import HomeThread
 
     held = HomeThread(checkpointer, name)
     return Place(HomeBackend(held), store_lock(checkpointer), held)

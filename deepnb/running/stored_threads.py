@@ -6,8 +6,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from deepnb.engine.checkpoints import Begin, StoredTurn, stored_turns
 from deepnb.engine.probe import to_message
-from deepnb.engine.stored_threads import Begin, StoredTurn, stored_turns
 from deepnb.running.thread import RUNS, Thread
 from deepnb.values.lazy_mapping import LazyMapping
 from deepnb.values.messages import Messages

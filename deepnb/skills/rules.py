@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from deepnb.engine.file_extras import SkipReason
+from deepnb.engine.files import SkipReason
 from deepnb.skills.allowed import words
 from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, read
 from deepnb.skills.names import near, normal, wrong_name
@@ -83,7 +83,7 @@ def unreadable(path: str, why: str) -> Checked:
 
 
 def barred(path: str, kind: SkipReason, detail: str | int) -> Checked:
-    """A SKILL.md that is not read for what stands in the way, as `deepnb.engine.file_extras` names it."""
+    """A SKILL.md that is not read for what stands in the way, as `deepnb.engine.files` names it."""
     made = _Made(path)
     if kind == "large":
         _refuse_large(made, int(detail))

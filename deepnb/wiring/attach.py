@@ -10,7 +10,7 @@ from deepnb.backends.wrapper import no_files
 from deepnb.engine.attached_graph import AttachedGraph
 from deepnb.engine.compaction import CompactionSteps
 from deepnb.engine.images import takes_images
-from deepnb.engine.reserve import reserve_of
+from deepnb.engine.request import reserve_of
 from deepnb.models.names import window_of
 from deepnb.models.resolve import label_of
 from deepnb.values.budget import Rule, Size, headroom, rule_for

@@ -9,7 +9,7 @@ from deepnb.values.errors import InvalidError
 from deepnb.values.features import Feature, Features
 
 if TYPE_CHECKING:
-    from deepnb.engine.graph_parts import GraphParts
+    from deepnb.engine.attached_graph import GraphParts
     from deepnb.engine.server_graph import ServerGraph
 
 
@@ -71,7 +71,7 @@ def attachment(graph: Any, messages: str, *, backend: Any = None, checkpointer: 
 
     `backend` and `checkpointer` are what was given beside it.
     """
-    from deepnb.engine.graph_parts import graph_parts
+    from deepnb.engine.attached_graph import graph_parts
 
     _check(graph, messages)
     name = "your graph" if graph.name == "LangGraph" else graph.name

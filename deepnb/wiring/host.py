@@ -13,7 +13,7 @@ from deepnb.workshop.kernel import Kernel
 from deepnb.workshop.python import Names
 
 if TYPE_CHECKING:
-    from deepnb.engine.taken import Taken
+    from deepnb.engine.state_backend import Taken
     from deepnb.models.tapes.recorder import Recording
 
 

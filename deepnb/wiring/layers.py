@@ -13,8 +13,7 @@ from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.images import ImagesMiddleware, takes_images
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.engine.tool_calls import AsyncToolsMiddleware, ToolErrorsMiddleware, is_async
-from deepnb.engine.tools import FileToolsMiddleware
+from deepnb.engine.tools import AsyncToolsMiddleware, FileToolsMiddleware, ToolErrorsMiddleware, is_async
 from deepnb.memory.budget import memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware

@@ -124,7 +124,7 @@ def _meter(rule: Rule) -> Meter:
 def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tuple[Attachment, Any]:
     from deepagents.backends import StateBackend
 
-    from deepnb.engine.graph_parts import GraphParts
+    from deepnb.engine.attached_graph import GraphParts
     from deepnb.engine.server_graph import ServerGraph
     from deepnb.engine.server_threads import Decoder, ServerThreads
 

@@ -1,6 +1,14 @@
 """What a backend may do beyond deepagents' protocol, and what is so of one that can't."""
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
+
+from deepagents.backends import FilesystemBackend, StoreBackend
+from deepagents.backends.utils import _get_backend_read_file_type
+from langgraph.store.base import BaseStore
+
+from deepnb.values.errors import InvalidError
 
 SkipReason = Literal["link", "link out", "file link", "large"]
 
@@ -55,3 +63,52 @@ def skipped_entries(backend: Any, directory: str, name: str, most: int) -> Skipp
     Links to files are left out.
     """
     return backend.skipped_entries(directory, name, most) if isinstance(backend, FileExtras) else {}
+
+
+# -- upstream's backend of files on a disk, by the private names that a subclass with other paths needs
+
+
+class ContainedBackend(FilesystemBackend):
+    """Upstream's backend, of which every method finds a path by `find_path`."""
+
+    def find_path(self, path: str) -> Path:
+        """Return where a file is, there or not; raise OSError for a path that is not served."""
+        raise NotImplementedError
+
+    def _resolve_path(self, key: str) -> Path:
+        return self.find_path(key)
+
+    def add_context(self, matches: Sequence[Any], lines: int, pattern: str) -> None:
+        """Add the lines round each match of `grep`."""
+        self._add_grep_context(list(matches), lines, pattern, newline=None)
+
+
+def is_text(path: str) -> bool:
+    """Return whether upstream's backends read a file of this name as text."""
+    return _get_backend_read_file_type(path) == "text"
+
+
+# -- upstream's StoreBackend made one that knows its store and its namespace outside a run as well
+
+
+def store_of(backend: StoreBackend) -> BaseStore | None:
+    """The store that a backend was given; None where it takes that of the graph."""
+    store: BaseStore | None = backend._store
+    return store
+
+
+def with_store(backend: StoreBackend, store: BaseStore) -> StoreBackend:
+    """A backend over this store whose namespace function gets None, inside a run, too: files are the same in both."""
+    namespace: Callable[[None], tuple[str, ...]] = backend._namespace  # type: ignore[assignment]
+    made = StoreBackend(store=store, namespace=lambda _runtime: namespace(None))
+    try:
+        if not isinstance(space := namespace(None), tuple):
+            raise TypeError(f"it gave a {type(space).__name__}, not a tuple")
+        made._get_namespace()
+    except Exception as error:  # the user's function
+        why = next(iter(str(error.__cause__ or error).splitlines()), type(error).__name__)
+        raise InvalidError(
+            f"the namespace function of the StoreBackend failed ({why})",
+            'files are read outside a run, too: use one that needs no runtime, such as lambda _: ("me", "filesystem")',
+        ) from None
+    return made
