@@ -340,6 +340,8 @@ class AppendFile:
     def __init__(self, directory: str | os.PathLike[str], at: Names) -> None:
         self._tree = Tree(directory)
         self._at = at
+        self.name = "/".join((str(directory), *at))
+        """As it is shown."""
 
     def append(self, lines: bytes) -> bool:
         """Write whole lines (each with its end) behind what is there, in one call to the system.

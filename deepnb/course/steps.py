@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from deepnb.running.excerpt import ADDED
+from deepnb.running.thread import ADDED
 from deepnb.session.session import Session
 from deepnb.values.offload import Offload
 from deepnb.values.turn import Compacted, ModelEnded, Notice, Turn

@@ -1,12 +1,13 @@
 """What a backend may do beyond deepagents' protocol, and what is so of one that can't."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from deepagents.backends import FilesystemBackend, StoreBackend
 from deepagents.backends.utils import _get_backend_read_file_type
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, Op, Result, SearchOp
 
 from deepnb.values.errors import InvalidError
 
@@ -112,3 +113,42 @@ def with_store(backend: StoreBackend, store: BaseStore) -> StoreBackend:
             'files are read outside a run, too: use one that needs no runtime, such as lambda _: ("me", "filesystem")',
         ) from None
     return made
+
+
+# -- A LangGraph store of which a namespace is seen alone
+
+
+_PAGE = 1000
+
+
+class ExactStore(BaseStore):
+    """The store given, where a search finds what is in the very namespace asked for, and nothing below it.
+
+    A store's own search takes a namespace for a prefix: whoever lists ("filesystem",) would see the
+    files of an assistant named "filesystem", which are in ("filesystem", "filesystem").
+    """
+
+    def __init__(self, store: BaseStore) -> None:
+        self.store = store
+        self.supports_ttl = store.supports_ttl
+        self.ttl_config = store.ttl_config
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """The results of the operations, in their order."""
+        return [self._search(op) if isinstance(op, SearchOp) else self.store.batch([op])[0] for op in ops]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do what `batch` does for a coroutine, in a thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _search(self, op: SearchOp) -> list[Any]:
+        """One page of what is in the namespace itself."""
+        found: list[Any] = []
+        start = 0
+        while len(found) < op.offset + op.limit:
+            page: Any = self.store.batch([op._replace(limit=_PAGE, offset=start)])[0]
+            found += [item for item in page if item.namespace == op.namespace_prefix]
+            if len(page) < _PAGE:
+                break
+            start += _PAGE
+        return found[op.offset : op.offset + op.limit]

@@ -33,7 +33,7 @@ from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph
-from deepnb.workshop.open_notebook import notebook_path
+from deepnb.workshop.notebooks import notebook_path
 
 # -- `%agent record` and `%agent replay`
 

@@ -25,12 +25,11 @@ from deepnb.middleware.guard import GuardMiddleware
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.errors import InvalidError
 from deepnb.values.subagents import FOLDER, Subagent
-from deepnb.wiring.agent import Files, agent
+from deepnb.wiring.build import Files, agent
 from deepnb.wiring.delegation import in_force
-from deepnb.wiring.effects import effects
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
-from deepnb.wiring.options import SERVED, Options, changed
+from deepnb.wiring.options import SERVED, Options, changed, effects
 from deepnb.wiring.subagent_files import check, tool_names
 from deepnb.workshop.approvals import Effects, state_of
 

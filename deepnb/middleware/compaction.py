@@ -12,8 +12,7 @@ from langchain.chat_models import BaseChatModel
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import BaseMessage
 
-from deepnb.backends.refusals import guard_refusal
-from deepnb.backends.writer import writer
+from deepnb.backends.writer import guard_refusal, writer
 from deepnb.context import history
 from deepnb.engine import keys
 from deepnb.engine.files import append_text

@@ -12,9 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
 from deepnb.backends.disk import replace_text
-from deepnb.backends.refusals import guard_refusal
 from deepnb.backends.steps import OWN, is_withheld
-from deepnb.backends.writer import writer, writing
+from deepnb.backends.writer import guard_refusal, writer, writing
 from deepnb.engine import keys
 from deepnb.gate import redact_value
 from deepnb.memory import guarding

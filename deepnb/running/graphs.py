@@ -44,7 +44,7 @@ class _Made:
 
 
 class Graphs:
-    """Graphs by the options they are made of, and their `deepnb.wiring.host.Host`. The first imports the engine."""
+    """Graphs by the options they are made of, and their `deepnb.wiring.layers.Host`. The first imports the engine."""
 
     def __init__(self, current: Current, home: Home) -> None:
         self._current = current

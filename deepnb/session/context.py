@@ -6,7 +6,7 @@ from typing import Any
 
 from deepnb.memory.layers import note_path
 from deepnb.running.runner import recorder
-from deepnb.running.thread import Thread
+from deepnb.running.thread import Thread, brought_messages
 from deepnb.running.workspace import Workspace
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import BusyError, DeepnbError, NotFoundError, RefusedError
@@ -42,8 +42,7 @@ class SessionContext:
 
     def _upcoming(self, update: Mapping[str, Any] | None = None) -> Budget | None:
         """The next request of the thread as it stands, or with an `update`; None where nobody can say."""
-        from deepnb.running import excerpt
-        from deepnb.wiring.upcoming import upcoming
+        from deepnb.wiring.requests import upcoming
 
         work = self._workspace
         thread, options, turn = work.thread, work.options, work.thread.turns[-1]
@@ -55,7 +54,7 @@ class SessionContext:
         ):
             return None
         before = [
-            *excerpt.messages(excerpt.excerpt(thread)),
+            *brought_messages(thread.added),
             *work.catalogs.before_prompt(work.catalogs.pinned(thread)),
         ]
         values = {**work.state.peek(thread), **(update or {})}
@@ -99,7 +98,7 @@ class SessionContext:
 
     def stack(self) -> Stack:
         """The layers of the main agent, with what each added to the last request."""
-        from deepnb.wiring.describe import stack
+        from deepnb.wiring.requests import stack
 
         sent = self.xray() if self.requests() else None
         built = self._workspace.built

@@ -5,6 +5,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 from deepnb.context import history, upstream_history
+from deepnb.running.thread import brought_text
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.files import BackendFiles
@@ -43,9 +44,7 @@ class SessionHistory:
     @property
     def brought_back(self) -> BroughtBack | None:
         """What is added to the next prompt."""
-        from deepnb.running.excerpt import excerpt
-
-        return excerpt(self._workspace.thread)
+        return self._workspace.thread.added
 
     def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
         """Put messages of a section before the next prompt, beside those that wait there; None takes all away."""
@@ -57,12 +56,11 @@ class SessionHistory:
 
     def _brought(self, section: int, numbers: Iterable[int] | None) -> BroughtBack:
         from deepnb.engine.request import MESSAGE_TOKENS
-        from deepnb.running.excerpt import text
 
         there, meter = self.brought_back, self._workspace.built.meter
         chosen = dict.fromkeys([*(there.messages if there else ()), *_chosen(self.sections(), section, numbers)])
         messages = tuple(sorted(chosen, key=lambda pair: (pair[0], pair[1].number)))
-        tokens = meter.count(text(messages)) + MESSAGE_TOKENS
+        tokens = meter.count(brought_text(messages)) + MESSAGE_TOKENS
         brought = BroughtBack(str(uuid4()), messages, tokens, meter.counter.exact)
         room = self._room()
         if room is not None and tokens > room:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.backends.guarded import GuardedBackend
-    from deepnb.backends.held_changes import HeldChange
+    from deepnb.backends.record import HeldChange
     from deepnb.memory.promotion import Candidate
     from deepnb.running.storage import Storage
     from deepnb.search import Hit
@@ -81,7 +81,7 @@ class SessionMemory(Part):
 
     def shares(self) -> dict[str, tuple[int, int]]:
         """path -> (tokens in the prompt, tokens of the file), of the files that are longer than there is room for."""
-        from deepnb.wiring.upcoming import memory_shares
+        from deepnb.wiring.requests import memory_shares
 
         work = self._workspace
         with suppress(DeepnbError):  # a file that can't be read, which the next turn will say

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from deepnb.backends.mounts import Mount
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
-    from deepnb.running.restored import Restored
+    from deepnb.running.persistence import Restored
     from deepnb.session.comparison import Comparison
     from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory

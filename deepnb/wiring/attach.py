@@ -19,7 +19,7 @@ from deepnb.values.errors import RefusedError
 from deepnb.values.subagents import Subagent
 from deepnb.wiring.attachment import Attachment, attachment, has_checkpointer, skill_sources
 from deepnb.wiring.build import Built, tool_lines
-from deepnb.wiring.host import Host
+from deepnb.wiring.layers import Host
 from deepnb.wiring.model import caching_of, meter_of
 from deepnb.wiring.options import OF_THE_GRAPH, Options, changed
 from deepnb.workshop.approvals import Effects

@@ -16,7 +16,7 @@ from deepnb.values.features import Feature, Features
 from deepnb.values.server_address import ServerAddress, server_address
 from deepnb.wiring.attachment import Attachment, own_ways
 from deepnb.wiring.build import Built
-from deepnb.wiring.host import Host
+from deepnb.wiring.layers import Host
 from deepnb.wiring.model import meter_of
 from deepnb.wiring.options import OF_THE_GRAPH, Options, changed
 from deepnb.workshop.approvals import Effects
@@ -154,7 +154,7 @@ def _stored(found: Server, one: Assistant) -> Any:
     from deepagents.backends import StoreBackend
 
     from deepnb.backends.memory_store import files_of
-    from deepnb.backends.stores import ExactStore
+    from deepnb.engine.files import ExactStore
     from deepnb.engine.server import ServerStore
 
     store = ServerStore(found)
