@@ -53,7 +53,7 @@ def agent_record(scene: Scene, args: Args) -> Result:
 
 
 def agent_replay(scene: Scene, args: Args) -> Result:
-    from deepnb.session.tapes import played
+    from deepnb.session.disk import played
 
     session = scene.session
     if args["file"] is None:

@@ -8,9 +8,9 @@ from functools import partial
 
 from deepnb.running.sources import at_hand
 from deepnb.session.comparison import Comparison
-from deepnb.session.files import Files
 from deepnb.session.memory import SessionMemory
 from deepnb.session.opened import OpenedMemory, OpenedSession
+from deepnb.session.part import Files
 from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents

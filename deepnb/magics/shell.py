@@ -23,7 +23,7 @@ NAMES = (
     *(f"deepnb.values.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
     "deepnb.values.xray.Xray",
     "deepnb.session.comparison.Comparison",
-    "deepnb.session.files.Files",
+    "deepnb.session.part.Files",
     "deepnb.session.memory.SessionMemory",
     "deepnb.session.opened.OpenedMemory",
     "deepnb.session.opened.OpenedSession",

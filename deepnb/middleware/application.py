@@ -20,8 +20,7 @@ from deepnb.memory.layers import guarded_paths
 from deepnb.memory.scope import MAIN
 from deepnb.memory.scoped import ScopedBackend
 from deepnb.memory.searching import MemorySearch
-from deepnb.middleware.approvals import ApprovalMiddleware
-from deepnb.middleware.guard import GuardMiddleware
+from deepnb.middleware.calls import ApprovalMiddleware, GuardMiddleware
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.errors import InvalidError
 from deepnb.values.subagents import FOLDER, Subagent

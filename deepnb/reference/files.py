@@ -11,7 +11,7 @@ FILES = (
     ("note", "/memory/YYYY-MM-DD.md", "deepnb.memory.daily", ""),
     ("skill", "/skills/NAME/SKILL.md", "deepnb.skills.rules", ""),
     ("subagent", "/agents/NAME.md", "deepnb.wiring.subagent_files", ""),
-    ("export", "%agent export FILE.ipynb|FILE.html|FILE.jsonl", "deepnb.session.export", ""),
+    ("export", "%agent export FILE.ipynb|FILE.html|FILE.jsonl", "deepnb.session.disk", ""),
 )
 """Name, where it is or what writes it, the module that describes it, and the class whose fields a line has."""
 

@@ -18,8 +18,7 @@ from deepnb.memory.scope import LONG_TERM
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
-from deepnb.session.files import BackendFiles, refused
-from deepnb.session.part import Part
+from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.values.diff import FileDiff, file_diffs
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.offload import Flush
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from deepnb.memory.promotion import Candidate
     from deepnb.running.storage import Storage
     from deepnb.search import Hit
-    from deepnb.session.promotion import Promotion
+    from deepnb.session.memory_steps import Promotion
     from deepnb.values.forgetting import Occurrences
 
 
@@ -149,7 +148,7 @@ class SessionMemory(Part):
         Without `yes` nothing is written. `numbers` count from 1 in the proposal last given; without them all of
         it is meant. What was not proposed can't be confirmed.
         """
-        from deepnb.session.promotion import promote, propose
+        from deepnb.session.memory_steps import promote, propose
 
         place = self._workspace.home.storage
         known = self._proposed if self._proposed and self._proposed[0] is place else None
@@ -267,13 +266,13 @@ class SessionMemory(Part):
 
     def find(self, words: str) -> Occurrences:
         """Where a text is in everything deepnb recorded."""
-        from deepnb.session.forgetting import find
+        from deepnb.session.memory_steps import find
 
         return find(self._workspace, words)
 
     def forget(self, words: str) -> Occurrences:
         """Remove a text from everything deepnb recorded; returns what was found."""
-        from deepnb.session.forgetting import forget
+        from deepnb.session.memory_steps import forget
 
         return forget(self._workspace, words)
 

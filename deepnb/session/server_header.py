@@ -4,7 +4,7 @@ import os
 import re
 
 from deepnb.models.keys import keep_header
-from deepnb.session.hidden_prompt import ask_hidden
+from deepnb.session.models import ask_hidden
 from deepnb.values.server_address import ServerAddress
 
 

@@ -18,8 +18,7 @@ from deepnb.running.jobs import Jobs
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
-from deepnb.session.context import SessionContext
-from deepnb.session.history import SessionHistory
+from deepnb.session.context import SessionContext, SessionHistory
 from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.values.budget import Budget, Rule, Size
 from deepnb.values.errors import InvalidError
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
     from deepnb.models.tapes.tape import Tape
     from deepnb.running.persistence import Restored
     from deepnb.session.comparison import Comparison
-    from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory
+    from deepnb.session.part import Files
     from deepnb.session.skills import SessionSkills
     from deepnb.session.subagents import SessionSubagents
     from deepnb.session.tools import SessionTools
@@ -266,7 +265,7 @@ class Session:
     @property
     def files(self) -> Files:
         """path -> text of the agent's files."""
-        from deepnb.session.files import Files
+        from deepnb.session.part import Files
 
         return Files(self.backend)
 
@@ -847,7 +846,7 @@ class Session:
         A tape is a file of JSON lines, for this user only. It has no credentials, and neither the ids nor the times of
         requests; `note` is kept in it. A file that exists is overwritten only with `overwrite`.
         """
-        from deepnb.session.tapes import record
+        from deepnb.session.disk import record
 
         return record(self._workspace, path, note=note, overwrite=overwrite)
 
@@ -863,7 +862,7 @@ class Session:
         did: with the same prompts, options, tools and memory. Any other request is an error whose `diff` is from the
         nearest one. Its tool calls need approval as those of any model. `pace` also keeps the time between pieces.
         """
-        from deepnb.session.tapes import replay
+        from deepnb.session.disk import replay
 
         return replay(self._workspace, path, pace=pace)
 
@@ -873,7 +872,7 @@ class Session:
         The end of the name says what is written: `.ipynb` a notebook whose cells are the prompts, `.html` one page
         for a browser, `.jsonl` the transcript. A file that exists is overwritten only with `overwrite`.
         """
-        from deepnb.session.export import export
+        from deepnb.session.disk import export
 
         return export(self._workspace, path, thread or self.thread, overwrite=overwrite)
 

@@ -69,7 +69,7 @@ CELLS = {
     "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
     "deepnb.session.comparison.Comparison": "comparison",
-    "deepnb.session.files.Files": "session.files",
+    "deepnb.session.part.Files": "session.part",
     "deepnb.values.turn.Turn": "session.turns[0]",
     "deepnb.values.turn.Turns": "session.turns",
     "deepnb.values.turn.ThreadInfo": "session.threads[0]",
