@@ -8,8 +8,8 @@ from functools import partial
 from importlib import import_module
 
 from deepnb.running.sources import at_hand
-from deepnb.session.files import Files
 from deepnb.session.memory import SessionMemory
+from deepnb.session.part import Files
 from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents

@@ -23,7 +23,7 @@ NAMES = (
     *(f"deepnb.values.offload.{name}" for name in ("HistorySections", "Offload")),
     *(f"deepnb.values.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
     "deepnb.values.xray.Xray",
-    "deepnb.session.files.Files",
+    "deepnb.session.part.Files",
     "deepnb.session.memory.SessionMemory",
     "deepnb.session.session.Session",
     "deepnb.session.skills.SessionSkills",

@@ -132,7 +132,7 @@ class Workspace:
         self.state.persistence = kept
         if not begun:
             self.threads.reread()
-        self.transcripts.database = kept.place
+        self.transcripts.database = kept.lines
         self.current.save = lambda: kept.save(self.threads, self.threads.kept_names)
         return kept
 

@@ -10,8 +10,8 @@ from deepnb.values.agent import Feature, Features
 from deepnb.values.errors import InvalidError
 
 if TYPE_CHECKING:
+    from deepnb.engine.attached_graph import GraphParts
     from deepnb.engine.graph import Graph
-    from deepnb.engine.graph_parts import GraphParts
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ def attachment(
 
     `backend` and `checkpointer` are what was given beside it.
     """
-    from deepnb.engine.graph_parts import graph_parts
+    from deepnb.engine.attached_graph import graph_parts
 
     _check(graph, messages)
     name = "your graph" if graph.name == "LangGraph" else graph.name

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.context.counting import BY_SCRIPT, Counter, Meter, encoding_of
-from deepnb.engine.reserve import lowered, reserve_of
+from deepnb.engine.request import lowered, reserve_of
 from deepnb.engine.retries import taken_over
 from deepnb.models.keys import window_of
 from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, is_teaching, label_of, resolve

@@ -70,7 +70,7 @@ CELLS = {
     "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
     "deepnb.wings.compare.comparison.Comparison": "comparison",
-    "deepnb.session.files.Files": "session.files",
+    "deepnb.session.part.Files": "session.files",
     "deepnb.values.turn.Turn": "session.turns[0]",
     "deepnb.values.turn.Turns": "session.turns",
     "deepnb.values.turn.ThreadInfo": "session.threads[0]",

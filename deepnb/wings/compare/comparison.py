@@ -169,7 +169,7 @@ def _choice(work: Workspace, option: str, value: Any) -> Choice:
     if isinstance(value, Choice):
         return value
     if option == "model" and isinstance(value, Path):
-        from deepnb.session.tapes import named_tape
+        from deepnb.session.disk import named_tape
 
         return Choice(named_tape(work, value), f"tape {value.name}")
     return Choice(value, _words(option, value))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
-from deepnb.running.excerpt import ADDED
+from deepnb.running.thread import ADDED
 from deepnb.session.session import Session
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Compacted, ModelEnded, Notice, Turn

@@ -1,39 +1,108 @@
-"""Compaction: what goes is kept word for word in a file, and a summary takes its place."""
+"""Memory files in the system prompt, and each change of them as a diff in the message stream."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from deepagents.backends import StateBackend
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.middleware.filesystem import FilesystemState
+from deepagents.middleware.skills import SkillsMiddleware as Upstream
+from deepagents.middleware.skills import SkillsState
 from deepagents.middleware.summarization import SummarizationState
+from langchain.agents.middleware.types import PrivateStateAttr
 from langchain.chat_models import BaseChatModel
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import BaseMessage
 
-from deepnb.backends.refusals import guard_refusal
-from deepnb.backends.writer import writer
+from deepnb.backends.writer import guard_refusal, writer
 from deepnb.context import history
+from deepnb.context.approximate import approximate
 from deepnb.engine import keys
-from deepnb.engine.file_extras import append_text
+from deepnb.engine.files import append_text
 from deepnb.engine.request import message_text, source_of, still_sent, tools_by_name
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.memory.budget import Count, Fitted, fitted, plain
+from deepnb.memory import middleware
+from deepnb.memory.budget import CAP, Count, Fitted, fitted, plain
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import WRITES, heard, memory_block
+from deepnb.memory.layers import note_paths
 from deepnb.memory.middleware import with_block
-from deepnb.middleware.memory import BUDGET
 from deepnb.skills.middleware import PROMPT
 from deepnb.values.agent import skill_line
 from deepnb.values.budget import Budget, Size
+from deepnb.values.files import check_path
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.request import MEMORY_OPEN
 from deepnb.wiring.model import main_model
 from deepnb.wiring.options import Options, changed, check_sizes
 
+if TYPE_CHECKING:  # upstream's is typed by a state of its own, with which no list of middleware takes it
+    from langchain.agents.middleware.types import AgentMiddleware as Base
+else:
+    from deepnb.skills.middleware import SkillsMiddleware as Base
 
-class _State(FilesystemState, SummarizationState):
+BUDGET = "memory_budget"
+
+
+class BudgetState(middleware.MemoryState):
+    """What CompactionMiddleware reads, to count what is injected inside it."""
+
+    memory_budget: Annotated[NotRequired[int], PrivateStateAttr]
+
+
+class MemoryMiddleware(middleware.DeltaMemoryMiddleware):
+    """Injects memory files; what changes in them is in the very next model call, as a unified diff."""
+
+    state_schema = BudgetState
+
+    def __init__(
+        self,
+        backend: BackendProtocol | None = None,
+        *,
+        sources: Sequence[str] = ("/AGENTS.md",),
+        refresh: middleware.Refresh = "delta",
+        budget: int = CAP,
+    ) -> None:
+        """Memory for one agent; its subagents have none.
+
+        Args:
+            backend: Where the files are; None is `StateBackend()`.
+            sources: Paths of the memory files, in order. The model is asked to write to the first; one that is missing
+                is left out. The daily notes of today and yesterday (`/memory/YYYY-MM-DD.md`) follow, where they exist.
+            refresh: `"delta"` keeps the system prompt as it was and adds each change as a diff behind it, so the
+                provider's cache stays good; `"call"` writes the prompt anew before every model call; `"thread"` reads
+                once per thread.
+            budget: Tokens the files may take, about; past that, sections are left out and a line says so.
+        """
+        for path in sources:
+            check_path(path)
+        super().__init__(backend or StateBackend(), sources, budget, approximate, _today)
+        self._refresh = refresh
+
+    def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        if self._refresh == "thread" and state.get(keys.MEMORY) is not None:
+            return None
+        update = super().before_model(state, runtime)
+        return update if state.get(BUDGET) == self._budget else {**(update or {}), BUDGET: self._budget}
+
+    def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:
+        if self._refresh == "delta":
+            return super()._changed(state, now)
+        return middleware.MemoryMiddleware._changed(self, state, now)
+
+    def _layers(self, state: Mapping[str, Any]) -> list[str]:
+        return list(dict.fromkeys((*self.sources, *note_paths(state.get(keys.DAY) or self._today()))))
+
+
+def _today() -> str:
+    return datetime.now().date().isoformat()
+
+
+# -- compaction: what goes is kept word for word in a file, and a summary takes its place
+
+
+class _CompactionState(FilesystemState, SummarizationState):
     pass
 
 
@@ -45,7 +114,7 @@ class CompactionMiddleware(SummarizationMiddleware):
     dropped. The thread's state keeps all of its messages.
     """
 
-    state_schema = _State
+    state_schema = _CompactionState
 
     def __init__(
         self,
@@ -126,3 +195,30 @@ class _Notes:
     def append(self, path: str, text: str) -> str | None:
         """Add to the end of a note; gives why it was not added."""
         return guard_refusal(path, "", text, writer().heard) or append_text(self._backend, path, f"{text}\n")
+
+
+# -- skills in the system prompt: name, description and path of each; the model reads the file when it needs it
+
+
+class _SkillsState(FilesystemState, SkillsState):
+    pass
+
+
+class SkillsMiddleware(Base):
+    """Discloses the skills of some directories; a new or changed one is there at the next turn."""
+
+    state_schema = _SkillsState
+    before_model = Upstream.before_model  # type: ignore[assignment]
+    abefore_model = Upstream.abefore_model  # type: ignore[assignment]
+
+    def __init__(self, backend: BackendProtocol | None = None, *, sources: Sequence[str] = ("/skills/",)) -> None:
+        """The skills of one agent.
+
+        Args:
+            backend: Where the files are; None is `StateBackend()`.
+            sources: Directories with `NAME/SKILL.md` in them; a later one overrides an earlier one's skill of the same
+                name. A skill whose file breaks the rules of agentskills.io is left out.
+        """
+        for source in sources:
+            check_path(source.rstrip("/"))
+        super().__init__(backend or StateBackend(), tuple(sources))  # type: ignore[call-arg]
