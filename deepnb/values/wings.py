@@ -48,7 +48,7 @@ WINGS = {
             "--keep": "compare_magic:refuse_to_keep",
             "session.compare": "comparison:comparisons",
             "session.jobs": "jobs:Jobs",
-            "deepnb.Job": "job:Job",
+            "deepnb.Job": "jobs:Job",
         },
         usage="""
 jobs  ?what:choice{stop|join}  ?number:job N
