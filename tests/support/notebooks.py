@@ -24,6 +24,7 @@ from nbclient import NotebookClient
 from tests import ROOT
 
 HERE = ROOT / "notebooks"
+FIRST = "01_first_agent.ipynb"
 BESIDE = ("data", "tapes")
 """Directories that notebooks read."""
 ALL = tuple(sorted(HERE.glob("*.ipynb")))

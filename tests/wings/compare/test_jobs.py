@@ -11,7 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import BusyError, DeepnbError, LimitError, NotFoundError, Session
-from deepnb.wings.compare.job import Job
+from deepnb.wings.compare.jobs import Job
 from tests.support.scripted import Scripted, call, unasked
 
 
