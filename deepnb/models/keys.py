@@ -51,7 +51,7 @@ EXAMPLES = (OFFLINE, *(f"{name}:{one.example}" for name, one in PROVIDERS.items(
 
 
 def window_of(model: Any) -> int | None:
-    """The context window that a chat model's profile declares."""
+    """Return the context window that a chat model's profile declares."""
     profile = getattr(model, "profile", None)
     window = profile.get("max_input_tokens") if isinstance(profile, dict) else None
     return window if isinstance(window, int) and not isinstance(window, bool) else None
@@ -79,7 +79,7 @@ class Key:
         raise TypeError("a key stays in its process")
 
     def reveal(self) -> str:
-        """The key itself, for the provider's client alone."""
+        """Return the key itself, for the provider's client alone."""
         return self._value
 
 
@@ -117,7 +117,7 @@ def keep_header(url: str, name: str, value: str) -> None:
 
 
 def kept_header(url: str) -> tuple[str, Callable[[], str]]:
-    """The name of the header that a server is sent, and what gives its value; empty where none was entered."""
+    """Return the name of the header that a server is sent, and what gives its value; empty where none was entered."""
     if url not in _HEADERS:
         return "", str
     name, key = _HEADERS[url]
@@ -125,17 +125,17 @@ def kept_header(url: str) -> tuple[str, Callable[[], str]]:
 
 
 def kept_key(provider: str) -> Key | None:
-    """The key of a provider that was typed in."""
+    """Return the key of a provider that was typed in."""
     return _KEPT.get(provider)
 
 
 def kept_keys() -> tuple[Key, ...]:
-    """All that are held: a model that was made with others is made anew."""
+    """Return all that are held: a model that was made with others is made anew."""
     return tuple(_KEPT.values())
 
 
 def has_key(provider: str) -> bool:
-    """Whether a key was typed in or is in the environment, or none is needed."""
+    """Return whether a key was typed in or is in the environment, or none is needed."""
     variable = PROVIDERS[provider].key
     return variable is None or kept_key(provider) is not None or bool(os.environ.get(variable))
 

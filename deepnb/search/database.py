@@ -70,7 +70,7 @@ class Database:
             return list(self._db.execute(sql, tuple(args)).fetchall())
 
     def value(self, sql: str, args: Sequence[Any] = ()) -> Any:
-        """The first column of the first row, None if there are no rows."""
+        """Return the first column of the first row, None if there are no rows."""
         found = self.rows(sql, args)
         return found[0][0] if found else None
 
@@ -103,7 +103,7 @@ class Database:
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[None]:
-        """All or nothing, against one state of the file; a writer keeps others from writing meanwhile."""
+        """Yield all or nothing, against one state of the file; a writer keeps others from writing meanwhile."""
         self.rows("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             yield
@@ -131,7 +131,7 @@ class Database:
 
 
 def has_fts5() -> bool:
-    """Whether the library that would be taken can do full-text search."""
+    """Return whether the library that would be taken can do full-text search."""
     try:
         Database(":memory:").rows("CREATE VIRTUAL TABLE probe USING fts5(x)")
     except Exception:
@@ -295,7 +295,7 @@ def migrate(db: Database, migrations: tuple[Callable[[Database], None], ...] = M
 
 
 def _check(db: Database) -> int:
-    """The version of an index of ours, 0 for an empty file."""
+    """Return the version of an index of ours, 0 for an empty file."""
     version = int(db.value("PRAGMA user_version"))
     ours = db.value("PRAGMA application_id") == APPLICATION
     if not ours and (version or db.value("SELECT count(*) FROM sqlite_master")):

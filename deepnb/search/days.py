@@ -82,7 +82,7 @@ class Asked:
 
 
 def asked_days(question: str, today: date) -> Asked:
-    """The days that a question names; a number, a month or a day of the week is a word of it, too, and stays."""
+    """Return the days that a question names; a number, a month or a day of the week is a word of it, too, and stays."""
     spans: list[Span] = []
     text, rest = question, question
     for pattern, read, relative in _PATTERNS:
@@ -98,7 +98,7 @@ def asked_days(question: str, today: date) -> Asked:
 
 
 def day_of(text: str, before: int | None = None) -> date | None:
-    """The first whole date in a heading or a path; or, in a line, one that begins `before` so many characters."""
+    """Return the first whole date in a heading or a path; or, in a line, one that begins `before` so many characters."""
     if not IN_FIGURES.search(text):
         return None
     found = next(filter(None, (pattern.search(text) for pattern in _FULL_DATE)), None)
@@ -110,7 +110,7 @@ def day_of(text: str, before: int | None = None) -> date | None:
 
 
 def is_date(line: str) -> bool:
-    """Whether a line has a whole date and nothing else, but for the day of the week and the time of day."""
+    """Return whether a line has a whole date and nothing else, but for the day of the week and the time of day."""
     for pattern in _FULL_DATE:
         line, dates = pattern.subn(" ", line)
         if dates:
@@ -154,7 +154,7 @@ Read = Callable[[re.Match[str], date], Span | None]
 
 
 def _date(found: re.Match[str], today: date) -> Span | None:
-    """A day, a month or a year, with as much of it as the pattern has."""
+    """Return a day, a month or a year, with as much of it as the pattern has."""
     parts = found.groupdict()
     said = parts.get("year")
     year = today.year if said is None else _year(said, today)
@@ -198,7 +198,7 @@ def _last(found: re.Match[str], today: date) -> Span:
 
 
 def _weekday(found: re.Match[str], today: date) -> Span:
-    """The latest such day before today; "this Monday" may be today."""
+    """Return the latest such day before today; "this Monday" may be today."""
     back = (today.weekday() - _DAYS.index(found["weekday"].lower())) % 7
     return _one(today - timedelta(days=back or (0 if (found["which"] or "").lower() == "this" else 7)))
 
@@ -262,7 +262,7 @@ def _number(said: str) -> int:
 
 
 def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
-    """What is looked for, the longest first, how it is read, and whether it is relative to today."""
+    """Yield what is looked for, the longest first, how it is read, and whether it is relative to today."""
     sure = "|".join(month for month in _MONTHS if month not in ("may", "march"))
     absolute = (
         *_FULL,

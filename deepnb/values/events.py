@@ -111,7 +111,7 @@ class TurnPassage:
 
 
 def passages(turn: Turn) -> Iterator[TurnPassage]:
-    """All that is said in a turn, in order."""
+    """Yield all that is said in a turn, in order."""
     yield TurnPassage(turn.number, "prompt", turn.prompt)
     said: list[str] = []
     now = ("", 0, ())
@@ -155,7 +155,7 @@ _NAMES = ("id", "key", "digest")
 
 
 def without_credentials(turn: Turn) -> Turn:
-    """The turn with each credential in its texts replaced by a mark; the pieces of an answer are joined."""
+    """Return the turn with each credential in its texts replaced by a mark; the pieces of an answer are joined."""
     return replace(
         turn,
         prompt=redact(turn.prompt),
@@ -169,7 +169,7 @@ def without_credentials(turn: Turn) -> Turn:
 
 
 def _joined(events: Iterable[Event]) -> list[Event]:
-    """The events; all pieces of one answer, or of one thought, where the first of them was."""
+    """Return the events; all pieces of one answer, or of one thought, where the first of them was."""
     out: list[Event] = []
     at: dict[Any, int] = {}
     for event in events:
@@ -185,7 +185,7 @@ def _joined(events: Iterable[Event]) -> list[Event]:
 
 
 def _clean(value: Any) -> Any:
-    """A value with the texts in it redacted."""
+    """Return a value with the texts in it redacted."""
     if isinstance(value, ModelStarted | ModelEnded):  # figures; the request is not shown
         return value
     if isinstance(value, CodeOutput):  # pictures are no text, but for drawings

@@ -53,7 +53,7 @@ _OF_DATA = ("list_variables", "inspect_variable", "query_table")
 
 
 def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tuple[Anchor, ...]:
-    """The anchors of messages, each once, in the order in which they came; `redact` takes credentials out."""
+    """Return the anchors of messages, each once, in the order in which they came; `redact` takes credentials out."""
     found: dict[tuple[Kind, str], Anchor] = {}
     looked_at, asked = list[str](), list[str]()
     for message in messages:
@@ -75,12 +75,12 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
 
 
 def _is_plain(anchor: Anchor) -> bool:
-    """Whether it is a word as a column or a class may be called."""
+    """Return whether it is a word as a column or a class may be called."""
     return anchor.kind in ("identifier", "name") and bool(_PLAIN().fullmatch(anchor.text))
 
 
 def _is_lasting(anchor: Anchor, typed: str, answer: bool) -> bool:
-    """Whether a fact can't be had again; plain words must be typed, identifiers and addresses typed or in an answer."""
+    """Return whether a fact can't be had again; plain words must be typed, identifiers and addresses typed or in an answer."""
     if not answer and anchor.text not in typed and (anchor.kind == "identifier" or anchor.text.startswith("http")):
         return False
     if _TYPE().fullmatch(anchor.text) or (anchor.kind == "path" and anchor.text.startswith(_OURS)):
@@ -89,7 +89,7 @@ def _is_lasting(anchor: Anchor, typed: str, answer: bool) -> bool:
 
 
 def lost(anchors: Iterable[Anchor], summary: str) -> tuple[Anchor, ...]:
-    """The anchors that the summary does not hold word for word."""
+    """Return the anchors that the summary does not hold word for word."""
     held = _plain(summary)
     return tuple(a for a in anchors if not _holds(held, _plain(a.text)))
 
@@ -112,7 +112,7 @@ def _plain(text: str) -> str:
 
 
 def _holds(text: str, fact: str) -> bool:
-    """Whether a text holds a fact that is not a part of a longer word, path or number there: of 37.5, or of a.py."""
+    """Return whether a text holds a fact that is not a part of a longer word, path or number there: of 37.5, or of a.py."""
     before = r"(?<![a-z0-9_/\\])" if _EDGE().match(fact[0]) else ""
     after = r"(?![a-z0-9_/\\])" if _EDGE().match(fact[-1]) else ""
     return bool(re.search(rf"(?<![a-z0-9][.,:-]){before}{re.escape(fact)}{after}(?![.,:-][a-z0-9])", text))
@@ -184,7 +184,7 @@ _BEFORE = regex(r"(?:[^\s.;:!?,，。；：！？、|]{1,24}[ =:]{1,2}){1,5}$")
 
 
 def facts(text: str) -> Iterator[Anchor]:
-    """The facts in a text, each stretch taken once, in the order in which they stand."""
+    """Yield the facts in a text, each stretch taken once, in the order in which they stand."""
     found: list[tuple[int, Anchor]] = []
     for kind, pattern in _FINDERS:
         spans = []
@@ -206,7 +206,7 @@ def facts(text: str) -> Iterator[Anchor]:
 
 
 def _trimmed(kind: Kind, text: str) -> str:
-    """The fact without the punctuation of its sentence."""
+    """Return the fact without the punctuation of its sentence."""
     if kind not in ("path", "identifier"):
         return text
     text = text.rstrip(".,;:!?'\"]}")
@@ -242,7 +242,7 @@ _BETWEEN = " | "
 
 
 def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str | None, more: int = 0) -> AnchorBlock:
-    """The anchors as text of at most `room` tokens: what the user said first, then kinds in turn, the newest first.
+    """Return the anchors as text of at most `room` tokens: what the user said first, then kinds in turn, the newest first.
 
     What stands in a sentence of the user's is not said again. What has no room is named by number, with the file that
     holds it; `path` is that file, and `more` how many others it holds.
@@ -407,7 +407,7 @@ class HistorySections(Listing[HistorySection]):
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Numbers in order, neighbours joined: `2, 5-7`."""
+    """Return numbers in order, neighbours joined: `2, 5-7`."""
     out: list[list[int]] = []
     for number in numbers:
         if out and number == out[-1][-1] + 1:

@@ -25,18 +25,18 @@ _MEDIA = ("image", "image_url", "audio", "input_audio", "video", "file")
 
 
 def messages_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """The messages as JSON: role, text, calls as (name, arguments), and images and other media by digest."""
+    """Return the messages as JSON: role, text, calls as (name, arguments), and images and other media by digest."""
     return [_message(message) for message in messages]
 
 
 def tools_of(tools: Sequence[Any]) -> list[tuple[str, str]]:
-    """(name, description) of the tools that are bound."""
+    """Return (name, description) of the tools that are bound."""
     flat = [one for tool in tools for one in _declared(tool)]
     return [(tool_name(tool), _description(tool)) for tool in flat]
 
 
 def provider_keys() -> frozenset[str]:
-    """The keys of providers, and others, that the environment holds now."""
+    """Return the keys of providers, and others, that the environment holds now."""
     return keys_of(one.key for one in PROVIDERS.values() if one.key is not None)
 
 
@@ -46,7 +46,7 @@ def form_of(tool: Any) -> str:
 
 
 def in_form(tool: Mapping[str, Any], form: str) -> Mapping[str, Any]:
-    """A tool in OpenAI's form, in another."""
+    """Return a tool in OpenAI's form, in another."""
     if form != "anthropic":
         return tool
     function = tool["function"]
@@ -68,7 +68,7 @@ def _message(message: BaseMessage) -> dict[str, Any]:
 
 
 def _media(message: BaseMessage) -> Iterator[str]:
-    """The digest of each image or other medium, in whichever form: a callback is given images in OpenAI's."""
+    """Yield the digest of each image or other medium, in whichever form: a callback is given images in OpenAI's."""
     if isinstance(message.content, str):
         return
     for block in message.content:
@@ -81,7 +81,7 @@ def _media(message: BaseMessage) -> Iterator[str]:
 
 
 def _declared(tool: Any) -> Sequence[Any]:
-    """The tools in one entry of the list that is sent: Google's holds several."""
+    """Return the tools in one entry of the list that is sent: Google's holds several."""
     declared = tool.get("function_declarations") if isinstance(tool, Mapping) else None
     return declared if isinstance(declared, list) else [tool]
 
@@ -103,7 +103,7 @@ _CALL = ("name", "args", "id", "index")
 
 
 def piece_of(message: AIMessage) -> dict[str, Any]:
-    """A chunk of an answer, or a whole one, without its ids; empty where nothing is in it."""
+    """Return a chunk of an answer, or a whole one, without its ids; empty where nothing is in it."""
     made: dict[str, Any] = {}
     if message.content:
         made["text" if isinstance(message.content, str) else "content"] = message.content
@@ -121,7 +121,7 @@ def piece_of(message: AIMessage) -> dict[str, Any]:
 
 
 def chunk_of(piece: Mapping[str, Any]) -> AIMessageChunk:
-    """The chunk that a piece was made of; its lists and mappings are its own, since LangChain writes into them."""
+    """Return the chunk that a piece was made of; its lists and mappings are its own, since LangChain writes into them."""
     own = json.loads(json.dumps(piece))
     calls = [{**dict.fromkeys(_CALL), "type": "tool_call_chunk", **call} for call in own.get("calls", ())]
     return AIMessageChunk(
@@ -134,7 +134,7 @@ def chunk_of(piece: Mapping[str, Any]) -> AIMessageChunk:
 
 
 def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any], Any]) -> list[dict[str, Any]]:
-    """The pieces, where `clean` takes a credential out of a text that goes over several: the first has all of it then."""
+    """Return the pieces, where `clean` takes a credential out of a text that goes over several: the first has all of it then."""
     made: list[dict[str, Any]] = json.loads(json.dumps(pieces, default=str))
     texts: dict[tuple[Any, ...], list[tuple[dict[str, Any], str]]] = {}
     for number, piece in enumerate(made):
@@ -177,7 +177,7 @@ def _places(number: int, piece: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...
 
 
 def _arguments(text: str, clean: Callable[[Any], Any]) -> str:
-    """The arguments of a call without credentials: by the names they are given to, where they are JSON."""
+    """Return the arguments of a call without credentials: by the names they are given to, where they are JSON."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -203,7 +203,7 @@ class RecordedError(Exception):
 
 
 def error_of(error: BaseException) -> dict[str, Any]:
-    """What is kept of an error."""
+    """Return what is kept of an error."""
     chain = list(causes(error))
     made: dict[str, Any] = {"type": type(error).__name__, "message": str(error)[:_MESSAGE]}
     kinds = [kind for one in chain for kind in type(one).__mro__ if kind.__module__ != "builtins"]
@@ -217,7 +217,7 @@ def error_of(error: BaseException) -> dict[str, Any]:
 
 
 def recorded(error: Mapping[str, Any]) -> Exception:
-    """The error of a request that failed when it was recorded."""
+    """Return the error of a request that failed when it was recorded."""
     kind = getattr(exceptions, str(error.get("kind")), None)
     known = (kind,) if isinstance(kind, type) and issubclass(kind, ModelError) else ()
     others = tuple(_class(name) for name in error.get("names", ()) if not hasattr(exceptions, str(name)))
@@ -245,7 +245,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _body(error: BaseException) -> dict[str, str] | None:
-    """The provider's description of the error."""
+    """Return the provider's description of the error."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, Mapping) else None
     if not isinstance(inner, Mapping):
@@ -254,7 +254,7 @@ def _body(error: BaseException) -> dict[str, str] | None:
 
 
 def _wait(error: BaseException) -> dict[str, str] | None:
-    """The headers that say how long to wait, where they hold a number."""
+    """Return the headers that say how long to wait, where they hold a number."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     found = {}
     for name in _WAITS:

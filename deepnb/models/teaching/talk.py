@@ -160,7 +160,7 @@ _SAYS = dict(line.split(" = ", 1) for line in _SENTENCES.strip("\n").splitlines(
 
 
 def says(c: Conversation, key: str, **values: Any) -> str:
-    """A sentence in the language of the request."""
+    """Return a sentence in the language of the request."""
     english, _, chinese = _SAYS[key].replace("\\n", "\n").partition(" || ")
     return c.tell(english, chinese).format(
         **{name: f"{v:,}" if isinstance(v, int) else v for name, v in values.items()}
@@ -225,7 +225,7 @@ def asks(*patterns: str, tool: str = "") -> Callable[[Conversation], str | None]
 
 
 def plan(conversation: Conversation, intents: Sequence[Intent]) -> str | Use:
-    """The next move, or the answer: that of the first intent which recognises the request. The last one must."""
+    """Return the next move, or the answer: that of the first intent which recognises the request. The last one must."""
     for intent in intents:
         if (found := intent.recognise(conversation)) is not None:
             script = intent.script(conversation, found)
@@ -250,7 +250,7 @@ def _next_move(script: Script, c: Conversation) -> str | Use:
 
 
 def failure(c: Conversation, step: Step) -> str:
-    """An honest sentence on a tool that did not do what was asked."""
+    """Return an honest sentence on a tool that did not do what was asked."""
     if "waits for the user" in step.result:
         return says(c, "held instruction" if "like an instruction" in step.result else "held", v=step.path)
     if "did not allow this call" in step.result:
