@@ -243,8 +243,11 @@ class Chain:
             case values.Notice(text=text):
                 yield "notice", {"text": redact(text)}, path
             case _:
+                # An event that this version knows nothing of; a field called like a line's own is written `its_NAME`.
                 kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(event).__name__).lower()
-                yield kind, _generic(event), path
+                named = {f.name: getattr(event, f.name) for f in fields(event) if f.name != "path"}
+                plain = _plain(redact_value(_plain(named)))
+                yield kind, {f"its_{k}" if k in (*ENVELOPE, "head") else k: v for k, v in plain.items()}, path
 
     def message(self, message: Message, path: values.Path = ()) -> Iterator[Told]:
         """Yield the line of a message that joined a conversation; none where it is told already, word for word."""
@@ -253,7 +256,8 @@ class Chain:
         if known and self._told[id_] == words:
             return
         if not known:
-            self._parents[id_] = self._last(path)
+            caller = self._asked.get((path[:-1], path[-1])) if path else None
+            self._parents[id_] = self._nested.get(path) or caller if path else self._head
             if path:
                 self._nested[path] = id_
             else:
@@ -314,12 +318,6 @@ class Chain:
                 self._pieces.clear()
         yield from self.message(added.message, added.path)
 
-    def _last(self, path: values.Path) -> str | None:
-        """Return the message behind which the next one of an agent stands."""
-        if not path:
-            return self._head
-        return self._nested.get(path) or self._asked.get((path[:-1], path[-1]))
-
 
 def _written(id_: str | None) -> str | None:
     return None if id_ is None else safe_id(id_)
@@ -378,13 +376,6 @@ def _usage(usage: values.Usage) -> dict[str, Any]:
 
 def _some(**facts: Any) -> dict[str, Any]:
     return {k: v for k, v in facts.items() if v not in (None, "", [], {})}
-
-
-def _generic(event: Any) -> dict[str, Any]:
-    """Return the fields of an event that this version knows nothing of; one called like a line's own is written `its_NAME`."""
-    named = {f.name: getattr(event, f.name) for f in fields(event) if f.name != "path"}
-    plain = _plain(redact_value(_plain(named)))
-    return {f"its_{k}" if k in (*ENVELOPE, "head") else k: v for k, v in plain.items()}
 
 
 def _plain(value: Any) -> Any:

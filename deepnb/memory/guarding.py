@@ -258,7 +258,7 @@ def _key(call: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _described(tools: Sequence[Any]) -> dict[str, str]:
-    """Return Name -> description of the tools that are neither ours nor the engine's."""
+    """Return name -> description of the tools that are neither ours nor the engine's."""
     found = {}
     for tool in tools:
         function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)

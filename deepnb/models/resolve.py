@@ -91,8 +91,10 @@ def _by_name(name: str, base_url: str | None, settings: Mapping[str, float]) -> 
     provider, _, rest = name.partition(":")
     if base_url is not None and provider not in PROVIDERS:  # `qwen3:8b` is all name
         provider, rest, name = "openai", name, f"openai:{name}"
-    if rest:
-        _check_provider(provider, base_url)
+    if rest and provider in PROVIDERS and (do := missing(provider, keyless=base_url is not None)):
+        one = PROVIDERS[provider]  # said before the provider's own code does
+        what = f"the package {one.package}" if not is_installed(provider) else f"a key in {one.key}"
+        raise NotInstalledError(f"{provider} models need {what}", do)
     try:
         model: BaseChatModel = init_chat_model(name, **_settings(provider if rest else "", base_url, settings))
         return model
@@ -126,14 +128,6 @@ def _settings(provider: str, base_url: str | None, given: Mapping[str, float]) -
     elif base_url is not None and provider == "openai" and not os.environ.get("OPENAI_API_KEY"):
         settings["api_key"] = "none"
     return settings
-
-
-def _check_provider(provider: str, base_url: str | None) -> None:
-    """A missing package or key, said before the provider's own code does."""
-    if provider in PROVIDERS and (do := missing(provider, keyless=base_url is not None)):
-        one = PROVIDERS[provider]
-        what = f"the package {one.package}" if not is_installed(provider) else f"a key in {one.key}"
-        raise NotInstalledError(f"{provider} models need {what}", do)
 
 
 def is_installed(provider: str) -> bool:

@@ -191,7 +191,7 @@ def ask_again() -> None:
 
 
 def served_models(model: Any, name: str | None = None) -> Mapping[str, int | None] | None:
-    """Return Name -> window of the models that a server has, and of the one of this `name`; None where it does not answer."""
+    """Return name -> window of the models that a server has, and of the one of this `name`; None where it does not answer."""
 
     slow: Mapping[str, int | None] = {}
     return in_time(lambda tell: _ask(model, name, tell), PATIENCE, slow)
@@ -236,7 +236,7 @@ def _asked(model: Any) -> Window | None:
 
 
 def _ollama(model: Any, key: _Key) -> Mapping[str, int | None] | None:
-    """Return Name -> the window that a model of Ollama is loaded with; how long it can be is kept."""
+    """Return name -> the window that a model of Ollama is loaded with; how long it can be is kept."""
 
     def ask(tell: Callable[[Mapping[str, int | None]], None]) -> None:
         running = {str(one.model): one.context_length for one in model._client.ps().models}

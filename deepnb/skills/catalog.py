@@ -103,7 +103,10 @@ class Catalog:
         checked = [(p, c) for p in places if (c := self._check(p.path, told[p.path], marks[p.path]))]
         checked += [(p, unreadable(p.path, kind)) for p, kind in strange]
         checked += [(p, barred(p.path, *what)) for p, what in bars.items()]
-        checked += [(_Place(s, s), _no_source(s, error)) for s, error in errors]
+        for source, error in errors:
+            what = f"this source can't be listed ({' '.join(error.split())[:200]})"
+            wrong = Finding(source, 0, what, "fix it, or remove it from skills=")
+            checked.append((_Place(source, source), Checked(Skill("", "", source, problem=str(wrong)), (wrong,))))
         self._checked = {(p.path, marks[p.path]): c for p, c in checked if p.path in marks}
         off = disabled(told[source + DISABLED].content for source in self.sources)
         found = Found(self._ruled(checked, off), tuple(f for _, c in checked for f in c.findings))
@@ -168,9 +171,3 @@ def _strange(listing: Any) -> str | None:
         if name != FILE_NAME and name.casefold() == FILE_NAME.casefold():
             return f"it is called {name}"
     return None
-
-
-def _no_source(source: str, error: str) -> Checked:
-    what = " ".join(error.split())[:200]
-    finding = Finding(source, 0, f"this source can't be listed ({what})", "fix it, or remove it from skills=")
-    return Checked(Skill("", "", source, problem=str(finding)), (finding,))

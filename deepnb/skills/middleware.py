@@ -64,11 +64,8 @@ class SkillsMiddleware(Upstream):
     def block(self) -> str:
         """Return what is told of the skills as their files are now; empty where there are none."""
         usable = [metadata(s) for s in self._catalog.read(self._backend).skills if s.usable]
-        return (
-            PROMPT.format(skills_list="\n".join(skill_line(s["name"], s["description"], s["path"]) for s in usable))
-            if usable
-            else ""
-        )
+        lines = "\n".join(skill_line(s["name"], s["description"], s["path"]) for s in usable)
+        return PROMPT.format(skills_list=lines) if usable else ""
 
     def modify_request(self, request: ModelRequest) -> ModelRequest:
         return super().modify_request(request) if request.state.get(keys.SKILLS) else request
@@ -151,7 +148,7 @@ def _results(turn: Turn, now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _pinned(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[int, list[str]]:
-    """Return Turn -> paths of the skills that were put before its prompt."""
+    """Return turn -> paths of the skills that were put before its prompt."""
     found: dict[int, list[str]] = {}
     messages = turns[-1].after.messages if turns else ()
     for i, message in enumerate(messages):

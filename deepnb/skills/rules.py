@@ -69,7 +69,7 @@ def allowed(tools: str | Iterable[str]) -> tuple[Allowed, ...]:
 
 
 def preapproved(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
-    """Return Tool -> the names of the skills that would have all its calls approved.
+    """Return tool -> the names of the skills that would have all its calls approved.
 
     One under a condition is not among them: what a command line does can't be told by how it begins.
     """

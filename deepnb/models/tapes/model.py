@@ -70,16 +70,17 @@ class TapeIndex:
             key = self._requests[number].key
             return sum((wanted & Counter(key)).values()), -abs(len(key) - len(asked.key))
 
-        best = sorted(range(len(self._requests)), key=common, reverse=True)[:_LOOKED_AT]
-        return max(best, key=lambda n: (common(n), self._alike(self._requests[n], asked), -n))
+        def alike(number: int) -> float:
+            one = self._requests[number]
+            a, b = (
+                "\n".join(_lines(texts[name])[:_COMPARED] for name in x.key if name not in y.key)[:_COMPARED]
+                for x, y in ((one, asked), (asked, one))
+            )
+            return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
 
-    def _alike(self, one: Parts, asked: Parts) -> float:
         texts = {**self._texts, **asked.texts}
-        a, b = (
-            "\n".join(_lines(texts[name])[:_COMPARED] for name in x.key if name not in y.key)[:_COMPARED]
-            for x, y in ((one, asked), (asked, one))
-        )
-        return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
+        best = sorted(range(len(self._requests)), key=common, reverse=True)[:_LOOKED_AT]
+        return max(best, key=lambda n: (common(n), alike(n), -n))
 
 
 def _differs(nearest: Parts, asked: Parts, texts: Mapping[str, Any]) -> str:

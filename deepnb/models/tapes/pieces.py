@@ -26,13 +26,31 @@ _MEDIA = ("image", "image_url", "audio", "input_audio", "video", "file")
 
 def messages_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     """Return the messages as JSON: role, text, calls as (name, arguments), and images and other media by digest."""
-    return [_message(message) for message in messages]
+    found = []
+    for message in messages:
+        made: dict[str, Any] = {"role": _ROLES.get(message.type, message.type), "text": message_text(message)}
+        if isinstance(message, AIMessage):
+            calls = [[call["name"], call["args"]] for call in message.tool_calls]
+            calls += [[call["name"] or "", call["args"] or ""] for call in message.invalid_tool_calls]
+            made |= {"calls": calls} if calls else {}
+        media = list(_media(message))
+        found.append({**made, **({"images": media} if media else {})})
+    return found
 
 
 def tools_of(tools: Sequence[Any]) -> list[tuple[str, str]]:
     """Return (name, description) of the tools that are bound."""
-    flat = [one for tool in tools for one in _declared(tool)]
-    return [(tool_name(tool), _description(tool)) for tool in flat]
+    found = []
+    for entry in tools:
+        declared = entry.get("function_declarations") if isinstance(entry, Mapping) else None
+        for tool in declared if isinstance(declared, list) else [entry]:  # Google's entry holds several
+            if isinstance(tool, Mapping):
+                inner = tool.get("function", tool)
+                said = inner.get("description") if isinstance(inner, Mapping) else None
+            else:
+                said = getattr(tool, "description", None) or getattr(tool, "__doc__", None)
+            found.append((tool_name(tool), str(said or "")))
+    return found
 
 
 def provider_keys() -> frozenset[str]:
@@ -57,16 +75,6 @@ def in_form(tool: Mapping[str, Any], form: str) -> Mapping[str, Any]:
     }
 
 
-def _message(message: BaseMessage) -> dict[str, Any]:
-    made: dict[str, Any] = {"role": _ROLES.get(message.type, message.type), "text": message_text(message)}
-    if isinstance(message, AIMessage):
-        calls = [[call["name"], call["args"]] for call in message.tool_calls]
-        calls += [[call["name"] or "", call["args"] or ""] for call in message.invalid_tool_calls]
-        made |= {"calls": calls} if calls else {}
-    media = list(_media(message))
-    return {**made, **({"images": media} if media else {})}
-
-
 def _media(message: BaseMessage) -> Iterator[str]:
     """Yield the digest of each image or other medium, in whichever form: a callback is given images in OpenAI's."""
     if isinstance(message.content, str):
@@ -78,19 +86,6 @@ def _media(message: BaseMessage) -> Iterator[str]:
             found = next((fields[k] for k in ("base64", "data", "url", "file_id") if fields.get(k)), "")
             data = str(found).partition(";base64,")[2] or str(found)
             yield blake2b(data.encode(), digest_size=9).hexdigest()
-
-
-def _declared(tool: Any) -> Sequence[Any]:
-    """Return the tools in one entry of the list that is sent: Google's holds several."""
-    declared = tool.get("function_declarations") if isinstance(tool, Mapping) else None
-    return declared if isinstance(declared, list) else [tool]
-
-
-def _description(tool: Any) -> str:
-    if isinstance(tool, Mapping):
-        inner = tool.get("function", tool)
-        return str(inner.get("description") or "") if isinstance(inner, Mapping) else ""
-    return str(getattr(tool, "description", None) or getattr(tool, "__doc__", None) or "")
 
 
 # -- The pieces of an answer as JSON: from LangChain's chunks and back, and without a credential that goes over several
@@ -107,7 +102,12 @@ def piece_of(message: AIMessage) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if message.content:
         made["text" if isinstance(message.content, str) else "content"] = message.content
-    if calls := _calls(message):
+    chunks: Sequence[Mapping[str, Any]] = getattr(message, "tool_call_chunks", ())
+    if not isinstance(message, AIMessageChunk):
+        written = [(call, json.dumps(call["args"])) for call in message.tool_calls]
+        written += [(call, call["args"] or "") for call in message.invalid_tool_calls]  # type: ignore[misc]
+        chunks = [{**call, "args": args, "index": i} for i, (call, args) in enumerate(written)]
+    if calls := [{key: call[key] for key in _CALL if call.get(key) is not None} for call in chunks]:
         made["calls"] = calls
     if message.usage_metadata:
         made["usage"] = dict(message.usage_metadata)
@@ -147,15 +147,6 @@ def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any],
             for i, (place, name) in enumerate(places):
                 place[name] = "" if i else new
     return [clean(piece) for piece in made]
-
-
-def _calls(message: AIMessage) -> list[dict[str, Any]]:
-    chunks: Sequence[Mapping[str, Any]] = getattr(message, "tool_call_chunks", ())
-    if not isinstance(message, AIMessageChunk):
-        whole = [(call, json.dumps(call["args"])) for call in message.tool_calls]
-        invalid = [(call, call["args"] or "") for call in message.invalid_tool_calls]
-        chunks = [{**call, "args": args, "index": i} for i, (call, args) in enumerate([*whole, *invalid])]
-    return [{key: call[key] for key in _CALL if call.get(key) is not None} for call in chunks]
 
 
 def _places(number: int, piece: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], str]]:

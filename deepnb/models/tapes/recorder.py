@@ -103,7 +103,8 @@ class Recording:
 
     def heard(self, model: BaseChatModel, label: str, counts: str, retries: int = 0) -> BaseChatModel:
         """Return the model, telling this recording of its calls."""
-        self._secrets |= _secrets(model)
+        held: Sequence[Any] = [getattr(value, "get_secret_value", lambda: None)() for value in vars(model).values()]
+        self._secrets |= {value for value in held if isinstance(value, str)}
         taped = TapedModel(self.form().clean(label), self.form().clean(_profile(model)), counts, retries=retries)
         before = model.callbacks
         listener = _Listener(self, taped)
@@ -223,12 +224,6 @@ def _profile(model: Any) -> dict[str, Any]:
     said = {k: v for k, v in profile.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
     reserved = zip(("max_tokens", "thinking_tokens"), reserve_of(model), strict=True)
     return said | {name: tokens for name, tokens in reserved if tokens}
-
-
-def _secrets(model: Any) -> frozenset[str]:
-    """Return the keys that a model holds."""
-    held: Sequence[Any] = [getattr(value, "get_secret_value", lambda: None)() for value in vars(model).values()]
-    return frozenset(value for value in held if isinstance(value, str))
 
 
 def _write(file: Path, data: bytes, flags: int) -> None:

@@ -164,15 +164,8 @@ def head_line(made: str, note: str) -> bytes:
 
 def model_line(model: TapedModel) -> bytes:
     """Return the line that tells of a model."""
-    return _line(
-        {
-            "model": model.name,
-            "profile": model.profile,
-            "counts": model.counts,
-            "schemas": model.schemas,
-            "retries": model.retries,
-        }
-    )
+    told = {name: getattr(model, name) for name in ("profile", "counts", "schemas", "retries")}
+    return _line({"model": model.name, **told})
 
 
 def part_line(name: str, part: Any) -> bytes:
@@ -292,17 +285,16 @@ class TapeForm:
 
     def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
         """Return the parts of a request whose messages are as `models.tapes.pieces` gives them."""
-        made = [self._part(one) for one in (list(map(list, tools)), *messages)]
+        made: list[tuple[str, Any]] = []
+        for raw in (list(map(list, tools)), *messages):
+            known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
+            if (found := self._known.get(known)) is None:
+                found = self.masked_part(self.clean(raw))
+                if len(self._known) >= _KEPT:
+                    self._known.clear()
+                self._known[known] = found
+            made.append(found)
         return Parts(made[0][0], tuple(name for name, _ in made[1:]), dict(made))
-
-    def _part(self, raw: Any) -> tuple[str, Any]:
-        known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
-        if (found := self._known.get(known)) is None:
-            found = self.masked_part(self.clean(raw))
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            self._known[known] = found
-        return found
 
     def masked_part(self, part: Any) -> tuple[str, Any]:
         """Return a part without ids and times, and its name."""
@@ -330,10 +322,12 @@ def cleaner(secrets: Iterable[str]) -> Callable[[Any], Any]:
             return {without(key): without(item) for key, item in value.items()}
         return [without(item) for item in value] if isinstance(value, list | tuple) else value
 
-    def clean(value: Any) -> Any:
-        return _keys_too(redact_value(without(value) if known else value))
+    def names_too(value: Any) -> Any:  # a model may take a credential for the name of an argument
+        if isinstance(value, dict):
+            return {redact(key) if isinstance(key, str) else key: names_too(item) for key, item in value.items()}
+        return [names_too(item) for item in value] if isinstance(value, list | tuple) else value
 
-    return clean
+    return lambda value: names_too(redact_value(without(value) if known else value))
 
 
 def keys_of(variables: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> frozenset[str]:
@@ -344,10 +338,3 @@ def keys_of(variables: Iterable[str] = (), environment: Mapping[str, str] | None
         if name in named or any(f.start > len(name) for f in credentials(f"{name}={value}")):
             found |= {value, value.strip()}
     return frozenset(found)
-
-
-def _keys_too(value: Any) -> Any:
-    """Return a JSON-like value with the keys of its mappings redacted: a model may take a credential for the name of an argument."""
-    if isinstance(value, dict):
-        return {redact(key) if isinstance(key, str) else key: _keys_too(item) for key, item in value.items()}
-    return [_keys_too(item) for item in value] if isinstance(value, list | tuple) else value

@@ -251,15 +251,13 @@ def _beside(c: Conversation, asked: frozenset[str]) -> tuple[str, list[str]]:
         scored = [(coverage(asked, line), line, who) for line, who in lines]
         best = max((score for score, _, _ in scored), default=0.0)
         if best:
-            shown = (f'- "{_passage(line, asked)}"{who}' for score, line, who in scored if score == best)
+            shown = []
+            for line, who in ((line, who) for score, line, who in scored if score == best):
+                sentences = re.split(r"(?<=[.!?。！？])\s*", line) if len(line) > 200 else [line]
+                fitting = max(sentences, key=lambda one: coverage(asked, one))
+                shown.append(f'- "{short(redact(fitting), 300)}"{who}')
             return key, list(dict.fromkeys(shown))[:MOST]
     return "", []
-
-
-def _passage(line: str, asked: frozenset[str]) -> str:
-    """Return a line; of a long one the sentence that has most of what is asked."""
-    sentences = re.split(r"(?<=[.!?。！？])\s*", line) if len(line) > 200 else [line]
-    return short(redact(max(sentences, key=lambda one: coverage(asked, one))), 300)
 
 
 def _brought_back(c: Conversation) -> Iterator[tuple[str, str]]:
