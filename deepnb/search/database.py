@@ -38,12 +38,17 @@ class Database:
         place = os.path.realpath(path)
         self.library = (library if path == ":memory:" else _taken.setdefault(place, library or _best())) or _best()
         self.vectors = False
-        self._errors = _errors(self.library)
+        apsw = importlib.import_module("apsw") if self.library == "apsw" else None
+        self._errors = (apsw.Error,) if apsw else (sqlite3.Error,)
         with self._told():
             if path != ":memory:":
                 with suppress(OSError):  # it is there, and keeps its mode
                     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            self._db = _opened(self.library, path)
+            if apsw:
+                self._db = apsw.Connection(path)
+                self._db.set_busy_timeout(SECONDS * 1000)
+            else:
+                self._db = sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
         with suppress(Exception):
             self.vectors = _with_vectors(self._db)
 
@@ -151,14 +156,6 @@ def _best() -> str:
     return "apsw"
 
 
-def _opened(library: str, path: str) -> Any:
-    if library == "apsw":
-        connection = importlib.import_module("apsw").Connection(path)
-        connection.set_busy_timeout(SECONDS * 1000)
-        return connection
-    return sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
-
-
 def _with_vectors(connection: Any) -> bool:
     """Load sqlite-vec; raises whatever stands in the way."""
     where = importlib.import_module("sqlite_vec").loadable_path()
@@ -168,10 +165,6 @@ def _with_vectors(connection: Any) -> bool:
     finally:
         connection.enable_load_extension(False)
     return True
-
-
-def _errors(library: str) -> tuple[type[Exception], ...]:
-    return (sqlite3.Error,) if library == "sqlite3" else (importlib.import_module("apsw").Error,)
 
 
 def _code(error: Exception) -> int:

@@ -157,7 +157,10 @@ def _date(found: re.Match[str], today: date) -> Span | None:
     """Return a day, a month or a year, with as much of it as the pattern has."""
     parts = found.groupdict()
     said = parts.get("year")
-    year = today.year if said is None else _year(said, today)
+    year = today.year
+    if said is not None:  # 2026, 二〇二六, 今, 去, 前
+        back = "今去前".find(said)
+        year = year - back if back >= 0 else int("".join(str(_HAN.get(sign, sign)) for sign in said))
     if (month := parts.get("month")) is None:
         return Span(date(year, 1, 1), date(year, 12, 31))
     number = _month(month)
@@ -212,10 +215,6 @@ def _zh_weekday(found: re.Match[str], today: date) -> Span:
     return _one(today - timedelta(days=today.weekday() - number + 7 * weeks))
 
 
-def _before_last(found: re.Match[str], today: date) -> Span:
-    return _month_back(today, 2) if (found["unit"] or "").lower() == "month" else _week(today, 2)
-
-
 def _days_back(count: int) -> Read:
     return lambda found, today: _one(today - timedelta(days=count))
 
@@ -237,12 +236,6 @@ def _month_back(today: date, back: int) -> Span:
 def _whole_month(first: date, *, yearly: bool = False) -> Span:
     following = (first + timedelta(days=31)).replace(day=1)
     return Span(first, following - timedelta(days=1), yearly)
-
-
-def _year(said: str, today: date) -> int:
-    if said in "今去前":
-        return today.year - "今去前".index(said)
-    return int("".join(str(_HAN.get(sign, sign)) for sign in said))
 
 
 def _month(said: str) -> int:
@@ -288,7 +281,8 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         (r"\bthe day before yesterday\b|前天|前晚", _days_back(2)),
         (r"\byesterday\b|\blast night\b|昨天|昨日|昨晚|昨夜", _days_back(1)),
         (r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今天|今日|今早|今晚", _days_back(0)),
-        (r"\bthe (?P<unit>week|month) before last\b|上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", _before_last),
+        (r"\bthe week before last\b|上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", lambda _, today: _week(today, 2)),
+        (r"\bthe month before last\b", lambda _, today: _month_back(today, 2)),
         (r"\b(?P<which>last|previous|this|past) (?P<unit>weekend|week|month|year)\b", _last),
         (r"(?P<which>上个?|这个?|本)(?P<unit>周末|周|星期|礼拜|月)", _last),
         (_ZH_YEAR, _date),

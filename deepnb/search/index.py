@@ -159,17 +159,12 @@ class Index:
                         purge(db)
                     bump(db)
                 self._log_has_erased = self._log_has_erased or erased
-            self._empty_log(db)
+            # SQLite would use the room of what was erased, or of a long log, again, and not free it. Where a reader is in
+            # the way, the next update tries again.
+            if self.path != ":memory:" and (self._log_has_erased or _log_bytes(self.path) > _LONG_LOG):
+                self._log_has_erased = not db.empty_log()
         self._embed()
         return Updated(changed, len(files) - changed - sum(text is None for text in files.values()), removed, chunks)
-
-    def _empty_log(self, db: Database) -> None:
-        """Cut the log that still holds what was erased, or that has grown long; SQLite would use its room again, not free it.
-
-        Where a reader is in the way, the next update tries again.
-        """
-        if self.path != ":memory:" and (self._log_has_erased or _log_bytes(self.path) > _LONG_LOG):
-            self._log_has_erased = not db.empty_log()
 
     def _hash(self, path: str, text: str) -> bytes:
         """Return the hash of a text; one that was there the last time is compared with that, which takes a tenth of it."""

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from deepnb.search import scoring
@@ -53,11 +53,6 @@ class Prepared:
     """What FTS5 is given for each chunk: the words of the file's name and of the headings."""
     days: tuple[int | None, ...]
     """The day that each unit is of, as an ordinal."""
-
-    @property
-    def is_document(self) -> bool:
-        """Whether there are paragraphs of prose in it."""
-        return self.cut.prose >= PROSE
 
     def keys(self, number: int) -> list[int]:
         """Return the keys of its units, as the file of this number in the index."""
@@ -132,7 +127,13 @@ class Changes:
     def number(self, db: Database) -> int:
         """Return one that no file has."""
         self._last = max(self._last, db.value("SELECT max(id) FROM files") or 0) + 1
-        return self._last if self._last < FILES else _gap(db, self.files)
+        if self._last < FILES:
+            return self._last
+        used = {number for (number,) in db.rows("SELECT id FROM files")} | self.files.keys()
+        found = next((n for n in range(1, FILES) if n not in used), None)
+        if found is None:
+            raise LimitError(f"an index holds at most {FILES - 1:,} files", "create a second Index")
+        return found
 
     def write(self, db: Database) -> None:
         """Rows go in by their keys, which fills a B-tree fastest; FTS5 even writes out what it has in memory whenever a
@@ -145,7 +146,7 @@ class Changes:
             " ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, document = excluded.document,"
             " chunks = excluded.chunks, units = excluded.units, changed = excluded.changed",
             (
-                (number, f.path, f.hash, f.is_document, len(f.cut.chunks), len(f.cut.units), changed)
+                (number, f.path, f.hash, f.cut.prose >= PROSE, len(f.cut.chunks), len(f.cut.units), changed)
                 for number, (_, f) in files
             ),
         )
@@ -305,15 +306,6 @@ def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
             below = own
         day = own or below or of_heading
         yield day.toordinal() if day else None
-
-
-def _gap(db: Database, taken: Container[int]) -> int:
-    """Return the first number that is free in the index and not taken."""
-    used = {number for (number,) in db.rows("SELECT id FROM files")}
-    found = next((n for n in range(1, FILES) if n not in used and n not in taken), None)
-    if found is None:
-        raise LimitError(f"an index holds at most {FILES - 1:,} files", "create a second Index")
-    return found
 
 
 def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[object, ...]]:

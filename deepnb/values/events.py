@@ -80,7 +80,12 @@ class Activity:
         inner = [(key, *at) for key, at in self._open.items() if key[0] == "model" or key[1] not in outer]
         if not inner:
             return "between two steps" if self._begun else "starting"
-        return self._words(*inner[-1]) + (f" and {len(inner) - 1} more" if len(inner) > 1 else "")
+        key, path, said = inner[-1]
+        if key[0] == "tool" and key[1] in self._agents:
+            said = f"subagent {self._agents[key[1]]}"
+        agent = self._agents.get(path[-1], "") if path else ""
+        more = f" and {len(inner) - 1} more" if len(inner) > 1 else ""
+        return f"{f'subagent {agent}: ' * bool(path)}{said}{more}"
 
     def _begin(self, key: tuple[str, ...], path: Path, words: str) -> None:
         self._open.pop(key, None)
@@ -89,12 +94,6 @@ class Activity:
     def _go_on(self, path: Path, words: str) -> None:
         if (key := ("model", *path)) in self._open:
             self._open[key] = path, words
-
-    def _words(self, key: tuple[str, ...], path: Path, said: str) -> str:
-        if key[0] == "tool" and key[1] in self._agents:
-            said = f"subagent {self._agents[key[1]]}"
-        agent = self._agents.get(path[-1], "") if path else ""
-        return f"subagent {agent}: {said}" if path else said
 
 
 # -- What is said in a turn, piece by piece, to be searched

@@ -189,7 +189,10 @@ def facts(text: str) -> Iterator[Anchor]:
     for kind, pattern in _FINDERS:
         spans = []
         for match in pattern().finditer(text):
-            fact = _trimmed(kind, (match[1] if kind == "name" else match[0]).strip())
+            fact = (match[1] if kind == "name" else match[0]).strip()
+            if kind in ("path", "identifier"):  # without the punctuation of its sentence
+                fact = fact.rstrip(".,;:!?'\"]}")
+                fact = fact[:-1] if fact.endswith(")") and fact.count(")") > fact.count("(") else fact
             if _is_fact(kind, fact):
                 start = match.start()
                 before = _BEFORE().search(text[max(0, start - 80) : start]) if kind == "number" else None
@@ -203,14 +206,6 @@ def facts(text: str) -> Iterator[Anchor]:
         text = "".join([*parts, text[at:]])
     found.sort(key=lambda pair: pair[0])
     yield from (anchor for _, anchor in found)
-
-
-def _trimmed(kind: Kind, text: str) -> str:
-    """Return the fact without the punctuation of its sentence."""
-    if kind not in ("path", "identifier"):
-        return text
-    text = text.rstrip(".,;:!?'\"]}")
-    return text[:-1] if text.endswith(")") and text.count(")") > text.count("(") else text
 
 
 def _is_fact(kind: Kind, text: str) -> bool:
@@ -256,7 +251,11 @@ def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str |
         return whole
     labels = {kind: count(f"\n{label}:") for kind, label in _LABELS.items()}
     costs = {a: count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind in SAID else _BETWEEN + a.text) for a in anchors}
-    shown, hidden, new = list[Anchor](), list(_by_rank(anchors)), {*anchors}
+    # Prohibitions, statements, then one of each kind in turn; within a kind the newest first.
+    by_kind = {kind: [a for a in reversed(anchors) if a.kind == kind] for kind in get_args(Kind)}
+    turns = zip_longest(*(by_kind[k] for k in by_kind if k not in SAID))
+    ranked = [*(a for kind in SAID for a in by_kind[kind]), *(a for turn in turns for a in turn if a is not None)]
+    shown, hidden, new = list[Anchor](), ranked, {*anchors}
     while new:  # parts cost more than the whole, so that there is some room again
         left, new, begun = (
             room - count(_text(shown, len(hidden) + more, path)),
@@ -286,13 +285,6 @@ def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, phrases: 
     if hidden:
         lines.append(f"({hidden} more {'are' if hidden > 1 else 'is'} {f'in {path}' if path else 'left out'})")
     return "\n".join([*lines, CLOSE])
-
-
-def _by_rank(anchors: Sequence[Anchor]) -> list[Anchor]:
-    """Prohibitions, statements, then one of each kind in turn; within a kind the newest first."""
-    by_kind = {kind: [a for a in reversed(anchors) if a.kind == kind] for kind in get_args(Kind)}
-    turns = zip_longest(*(by_kind[k] for k in by_kind if k not in SAID))
-    return [*(a for kind in SAID for a in by_kind[kind]), *(a for turn in turns for a in turn if a is not None)]
 
 
 # -- What left the prompt: a compaction, its note, and the offloaded messages, as they are read and brought back

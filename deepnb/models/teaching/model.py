@@ -271,7 +271,10 @@ class TeachingModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         tools = kwargs.get("tools") or ()
-        agents, parameters = _offered(tools)
+        schemas = {str(schema.get("name", "")): schema for schema in (tool.get("function", tool) for tool in tools)}
+        listed = str(schemas.get(TASK, {}).get("description", "")).partition("Available agent types")[2]
+        agents = re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE)
+        parameters = {name: dict((s.get("parameters") or {}).get("properties") or {}) for name, s in schemas.items()}
         move = plan(conversation(messages, parameters, agents, parameters), INTENTS)
         written = 0
         for chunk, text in _chunks(move, messages):
@@ -312,11 +315,3 @@ def call_id(messages: Sequence[BaseMessage]) -> str:
         calls = [c["id"] for c in message.tool_calls] if isinstance(message, AIMessage) else []
         seen.update(repr((message.type, message_text(message), calls)).encode("utf-8", "surrogatepass"))
     return f"call_{seen.hexdigest()[:12]}"
-
-
-def _offered(tools: Sequence[dict[str, Any]]) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """Return (the subagents that the tool `task` lists, a line each; each tool with its parameters)"""
-    schemas = {str(schema.get("name", "")): schema for schema in (tool.get("function", tool) for tool in tools)}
-    listed = str(schemas.get(TASK, {}).get("description", "")).partition("Available agent types")[2]
-    parameters = {name: dict((s.get("parameters") or {}).get("properties") or {}) for name, s in schemas.items()}
-    return re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE), parameters
