@@ -120,11 +120,11 @@ def _han(char: str) -> float:
 _LATIN = "À-ÖØ-öø-ɏḀ-ỿ"
 _SIGNS = r"\x00-\x08\x0e-\x1b!-/:-@\[-`{-\x7f"
 _PIECE = re.compile(
-    rf"[^0-9A-Za-z{_LATIN}\r\n]?(?:[A-ZÀ-ÖØ-Þ]*[a-zß-öø-ɏḀ-ỿ]+|[A-ZÀ-ÖØ-Þ]+)(?:'(?:[sdmt]|ll|ve|re)(?![a-z]))?"
-    r"|[0-9]{1,3}"
-    rf"|[ ]?[^\x00-\x7f{_LATIN}\s]+"
-    rf"|[ ]?[{_SIGNS}]+[\r\n/]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+|."
+    rf"[^0-9A-Za-z{_LATIN}\r\n]?(?:[A-ZÀ-ÖØ-Þ]*[a-zß-öø-ɏḀ-ỿ]+|[A-ZÀ-ÖØ-Þ]+)(?:'(?:[sdmt]|ll|ve|re)(?![a-z]))?"  # _name, I'll
+    r"|[0-9]{1,3}"  # 128
+    rf"|[ ]?[^\x00-\x7f{_LATIN}\s]+"  # 你好
+    rf"|[ ]?[{_SIGNS}]+[\r\n/]*"  # }); and a line end
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+|."  # line ends, blanks, any other
 )
 
 _WINDOW = 64

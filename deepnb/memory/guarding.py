@@ -141,7 +141,7 @@ class GuardMiddleware(AgentMiddleware):
         self.tools = []
         self._guard = guard
         self._longest = evicted_above and evicted_above * NUM_CHARS_PER_TOKEN
-        self._taken: dict[tuple[str, ...], list[tuple[Any, Mapping[str, Any]]]] = {}
+        self._originals: dict[tuple[str, ...], list[tuple[Any, Mapping[str, Any]]]] = {}
         """Agent, and id of a call -> its arguments as they are checkpointed and as the model gave them, until it is made.
 
         An id may be that of several calls of a message, or of other agents' that run beside it.
@@ -169,7 +169,7 @@ class GuardMiddleware(AgentMiddleware):
     def _ended(self, request: Any, result: Any, told: Sequence[str]) -> Any:
         """Return the result of a call, with the conflicts that its writes came to."""
         made, key = request.tool_call, _key(request.tool_call)
-        self._taken[key] = [one for one in self._taken.pop(key, ()) if one[0] != made["args"]]
+        self._originals[key] = [one for one in self._originals.pop(key, ()) if one[0] != made["args"]]
         for line in self._guard.drain():
             tell_notice(line)
         with writing(**self._facts(request)):
@@ -221,7 +221,7 @@ class GuardMiddleware(AgentMiddleware):
             return message
         calls = [*message.tool_calls, *message.invalid_tool_calls]
         for call in calls:
-            self._taken.pop(_key(call), None)
+            self._originals.pop(_key(call), None)
         telling = [c for c in calls if redact_value(c["args"]) is not c["args"]]
         if not telling:
             return message
@@ -230,14 +230,14 @@ class GuardMiddleware(AgentMiddleware):
             if not isinstance(args, dict) or name == _NESTED:
                 continue
             if name not in _WRITES or not self._guard.is_guarded(str(args.get("file_path", ""))):
-                self._taken.setdefault(_key(call), []).append((redact_value(args), args))
+                self._originals.setdefault(_key(call), []).append((redact_value(args), args))
         fields = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")  # their ids stay as they are
         return message.model_copy(update={f: redact_value(getattr(message, f)) for f in fields})
 
     def _whole(self, request: Any) -> Any:
         """Return the call with the arguments that were kept aside for it."""
         call = request.tool_call
-        args = next((whole for clean, whole in self._taken.get(_key(call), ()) if clean == call["args"]), None)
+        args = next((whole for clean, whole in self._originals.get(_key(call), ()) if clean == call["args"]), None)
         return request if args is None else request.override(tool_call={**call, "args": dict(args)})
 
     def _facts(self, request: Any) -> dict[str, Any]:

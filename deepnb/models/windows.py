@@ -139,21 +139,21 @@ class Window:
     known: bool = True
 
 
-_told: Mapping[_Key, Window] = {}
+_windows: Mapping[_Key, Window] = {}
 """Never changed in place."""
-_heard: set[_Key] = set()
+_answered: set[_Key] = set()
 """Models whose server was asked and answered, whatever it said."""
-_most: dict[_Key, int] = {}
+_longest: dict[_Key, int] = {}
 """The longest context of models of Ollama."""
-_silent: dict[_Key, Any] = {}
+_unanswered: dict[_Key, Any] = {}
 """Models whose server did not answer: it is asked again."""
-_nameless: list[Any] = []
+_unnamed: list[Any] = []
 """Models that go by their id, which stays theirs while they are held here."""
 
 
 def all_told() -> Mapping[_Key, Window]:
     """Return all that is known just now: another object as soon as there is more."""
-    return _told
+    return _windows
 
 
 def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> Window | None:
@@ -161,7 +161,7 @@ def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> W
     told, declared = _asked(model), window_of(model)
     if is_ollama(model):  # which has as many as it is asked for
         wanted = given or model.num_ctx or (told.tokens if told else SMALL)
-        return Window(min(wanted, _most.get(_key(model), wanted)))
+        return Window(min(wanted, _longest.get(_key(model), wanted)))
     if given is not None:
         return Window(min(given, told.tokens) if told and told.known else given)
     if told is not None or declared is not None:
@@ -172,21 +172,21 @@ def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> W
 def learn(model: Any, tokens: int, *, known: bool = True) -> None:
     """Keep what a refusal of the server, or a request that it took, tells of its window."""
     if _key(model)[1].isdigit():
-        _nameless.append(model)
+        _unnamed.append(model)
     _keep(_key(model), Window(tokens, known))
 
 
 def ask_anew() -> None:
     """Let each server be asked again, when its model is next looked at: it may have another window by now."""
-    global _told
-    if _heard:
-        _told = dict(_told)  # another object, so that graphs are made anew
-        _heard.clear()
+    global _windows
+    if _answered:
+        _windows = dict(_windows)  # another object, so that graphs are made anew
+        _answered.clear()
 
 
 def ask_again() -> None:
     """Ask the servers that did not answer."""
-    for model in tuple(_silent.values()):
+    for model in tuple(_unanswered.values()):
         _asked(model)
 
 
@@ -224,15 +224,15 @@ def is_near(address: str) -> bool:
 def _asked(model: Any) -> Window | None:
     """Return what is known of the window of a model; its server is asked the first time."""
     key = _key(model)
-    if key not in _heard and key[0] and (window_of(model) is None or is_near(key[0])):
+    if key not in _answered and key[0] and (window_of(model) is None or is_near(key[0])):
         if (found := _ollama(model, key) if is_ollama(model) else served_models(model, key[1])) is None:
-            _silent[key] = model
+            _unanswered[key] = model
         else:
-            _silent.pop(key, None)
-            _heard.add(key)
+            _unanswered.pop(key, None)
+            _answered.add(key)
             if tokens := found.get(key[1]):
                 _keep(key, Window(tokens))
-    return _told.get(key)
+    return _windows.get(key)
 
 
 def _ollama(model: Any, key: _Key) -> Mapping[str, int | None] | None:
@@ -241,7 +241,7 @@ def _ollama(model: Any, key: _Key) -> Mapping[str, int | None] | None:
     def ask(tell: Callable[[Mapping[str, int | None]], None]) -> None:
         running = {str(one.model): one.context_length for one in model._client.ps().models}
         if most := context_length(model._client.show(model.model).modelinfo):
-            _most[key] = most
+            _longest[key] = most
         name = model.model if ":" in model.model else f"{model.model}:latest"
         tell({key[1]: running.get(name)})
 
@@ -250,9 +250,9 @@ def _ollama(model: Any, key: _Key) -> Mapping[str, int | None] | None:
 
 
 def _keep(key: _Key, window: Window) -> None:
-    global _told
-    if _told.get(key) != window:
-        _told = {**_told, key: window}
+    global _windows
+    if _windows.get(key) != window:
+        _windows = {**_windows, key: window}
 
 
 def _key(model: Any) -> _Key:

@@ -22,7 +22,7 @@ _DAMAGED = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB, the low byte of a result code (sqlite.org/rescode.html)."""
 _BUSY = (5, 6)
 
-_taken: dict[str, str] = {}
+_libraries: dict[str, str] = {}
 
 
 class Damaged(Exception):
@@ -36,7 +36,7 @@ class Database:
         """`path` may be ":memory:". `library` is "sqlite3" or "apsw"; left out, the one that loads sqlite-vec."""
         self.path = path
         place = os.path.realpath(path)
-        self.library = (library if path == ":memory:" else _taken.setdefault(place, library or _best())) or _best()
+        self.library = (library if path == ":memory:" else _libraries.setdefault(place, library or _best())) or _best()
         self.vectors = False
         apsw = importlib.import_module("apsw") if self.library == "apsw" else None
         self._errors = (apsw.Error,) if apsw else (sqlite3.Error,)
