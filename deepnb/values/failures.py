@@ -101,10 +101,12 @@ def model_failure(error: BaseException) -> ModelFailure | None:
     chain = tuple(causes(error))
     if is_overflow(error):
         return ModelFailure("the request is too long for the model", refusal(error), "shorten it")
-    if (at := next((e for e in chain if _status(e) is not None), None)) is not None:
-        return _by_status(_status(at) or 0, _kind(at), _words(at), _header(at, "x-should-retry") != "false", _wait(at))
+    if (at := next((e for e in chain if status_of(e) is not None), None)) is not None:
+        return _by_status(
+            status_of(at) or 0, _kind(at), _words(at), _header(at, "x-should-retry") != "false", _wait(at)
+        )
     names = {kind.__name__ for e in chain for kind in type(e).__mro__}
-    where = f"at {host}" if (host := next(filter(None, map(_host, chain)), "")) else ""
+    where = f"at {host}" if (host := next(filter(None, map(host_of, chain)), "")) else ""
     if names & _NOT_MADE:
         return ModelFailure(f"no connection to the model's server {where}".rstrip(), again=True)
     if names & _TIMEOUTS:
@@ -123,7 +125,7 @@ def is_overflow(error: BaseException) -> bool:
     for one in causes(error):
         if type(one).__name__.endswith("ContextOverflowError"):
             return True
-        told = _status(one) in _REFUSED if _status(one) else hasattr(one, "body")  # in a stream there is no status
+        told = status_of(one) in _REFUSED if status_of(one) else hasattr(one, "body")  # in a stream there is no status
         if told and _OVERFLOW.search(_said(one)):
             return True
     return False
@@ -140,7 +142,7 @@ def told_window(error: BaseException) -> int | None:
 def refusal(error: BaseException) -> str:
     """Return the words in which a provider refused a request."""
     chain = tuple(causes(error))
-    return _words(next((one for one in chain if _status(one) is not None or hasattr(one, "body")), chain[-1]))
+    return _words(next((one for one in chain if status_of(one) is not None or hasattr(one, "body")), chain[-1]))
 
 
 def _said(error: BaseException) -> str:
@@ -172,7 +174,7 @@ def _by_status(status: int, kind: str, words: str, again: bool = False, seconds:
     return ModelFailure("the provider failed", detail, "", again, seconds)
 
 
-def _status(error: BaseException) -> int | None:
+def status_of(error: BaseException) -> int | None:
     """Return the HTTP status that an exception tells, under any of the names that SDKs give it."""
     places = ((error, "status_code"), (getattr(error, "response", None), "status_code"), (error, "code"))
     told = (getattr(place, name, None) for place, name in places)
@@ -188,7 +190,7 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-def _body(error: BaseException) -> Mapping[str, Any]:
+def body_of(error: BaseException) -> Mapping[str, Any]:
     """Return the provider's description of the error: {"message": ..., "type": ...}."""
     body = getattr(error, "body", None)
     body = body if isinstance(body, Mapping) else {}
@@ -197,13 +199,13 @@ def _body(error: BaseException) -> Mapping[str, Any]:
 
 
 def _kind(error: BaseException) -> str:
-    body = _body(error)
+    body = body_of(error)
     return str(body.get("code") if body.get("code") in _QUOTA else body.get("type") or "")
 
 
 def _words(error: BaseException) -> str:
     """Return the provider's own words in one line, without credentials."""
-    told = _body(error).get("message") or getattr(error, "error", None) or error
+    told = body_of(error).get("message") or getattr(error, "error", None) or error
     line = " ".join(redact(str(told)).split())
     return (line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…").rstrip(" .:")
 
@@ -239,7 +241,7 @@ def _hidden(value: Any, values: Mapping[str, str]) -> Any:
     return value
 
 
-def _host(error: BaseException) -> str:
+def host_of(error: BaseException) -> str:
     """Host and port that a request went to, nothing else of its address: it may hold a key."""
     try:
         url = error.request.url  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from deepnb.engine.request import message_text, tool_name
 from deepnb.models.keys import PROVIDERS
 from deepnb.models.tapes.tape import keys_of
-from deepnb.values.failures import causes
+from deepnb.values.failures import body_of, causes, host_of, status_of
 
 _ROLES = {"human": "user", "ai": "assistant"}
 _MEDIA = ("image", "image_url", "audio", "input_audio", "video", "file")
@@ -203,7 +203,7 @@ def error_of(error: BaseException) -> dict[str, Any]:
         made["kind"] = kind
     if names := [name for name in dict.fromkeys(k.__name__ for k in kinds) if name not in (kind, made["type"])]:
         made["names"] = names
-    found = (("status", _status), ("body", _body), ("wait", _wait), ("at", _host))
+    found = (("status", status_of), ("body", _body), ("wait", _wait), ("at", host_of))
     return made | {name: value for name, of in found if (value := next(filter(None, map(of, chain)), None))}
 
 
@@ -220,7 +220,7 @@ def recorded(error: Mapping[str, Any]) -> Exception:
     if wait := error.get("wait"):
         made.response = SimpleNamespace(headers=dict(wait), status_code=error.get("status"))
     if at := error.get("at"):
-        host, _, port = str(at).rpartition(":")
+        host, _, port = str(at).partition(":")
         made.request = SimpleNamespace(url=SimpleNamespace(host=host, port=int(port) if port.isdigit() else None))
     failed: Exception = made
     return failed
@@ -230,18 +230,9 @@ def _class(name: Any, *bases: type) -> type:
     return type(str(name) if str(name).isidentifier() else "RecordedError", bases or (Exception,), {})
 
 
-def _status(error: BaseException) -> int | None:
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-def _body(error: BaseException) -> dict[str, str] | None:
-    """Return the provider's description of the error."""
-    body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, Mapping) else None
-    if not isinstance(inner, Mapping):
-        return None
-    return {key: text[:_MESSAGE] for key in _BODY if isinstance(text := inner.get(key), str)}
+def _body(error: BaseException) -> dict[str, str]:
+    told = body_of(error)
+    return {key: text[:_MESSAGE] for key in _BODY if isinstance(text := told.get(key), str)}
 
 
 def _wait(error: BaseException) -> dict[str, str] | None:
@@ -252,11 +243,3 @@ def _wait(error: BaseException) -> dict[str, str] | None:
         with suppress(KeyError, TypeError, ValueError):
             found[name] = str(float(headers[name]))
     return found
-
-
-def _host(error: BaseException) -> str | None:
-    """Host and port that the request went to; httpx raises where it was never made."""
-    with suppress(Exception):
-        url = error.request.url  # type: ignore[attr-defined]
-        return f"{url.host}:{url.port or ''}"
-    return None
