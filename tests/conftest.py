@@ -72,7 +72,7 @@ def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """No window is known of a server: a port may have been another's."""
-    for name, empty in (("_told", {}), ("_heard", set()), ("_silent", {}), ("_most", {})):
+    for name, empty in (("_windows", {}), ("_answered", set()), ("_unanswered", {}), ("_longest", {})):
         monkeypatch.setattr(windows, name, empty)
 
 

@@ -441,7 +441,7 @@ def test_a_disk_that_is_full_ends_the_recording_and_not_the_turn(file, monkeypat
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("deepnb.models.tapes.recorder._append", full)
+    monkeypatch.setattr("deepnb.models.tapes.recorder._write", full)
     assert s.run("a").text == "one"
     assert not recording.active and recording.problem == "No space left on device"
     assert "stopped after 0 requests (No space left on device)" in caplog.text
