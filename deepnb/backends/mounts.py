@@ -344,7 +344,11 @@ def given_backend(backend: Any, store: Any = None, assistant_id: str | None = No
         return Given()
     parts = dict(_parts("/", backend))
     root = _usable(parts.pop("/"), store)
-    mounts = {prefix: _mount(prefix, made) for prefix, part in parts.items() if (made := _usable(part, store))}
+    mounts = {
+        prefix: Mount(prefix, "given", type(made).__name__, made)
+        for prefix, part in parts.items()
+        if (made := _usable(part, store))
+    }
     state = tuple(prefix for prefix, part in parts.items() if prefix not in mounts and root is not None)
     for prefix in parts.keys() - mounts.keys():
         if outer := next((p for p in mounts if prefix.startswith(p)), None):
@@ -376,7 +380,3 @@ def _usable(backend: BackendProtocol, store: Any) -> BackendProtocol | None:
             raise NotFoundError("the StoreBackend has no store", "StoreBackend(store=...), or Session(store=...)")
         return with_store(backend, found if isinstance(found, ExactStore) else ExactStore(found))
     return backend
-
-
-def _mount(prefix: str, backend: BackendProtocol) -> Mount:
-    return Mount(prefix, "given", type(backend).__name__, backend)

@@ -33,16 +33,13 @@ def with_writes(files: dict[str, Any] | None, writes: Sequence[Mapping[str, Any]
             if data is None:
                 out.pop(path, None)
             elif APPENDED in data:
-                out[path] = _appended(out.get(path), data)
+                old = out.get(path)
+                new = {key: value for key, value in data.items() if key != APPENDED}
+                text = data[APPENDED] if old is None else file_data_to_string(old) + data[APPENDED]  # type: ignore[arg-type]
+                out[path] = {**new, **(old or {}), "modified_at": data["modified_at"], "content": text}
             else:
                 out[path] = data
     return out
-
-
-def _appended(old: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[str, Any]:
-    new = {key: value for key, value in data.items() if key != APPENDED}
-    text = data[APPENDED] if old is None else file_data_to_string(old) + data[APPENDED]  # type: ignore[arg-type]
-    return {**new, **(old or {}), "modified_at": data["modified_at"], "content": text}
 
 
 class MessagesChannel(DeltaChannel[list[AnyMessage]]):
@@ -152,14 +149,17 @@ class KernelBackend(StateBackend):
 
     def folder_version(self, directory: str, name: str) -> dict[str, Any]:
         """The files below a directory, as they are held: equal to those of another time where nothing changed."""
-        return {p: data for p, data in self._read_files().items() if p.startswith(directory)}
+        return {
+            p: data
+            for p, data in dict(
+                self._whole(super()._read_files()) if self._inside() else self._checkpoint.read()
+            ).items()
+            if p.startswith(directory)
+        }
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """None: there are no links."""
         return {}
-
-    def _read_files(self) -> dict[str, Any]:
-        return dict(self._whole(super()._read_files()) if self._inside() else self._checkpoint.read())
 
     def _send_files_update(self, update: dict[str, Any]) -> None:
         if self._inside():

@@ -139,17 +139,17 @@ def _layer(middleware: Any, bound: Sequence[str]) -> Layer:
     names = (str(getattr(tool, "name", tool)) for tool in getattr(middleware, "tools", ()))
     tools = tuple(name for name in names if name in bound)
     for kind in type(middleware).__mro__:
-        own = (layer for (module, name), layer in _HOMONYMS.items() if _is(kind, module, name))
+        own = (
+            layer
+            for (module, name), layer in _HOMONYMS.items()
+            if (kind.__name__ == name and f"{kind.__module__}.".startswith(f"{module}."))
+        )
         if known := next(own, None) or _KNOWN.get(kind.__name__):
             return replace(known, name=known.name.removeprefix("_DeepAgents"), tools=tools)
     words = next(iter((type(middleware).__doc__ or "").strip().splitlines()), "")
     module = type(middleware).__module__
     maker = next((name for begin, name in _MAKERS.items() if module.startswith(begin)), "yours")
     return Layer(str(getattr(middleware, "name", type(middleware).__name__)), words, maker, (), tools)
-
-
-def _is(kind: type, module: str, name: str) -> bool:
-    return kind.__name__ == name and f"{kind.__module__}.".startswith(f"{module}.")
 
 
 # -- the next request of a thread, before its prompt: what the figures between two turns are figures of
