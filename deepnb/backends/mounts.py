@@ -17,15 +17,8 @@ from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_incl
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import is_control, names
 from deepnb.backends.wrapper import ReadOnlyFiles
-from deepnb.engine.files import (
-    ExactStore,
-    SkippedEntries,
-    append_text,
-    folder_version,
-    skipped_entries,
-    store_of,
-    with_store,
-)
+from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
+from deepnb.engine.files import ExactStore, store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 

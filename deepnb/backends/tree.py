@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from deepnb.engine.files import SkippedEntries
+from deepnb.engine.file_extras import SkippedEntries
 
 DEPTH = 100
 """Most names in one path; deeper trees are not served."""

@@ -17,7 +17,7 @@ from langgraph.pregel._checkpoint import channels_from_checkpoint
 from langgraph.types import Overwrite
 
 from deepnb.engine import keys
-from deepnb.engine.files import SkippedEntries
+from deepnb.engine.file_extras import SkippedEntries
 from deepnb.engine.request import mark_of
 from deepnb.values.growing_list import GrowingList
 

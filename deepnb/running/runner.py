@@ -146,7 +146,7 @@ class Runner:
         max_steps: int | None = None,
         cell: str | None = None,
         rerun: str = "continue",
-        images: Sequence[PromptImage] = (),
+        images: Sequence[Any] = (),
         notify: Notify | None = None,
     ) -> TurnStream:
         """One turn, whose events come as the stream is read.
@@ -154,6 +154,10 @@ class Runner:
         With `notify` the stream does not wait for an event but yields None, and `notify` is called, in whichever
         thread, when there may be one.
         """
+        if images:
+            from deepnb.workshop.images import prompt_images
+
+            images = prompt_images(images)
         ended: list[Turn] = []
         events = self._begun(ended, prompt, model, thread, max_steps, cell, rerun, images, notify)
         return self._read(TurnStream(events, ended))

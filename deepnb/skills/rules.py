@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from deepnb.engine.files import SkipReason
+from deepnb.engine.file_extras import SkipReason
 from deepnb.skills.allowed import words
 from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, read
 from deepnb.skills.names import near, normal, wrong_name
