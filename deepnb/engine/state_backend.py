@@ -149,17 +149,14 @@ class KernelBackend(StateBackend):
 
     def folder_version(self, directory: str, name: str) -> dict[str, Any]:
         """The files below a directory, as they are held: equal to those of another time where nothing changed."""
-        return {
-            p: data
-            for p, data in dict(
-                self._whole(super()._read_files()) if self._inside() else self._checkpoint.read()
-            ).items()
-            if p.startswith(directory)
-        }
+        return {p: data for p, data in self._read_files().items() if p.startswith(directory)}
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """None: there are no links."""
         return {}
+
+    def _read_files(self) -> dict[str, Any]:
+        return dict(self._whole(super()._read_files()) if self._inside() else self._checkpoint.read())
 
     def _send_files_update(self, update: dict[str, Any]) -> None:
         if self._inside():
