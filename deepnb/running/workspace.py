@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 from collections.abc import Sequence
 
 from deepnb.skills.catalog import Catalog, Found
+from deepnb.subagents.files import Files, tool_names
+from deepnb.values.agent import Listed, Skill, Subagent
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
-from deepnb.values.memo import Memo
-from deepnb.values.skills import Skill
-from deepnb.values.subagents import Listed, Subagent
-from deepnb.wiring.subagent_files import Files, tool_names
+from deepnb.values.lazy import Memo
 
 _LOG = logging.getLogger("deepnb")
 
@@ -131,7 +130,7 @@ class Workspace:
         self.state.persistence = kept
         if not begun:
             self.threads.reread()
-        self.transcripts.database = kept.place
+        self.transcripts.database = kept.lines
         self.current.save = lambda: kept.save(self.threads, self.threads.kept_names)
         return kept
 
@@ -201,7 +200,7 @@ class ThreadFiles:
         if work.options.checkpointer is None or not work.current.is_idle:
             return False
         if (thread := self._thread).root is not None and not thread.unfinished:
-            work.state.start(thread)
+            work.state.ensure_checkpoint(thread)
         return not thread.unfinished
 
     @property

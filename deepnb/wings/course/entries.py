@@ -63,6 +63,11 @@ TOPICS = (
 """The names that `%agent help` takes, in the order in which a newcomer reads them."""
 
 
+def topic_names() -> tuple[str, ...]:
+    """Return what Tab offers after `%agent help`, beside the subcommands."""
+    return TOPICS
+
+
 def topic(file: Path) -> Entry:
     """Return the entry of a topic."""
     title, _, text = file.read_text(encoding="utf-8").partition("\n")
@@ -161,8 +166,8 @@ FILES = (
     ("history", "/conversation_history/THREAD.md", "deepnb.context.history", "", ""),
     ("note", "/memory/YYYY-MM-DD.md", "deepnb.memory.daily", "", ""),
     ("skill", "/skills/NAME/SKILL.md", "deepnb.skills.rules", "", ""),
-    ("subagent", "/agents/NAME.md", "deepnb.wiring.subagent_files", "", ""),
-    ("export", "%agent export FILE.ipynb|FILE.html|FILE.jsonl", "deepnb.session.export", "", ""),
+    ("subagent", "/agents/NAME.md", "deepnb.subagents.files", "", ""),
+    ("export", "%agent export FILE.ipynb|FILE.html|FILE.jsonl", "deepnb.session.disk", "", ""),
 )
 """Name, where it is or what writes it, the module that describes it, the class whose fields a line has, what it is."""
 
