@@ -32,6 +32,7 @@ from deepnb.values.turn import (
     Turns,
     Usage,
 )
+from deepnb.values.wings import WINGS
 from deepnb.views.values import html_text
 from tests.support.harmless import harmless
 from tests.support.kernels import Kernel
@@ -42,24 +43,28 @@ MADE = """
 import tempfile
 import deepnb
 from deepnb import Session
-from deepnb.wings.course.story import story_of
-from deepnb.wings.course.exercises import CheckPart
-from deepnb.wings.course.grading import CheckView
+from deepnb.values.wings import WINGS
 session = Session(max_input_tokens=6_500)
 for prompt in ("Remember that I prefer tabs over spaces", "what can you do?", "thanks"):
     turn = session.run(prompt)
 offload = session.compact()
-comparison = session.compare("thanks", memory_refresh=["call", "delta"])
+if "compare" in WINGS:
+    comparison = session.compare("thanks", memory_refresh=["call", "delta"])
 _ = session.fork("other")
 _ = session.configure(approve="writes")
 waiting = session.run("write a file /a.txt with: hello")
 call = session.asked[0]
-check = CheckView("02", "revert a mistake", (CheckPart("it is there"), CheckPart("it is not", "nothing is")))
-story = story_of(session)
-with tempfile.TemporaryDirectory() as folder:
-    kept = session.export(folder + "/kept.jsonl", "main")
-    opened, rows = deepnb.open_session(kept), deepnb.list_sessions(kept)
-    _ = [turn.text for turn in opened.turns]
+if "course" in WINGS:
+    from deepnb.wings.course.exercises import CheckPart
+    from deepnb.wings.course.grading import CheckView
+    from deepnb.wings.course.story import story_of
+    check = CheckView("02", "revert a mistake", (CheckPart("it is there"), CheckPart("it is not", "nothing is")))
+    story = story_of(session)
+if "open" in WINGS:
+    with tempfile.TemporaryDirectory() as folder:
+        kept = session.export(folder + "/kept.jsonl", "main")
+        opened, rows = deepnb.open_session(kept), deepnb.list_sessions(kept)
+        _ = [turn.text for turn in opened.turns]
 """
 CELLS = {
     "deepnb.session.session.Session": "session",
@@ -92,6 +97,11 @@ CELLS = {
     "deepnb.wings.course.story.StoryView": "story",
 }
 """The name of each kind of value, and a cell that ends in one."""
+CELLS = {
+    name: cell
+    for name, cell in CELLS.items()
+    if not name.startswith("deepnb.wings.") or name.split(".")[2] in WINGS  # a wing may be left out
+}
 MAGICS = {
     "session": "%agent",
     "session.memory": "%memory",
@@ -117,7 +127,8 @@ def values() -> dict[str, Any]:
 
 
 def test_each_value_has_a_picture_by_its_own_name(values: Mapping[str, Any]) -> None:
-    assert set(CELLS) == {*NAMES, "deepnb.wings.open.session.OpenedMemory"}  # by the name of its base class
+    by_base = {"deepnb.wings.open.session.OpenedMemory"}  # shown by the name of its base class
+    assert set(CELLS) - by_base == set(NAMES)
     for name, cell in CELLS.items():
         module, _, kind = name.rpartition(".")
         assert type(values[cell]) is getattr(importlib.import_module(module), kind)
