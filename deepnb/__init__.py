@@ -11,6 +11,7 @@ from deepnb.values import wings as _wings
 
 if TYPE_CHECKING:
     from deepnb.session.session import Session as Session
+    from deepnb.values.agent import Subagent as Subagent
     from deepnb.values.approvals import Decision as Decision
     from deepnb.values.approvals import PendingCall as PendingCall
     from deepnb.values.budget import Budget as Budget
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from deepnb.values.errors import NotInstalledError as NotInstalledError
     from deepnb.values.errors import RefusedError as RefusedError
     from deepnb.values.errors import RunError as RunError
-    from deepnb.values.subagents import Subagent as Subagent
     from deepnb.values.turn import Asked as Asked
     from deepnb.values.turn import CodeOutput as CodeOutput
     from deepnb.values.turn import Compacted as Compacted
@@ -55,7 +55,7 @@ _HOMES = {
         "RefusedError",
         "RunError",
     ),
-    "deepnb.values.subagents": ("Subagent",),
+    "deepnb.values.agent": ("Subagent",),
     "deepnb.values.turn": (
         *("Asked", "CodeOutput", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
         *("Retry", "Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),

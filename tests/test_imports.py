@@ -83,7 +83,7 @@ def test_the_test_can_fail() -> None:
 
 
 def test_importing_the_rules_of_gate_and_anchors_compiles_none_of_them() -> None:
-    code = "import base64, collections, dataclasses, re\nre.compile = lambda *_: 1 / 0\nimport deepnb.gate.directives, deepnb.gate, deepnb.values.anchors"
+    code = "import base64, collections, dataclasses, re\nre.compile = lambda *_: 1 / 0\nimport deepnb.gate.directives, deepnb.gate, deepnb.values.offload"
     run(code)
 
 

@@ -32,7 +32,7 @@ from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph
-from deepnb.workshop.open_notebook import notebook_path
+from deepnb.workshop.notebooks import notebook_path
 
 # -- `%agent record` and `%agent replay`
 
@@ -52,7 +52,7 @@ def agent_record(scene: Scene, args: Args) -> Result:
 
 
 def agent_replay(scene: Scene, args: Args) -> Result:
-    from deepnb.session.tapes import played
+    from deepnb.session.disk import played
 
     session = scene.session
     if args["file"] is None:

@@ -51,7 +51,7 @@ class Extension:
         from deepnb.magics.scene import Sessions
         from deepnb.session.session import Session
 
-        own = Session(clock=self._time, namespace=_Variables(self.ip, self._cells), **self._profile)
+        own = Session(clock=self.config.time, namespace=_Variables(self.ip, self._cells), **self._profile)
         own.workspace.current.watch(lambda: self.config.follow(own.options, own.model))
         return Sessions(own, self._join)
 
@@ -250,11 +250,6 @@ class Extension:
         if loop is not None:
             loop.add_callback(Context().run, session.workspace.current.catch_up)
 
-    def _time(self) -> Any:
-        from datetime import datetime
-
-        return self.config.time() or datetime.now().astimezone()
-
     def _names(self) -> complete.Names:
         sessions, variables = self.sessions, _Variables(self.ip, self._cells)
         own = sessions.live.workspace.threads.names if sessions.read_only else ()
@@ -307,7 +302,7 @@ def _check(options: Mapping[str, Any]) -> None:
 
 def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:
     """Return what can be completed in a session just now; asks nothing that would start the engine."""
-    from deepnb.models.names import EXAMPLES, PROVIDERS
+    from deepnb.models.keys import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
     from deepnb.values.turn import Snapshot
 

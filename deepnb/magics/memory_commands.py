@@ -12,10 +12,9 @@ from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
 from deepnb.magics.tool_commands import written
 from deepnb.running.sources import paths
 from deepnb.session.session import Session
-from deepnb.values.diff import file_diffs
+from deepnb.values.agent import FOLDER
 from deepnb.values.errors import InvalidError
-from deepnb.values.paths import check_path
-from deepnb.values.subagents import FOLDER
+from deepnb.values.files import check_path, file_diffs
 from deepnb.values.turn import Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.memory import BRIEF, PendingChange, entry_view, journal_view, part_words, pending_view

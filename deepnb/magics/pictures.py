@@ -8,22 +8,19 @@ from functools import partial
 from importlib import import_module
 
 from deepnb.running.sources import at_hand
-from deepnb.session.files import Files
 from deepnb.session.memory import SessionMemory
+from deepnb.session.part import Files
 from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents
+from deepnb.values.agent import Listed, ModelInfo, ModelInfos, Spent
 from deepnb.values.approvals import Decision, PendingCall, PendingCalls
 from deepnb.values.budget import Budget
-from deepnb.values.cached import last_cached
-from deepnb.values.diff import FileDiff, FileDiffs
-from deepnb.values.model_info import ModelInfo, ModelInfos
+from deepnb.values.files import FileDiff, FileDiffs
 from deepnb.values.offload import HistorySections, Offload
-from deepnb.values.stack import Stack
-from deepnb.values.subagents import Listed, Spent
 from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn, Turns, Usage
 from deepnb.values.wings import pictures
-from deepnb.values.xray import Xray
+from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views import values
 from deepnb.views.agent import models_view
 from deepnb.views.budget import BudgetView, budget_view

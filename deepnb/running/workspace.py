@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 from collections.abc import Sequence
 
 from deepnb.skills.catalog import Catalog, Found
+from deepnb.subagents.files import Files, tool_names
+from deepnb.values.agent import Listed, Skill, Subagent
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
-from deepnb.values.memo import Memo
-from deepnb.values.skills import Skill
-from deepnb.values.subagents import Listed, Subagent
-from deepnb.wiring.subagent_files import Files, tool_names
+from deepnb.values.lazy import Memo
 
 _LOG = logging.getLogger("deepnb")
 
@@ -131,7 +130,7 @@ class Workspace:
         self.state.persistence = kept
         if not begun:
             self.threads.reread()
-        self.transcripts.database = kept.place
+        self.transcripts.database = kept.lines
         self.current.save = lambda: kept.save(self.threads, self.threads.kept_names)
         return kept
 

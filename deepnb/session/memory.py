@@ -13,29 +13,26 @@ from deepnb.backends.merge import Merged, merge
 from deepnb.backends.writer import writing
 from deepnb.context.transcript import spoken
 from deepnb.memory.daily import addition
-from deepnb.memory.layers import ALWAYS, layers, note_path
-from deepnb.memory.scope import LONG_TERM
+from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_path
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
-from deepnb.session.files import BackendFiles, refused
-from deepnb.session.part import Part
-from deepnb.values.diff import FileDiff, file_diffs
+from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.files import FileDiff, check_path, file_diffs
 from deepnb.values.offload import Flush
-from deepnb.values.paths import check_path
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.backends.guarded import GuardedBackend
-    from deepnb.backends.held_changes import HeldChange
-    from deepnb.memory.promotion import Candidate
+    from deepnb.backends.record import HeldChange
+    from deepnb.memory.daily import Candidate
     from deepnb.running.storage import Storage
     from deepnb.search import Hit
-    from deepnb.session.promotion import Promotion
-    from deepnb.values.forgetting import Occurrences
+    from deepnb.session.memory_steps import Promotion
+    from deepnb.values.files import Occurrences
 
 
 class SessionMemory(Part):
@@ -84,7 +81,7 @@ class SessionMemory(Part):
 
     def shares(self) -> dict[str, tuple[int, int]]:
         """path -> (tokens in the prompt, tokens of the file), of the files that are longer than there is room for."""
-        from deepnb.wiring.upcoming import memory_shares
+        from deepnb.wiring.requests import memory_shares
 
         work = self._workspace
         with suppress(DeepnbError):  # a file that can't be read, which the next turn will say
@@ -134,7 +131,7 @@ class SessionMemory(Part):
             raise InvalidError("the query is empty", "%memory search QUERY")
         if k is not None and k < 1:
             raise InvalidError(f"k can't be {k}", "give a whole number above 0")
-        from deepnb.memory.scoped import ScopedBackend
+        from deepnb.memory.guarding import ScopedBackend
         from deepnb.memory.searching import TRANSCRIPTS, texts_of
 
         work = self._workspace
@@ -152,7 +149,7 @@ class SessionMemory(Part):
         Without `yes` nothing is written. `numbers` count from 1 in the proposal last given; without them all of
         it is meant. What was not proposed can't be confirmed.
         """
-        from deepnb.session.promotion import promote, propose
+        from deepnb.session.memory_steps import promote, propose
 
         place = self._workspace.home.storage
         known = self._proposed if self._proposed and self._proposed[0] is place else None
@@ -270,13 +267,13 @@ class SessionMemory(Part):
 
     def find(self, words: str) -> Occurrences:
         """Where a text is in everything deepnb recorded."""
-        from deepnb.session.forgetting import find
+        from deepnb.session.memory_steps import find
 
         return find(self._workspace, words)
 
     def forget(self, words: str) -> Occurrences:
         """Remove a text from everything deepnb recorded; returns what was found."""
-        from deepnb.session.forgetting import forget
+        from deepnb.session.memory_steps import forget
 
         return forget(self._workspace, words)
 

@@ -11,20 +11,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.models.windows import ask_anew
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
-from deepnb.session.context import SessionContext
-from deepnb.session.history import SessionHistory
+from deepnb.session.context import SessionContext, SessionHistory
+from deepnb.values.agent import Features
 from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.values.budget import Budget, Rule, Size
 from deepnb.values.errors import InvalidError
-from deepnb.values.features import Features
 from deepnb.values.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.values.server_address import is_address, server_address
-from deepnb.values.short_repr import short_repr
+from deepnb.values.text import short_repr
 from deepnb.values.turn import Event, Snapshot, ThreadInfo, Turn
 from deepnb.values.wings import part
 from deepnb.wiring.options import UNCHANGED, Options, Refresh, ToolText, changed, known_only
@@ -45,19 +44,17 @@ if TYPE_CHECKING:
     from deepnb.backends.mounts import Mount
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
-    from deepnb.running.restored import Restored
-    from deepnb.session.files import Files
+    from deepnb.running.persistence import Restored
     from deepnb.session.memory import SessionMemory
+    from deepnb.session.part import Files
     from deepnb.session.skills import SessionSkills
     from deepnb.session.subagents import SessionSubagents
     from deepnb.session.tools import SessionTools
-    from deepnb.values.model_info import ModelInfos
-    from deepnb.values.passages import TurnPassage
-    from deepnb.values.prices import Price
-    from deepnb.values.stack import Stack
-    from deepnb.values.subagents import Subagent
+    from deepnb.values.agent import ModelInfos, Subagent
+    from deepnb.values.events import TurnPassage
+    from deepnb.values.turn import Price
     from deepnb.values.wing_types import Comparison, Job, Jobs, Package
-    from deepnb.values.xray import Xray
+    from deepnb.values.xray import Stack, Xray
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
@@ -265,7 +262,7 @@ class Session:
     @property
     def files(self) -> Files:
         """path -> text of the agent's files."""
-        from deepnb.session.files import Files
+        from deepnb.session.part import Files
 
         return Files(self.backend)
 
@@ -596,7 +593,7 @@ class Session:
 
     def passages(self, words: str, most: int = 1_000) -> tuple[TurnPassage, ...]:
         """The first of them as values."""
-        from deepnb.values.passages import passages
+        from deepnb.values.events import passages
         from deepnb.views.search_marks import search_terms
 
         terms = search_terms(words)
@@ -845,7 +842,7 @@ class Session:
         A tape is a file of JSON lines, for this user only. It has no credentials, and neither the ids nor the times of
         requests; `note` is kept in it. A file that exists is overwritten only with `overwrite`.
         """
-        from deepnb.session.tapes import record
+        from deepnb.session.disk import record
 
         return record(self._workspace, path, note=note, overwrite=overwrite)
 
@@ -861,7 +858,7 @@ class Session:
         did: with the same prompts, options, tools and memory. Any other request is an error whose `diff` is from the
         nearest one. Its tool calls need approval as those of any model. `pace` also keeps the time between pieces.
         """
-        from deepnb.session.tapes import replay
+        from deepnb.session.disk import replay
 
         return replay(self._workspace, path, pace=pace)
 
@@ -871,7 +868,7 @@ class Session:
         The end of the name says what is written: `.ipynb` a notebook whose cells are the prompts, `.html` one page
         for a browser, `.jsonl` the transcript. A file that exists is overwritten only with `overwrite`.
         """
-        from deepnb.session.export import export
+        from deepnb.session.disk import export
 
         return export(self._workspace, path, thread or self.thread, overwrite=overwrite)
 

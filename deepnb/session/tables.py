@@ -12,10 +12,9 @@ import pandas as pd
 
 from deepnb.backends.journal import Entry
 from deepnb.context.transcript import Line, agents, live_messages, said
+from deepnb.values.agent import TASK, Spent
 from deepnb.values.budget import NOT_RECORDED, PARTS
-from deepnb.values.cached import cache_drops
-from deepnb.values.passages import TurnPassage
-from deepnb.values.subagents import TASK, Spent
+from deepnb.values.events import TurnPassage
 from deepnb.values.turn import (
     Call,
     Compacted,
@@ -28,6 +27,7 @@ from deepnb.values.turn import (
     Turn,
     Usage,
 )
+from deepnb.values.xray import cache_drops
 from deepnb.views.text import short
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from math import ceil, floor
 from typing import Literal
 
 from deepnb.values.errors import InvalidError
-from deepnb.values.items import Item, items
-from deepnb.values.request import Request
-from deepnb.values.short_repr import short_repr
+from deepnb.values.request import Item, Request, items
+from deepnb.values.text import short_repr
 
 Kind = Literal["fraction", "tokens", "messages"]
 Size = tuple[Kind, float]

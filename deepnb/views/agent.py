@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from deepnb.values.features import Features
-from deepnb.values.model_info import ModelInfo
-from deepnb.values.stack import Layer, Stack
+from deepnb.values.agent import Features, ModelInfo
+from deepnb.values.xray import Layer, Stack
 from deepnb.views import html as h
 from deepnb.views.text import COLUMNS, clean, counted, indent, percent, short
 from deepnb.views.view import Picture, table_html, table_text

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from deepnb.values.passages import TurnPassage
+from deepnb.values.events import TurnPassage
 from deepnb.views import html as h
 from deepnb.views.text import clean, counted, quoted, short
 from deepnb.views.view import Picture, table_view

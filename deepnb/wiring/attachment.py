@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from deepnb.values.agent import Feature, Features
 from deepnb.values.errors import InvalidError
-from deepnb.values.features import Feature, Features
 
 if TYPE_CHECKING:
+    from deepnb.engine.attached_graph import GraphParts
     from deepnb.engine.graph import Graph
-    from deepnb.engine.graph_parts import GraphParts
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ def attachment(
 
     `backend` and `checkpointer` are what was given beside it.
     """
-    from deepnb.engine.graph_parts import graph_parts
+    from deepnb.engine.attached_graph import graph_parts
 
     _check(graph, messages)
     name = "your graph" if graph.name == "LangGraph" else graph.name
@@ -145,7 +145,7 @@ def has_checkpointer(graph: Any) -> bool:
 
 
 def _model(parts: GraphParts) -> Feature:
-    from deepnb.models.names import window_of
+    from deepnb.models.keys import window_of
     from deepnb.models.resolve import label_of
 
     do = "Session(graph=..., max_input_tokens=N)"

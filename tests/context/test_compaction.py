@@ -17,8 +17,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from deepnb import Session
 from deepnb.context.counting import BY_SCRIPT
 from deepnb.models.teaching import TeachingModel
-from deepnb.values.anchors import CLOSE, OPEN
 from deepnb.values.errors import DeepnbError
+from deepnb.values.offload import CLOSE, OPEN
 from deepnb.values.turn import Compacted, Flushed
 from tests.support.compactions import (
     AT_LENGTH,
@@ -567,7 +567,7 @@ def test_an_interrupt_in_any_phase_loses_and_doubles_nothing(tmp_path, monkeypat
         model.answers = [*["ok"] * len(model.requests), stop, "ok"]
     else:
         from deepnb.engine import compaction
-        from deepnb.engine.file_extras import append_text
+        from deepnb.engine.files import append_text
 
         def once(*args: Any) -> Any:
             monkeypatch.setattr(compaction, "append_text", append_text)

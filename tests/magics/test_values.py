@@ -17,9 +17,8 @@ from deepnb.magics.pictures import picture
 from deepnb.magics.shell import NAMES
 from deepnb.values.approvals import PendingCall, PendingCalls
 from deepnb.values.budget import Budget, rule_for
-from deepnb.values.diff import FileDiff, FileDiffs, file_diffs
+from deepnb.values.files import FileDiff, FileDiffs, file_diffs
 from deepnb.values.offload import HistorySection, HistorySections, Offload
-from deepnb.values.stack import Layer, Stack
 from deepnb.values.turn import (
     Notice,
     Snapshot,
@@ -33,6 +32,7 @@ from deepnb.values.turn import (
     Usage,
 )
 from deepnb.values.wings import WINGS
+from deepnb.values.xray import Layer, Stack
 from deepnb.views.values import html_text
 from tests.support.harmless import harmless
 from tests.support.kernels import Kernel
@@ -75,21 +75,21 @@ CELLS = {
     "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
     "deepnb.wings.compare.comparison.Comparison": "comparison",
-    "deepnb.session.files.Files": "session.files",
+    "deepnb.session.part.Files": "session.files",
     "deepnb.values.turn.Turn": "session.turns[0]",
     "deepnb.values.turn.Turns": "session.turns",
     "deepnb.values.turn.ThreadInfo": "session.threads[0]",
     "deepnb.values.turn.ThreadInfos": "session.threads",
-    "deepnb.values.model_info.ModelInfo": "session.models()[0]",
-    "deepnb.values.model_info.ModelInfos": "session.models()",
+    "deepnb.values.agent.ModelInfo": "session.models()[0]",
+    "deepnb.values.agent.ModelInfos": "session.models()",
     "deepnb.values.offload.HistorySections": "session.history()",
     "deepnb.values.offload.Offload": "offload",
     "deepnb.values.budget.Budget": "session.budget()",
     "deepnb.values.xray.Xray": "session.xray()",
-    "deepnb.values.stack.Stack": "session.stack()",
+    "deepnb.values.xray.Stack": "session.stack()",
     "deepnb.wings.package.values.Package": "session.package('an-agent')",
-    "deepnb.values.diff.FileDiff": "session.memory.diff(0)[0]",
-    "deepnb.values.diff.FileDiffs": "session.memory.diff(0)",
+    "deepnb.values.files.FileDiff": "session.memory.diff(0)[0]",
+    "deepnb.values.files.FileDiffs": "session.memory.diff(0)",
     "deepnb.values.approvals.PendingCall": "call",
     "deepnb.values.approvals.PendingCalls": "session.asked",
     "deepnb.values.approvals.Decision": "call.reject('not now')",

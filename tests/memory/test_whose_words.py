@@ -13,7 +13,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from deepnb import Session
-from deepnb.gate.prohibitions import said as kinds_said
+from deepnb.gate.own_words import said as kinds_said
 from deepnb.magics.interpolate import fill
 from deepnb.memory.layers import note_day
 from tests import DATA

@@ -9,11 +9,11 @@ from typing import Literal
 from deepnb.gate import redact
 from deepnb.values.approvals import PendingCall
 from deepnb.values.budget import Budget
-from deepnb.values.cached import UNKNOWN, Caching, cacheable
-from deepnb.values.diff import FileDiffs, file_diffs
+from deepnb.values.files import FileDiffs, file_diffs
 from deepnb.values.request import Request
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Call, Compacted, Notice, ToolEnded, ToolStarted, Turn, Usage
+from deepnb.values.xray import UNKNOWN, Caching, cacheable
 
 State = Literal["waiting", "running", "done", "needs approval", "failed", "stopped", "interrupted", "not run"]
 

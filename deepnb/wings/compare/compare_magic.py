@@ -11,7 +11,7 @@ from deepnb.magics.scene import Scene
 from deepnb.magics.slips import nearest
 from deepnb.magics.usage import OPTIONS
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.values.interrupts import uninterrupted
+from deepnb.values.files import uninterrupted
 from deepnb.views.turn import filled_lines
 from deepnb.widgets.screen import Output
 from deepnb.wings.compare.comparison import Choice, Comparison, comparisons

@@ -22,7 +22,7 @@ from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.budget import PARTS
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, RefusedError
 from deepnb.values.image import PromptImage
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Snapshot, Turn
 from deepnb.wings.compare.column import NOT_RUN, Column
 from deepnb.wings.compare.fork import code_asks, workspace_beside
@@ -199,7 +199,7 @@ def _choice(work: Workspace, option: str, value: Any) -> Choice:
     if isinstance(value, Choice):
         return value
     if option == "model" and isinstance(value, Path):
-        from deepnb.session.tapes import named_tape
+        from deepnb.session.disk import named_tape
 
         return Choice(named_tape(work, value), f"tape {value.name}")
     return Choice(value, _words(option, value))

@@ -15,11 +15,11 @@ from deepnb.running.current import Current
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
-from deepnb.values.activity import Activity
 from deepnb.values.approvals import policy_of
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
+from deepnb.values.events import Activity
 from deepnb.values.image import PromptImage
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Event, Turn
 from deepnb.wings.compare.fork import code_asks, workspace_beside
 

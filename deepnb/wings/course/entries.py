@@ -169,8 +169,8 @@ FILES = (
     ("history", "/conversation_history/THREAD.md", "deepnb.context.history", "", ""),
     ("note", "/memory/YYYY-MM-DD.md", "deepnb.memory.daily", "", ""),
     ("skill", "/skills/NAME/SKILL.md", "deepnb.skills.rules", "", ""),
-    ("subagent", "/agents/NAME.md", "deepnb.wiring.subagent_files", "", ""),
-    ("export", "%agent export FILE.ipynb|FILE.html|FILE.jsonl", "deepnb.session.export", "", ""),
+    ("subagent", "/agents/NAME.md", "deepnb.subagents.files", "", ""),
+    ("export", "%agent export FILE.ipynb|FILE.html|FILE.jsonl", "deepnb.session.disk", "", ""),
 )
 """Name, where it is or what writes it, the module that describes it, the class whose fields a line has, what it is."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnb.values.errors import DeepnbError, NotFoundError, NotInstalledError
-from deepnb.values.short_repr import short_repr
+from deepnb.values.text import short_repr
 from deepnb.views import html as h
 from deepnb.views.text import indent, page, title_line
 from deepnb.views.view import table_html

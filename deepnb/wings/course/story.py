@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
-from deepnb.running.excerpt import ADDED
+from deepnb.running.thread import ADDED
 from deepnb.session.session import Session
-from deepnb.values.short_repr import short_repr
+from deepnb.values.text import short_repr
 from deepnb.values.turn import Compacted, ModelEnded, Notice, Turn
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sparkline

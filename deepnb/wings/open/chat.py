@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deepnb.values.errors import NotFoundError
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
 from deepnb.wings.open.indexing import HeldSession

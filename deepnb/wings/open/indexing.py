@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from deepnb.values.errors import NotFoundError
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 from deepnb.values.turn import Compacted, ModelEnded, ToolStarted
 from deepnb.wings.open.content import Builder, Visible
 from deepnb.wings.open.items import (

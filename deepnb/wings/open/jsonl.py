@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnb.values.errors import NotFoundError
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file, read_line
 from deepnb.wings.open.indexing import Turns, check_turn
 from deepnb.wings.open.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply

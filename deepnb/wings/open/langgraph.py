@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from deepnb.values.errors import DeepnbError, NotFoundError
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 from deepnb.wings.open.chat import message, message_items
 from deepnb.wings.open.file import Head
 from deepnb.wings.open.indexing import HeldSession, link

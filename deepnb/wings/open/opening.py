@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from deepnb.values.clock import moment
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.failures import one_line
 from deepnb.values.server_address import POSTGRES
+from deepnb.values.text import moment
 from deepnb.wings.open.chat import CHAT
 from deepnb.wings.open.claude_code import CLAUDE_CODE
 from deepnb.wings.open.codex import CODEX

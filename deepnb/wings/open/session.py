@@ -23,12 +23,12 @@ from deepnb.running.workspace import Workspace
 from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
 from deepnb.session.subagents import SessionSubagents
+from deepnb.values.agent import Spent
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import DeepnbError, NotFoundError, RefusedError
 from deepnb.values.messages import SUMMARY, Message
 from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
-from deepnb.values.short_repr import short_repr
-from deepnb.values.subagents import Spent
+from deepnb.values.text import short_repr
 from deepnb.values.turn import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
 from deepnb.wings.open.opening import SessionFile
 from deepnb.wings.open.opening import list_sessions as read_list
@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.running.storage import Place
-    from deepnb.values.xray import Xray
 
-NO_REQUESTS = "the requests of this session were not recorded"
 MOST_CHARACTERS = 8_000_000
 """Characters of messages that a fork begins with."""
 MOST_LINES = 200
@@ -150,12 +148,13 @@ class OpenedSession(Session):
     opened it.
     """
 
+    _workspace: OpenedWorkspace
+
     def __init__(self, file: SessionFile, name: str, into: Session) -> None:
         self.file = file
         self.into = into
         """The session that its forks are threads of."""
-        self._opened = OpenedWorkspace(file, name, into.workspace.current)
-        self._begin(self._opened)
+        self._begin(OpenedWorkspace(file, name, into.workspace.current))
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.source}, thread {self.thread}, {len(self.figures)} turns")
@@ -188,11 +187,11 @@ class OpenedSession(Session):
     @cached_property
     def memory(self) -> SessionMemory:
         """Its memory files, as far as its edits tell them."""
-        return OpenedMemory(self._opened, self._context)
+        return OpenedMemory(self._workspace, self._context)
 
     @cached_property
     def subagents(self) -> SessionSubagents:
-        return OpenedSubagents(self._opened)
+        return OpenedSubagents(self._workspace)
 
     @property
     def threads(self) -> tuple[ThreadInfo, ...]:
@@ -218,7 +217,7 @@ class OpenedSession(Session):
         """
         number = len(self.figures) if at is None else at
         self._workspace.thread.turn(number)
-        return carry(self._opened, self.index, self.into.workspace, name, number)
+        return carry(self._workspace, self.index, self.into.workspace, name, number)
 
     # -- what it tells
 
@@ -230,14 +229,6 @@ class OpenedSession(Session):
     def spent(self) -> dict[str, Spent]:
         """Name of a nested agent -> what it spent."""
         return self.subagents.spent()
-
-    def requests(self) -> list[tuple[str, tuple[int, int]]]:
-        """Nothing: no file has requests."""
-        return []
-
-    def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
-        """Raise an error: no file has requests."""
-        raise NotFoundError(NO_REQUESTS, "%agent budget shows an estimate by part")
 
     def history(self) -> HistorySections:
         """What its compactions removed, word for word, credentials masked."""
@@ -275,14 +266,9 @@ class OpenedMemory(SessionMemory):
         """The files that it edited: a session in a file has no other layers."""
         return self.sources
 
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The parts whose text is known, in part at least."""
-        return tuple(self.snapshot.files)
-
     def paths(self) -> tuple[str, ...]:
-        """The paths of the parts that are shown."""
-        return self.shown
+        """The files that it edited."""
+        return self.sources
 
     def read(self, path: str) -> str:
         """What is known of a file."""
@@ -367,7 +353,7 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
     Approvals, policies and files do not come along. Memory waits for the user, line by line.
     """
     from deepnb.engine import keys
-    from deepnb.engine.stored_threads import carried
+    from deepnb.engine.checkpoints import carried
 
     work.current.idle()
     if work.options.graph is not None:

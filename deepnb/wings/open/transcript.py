@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from deepnb.values.agent import TASK
 from deepnb.values.messages import SUMMARY
-from deepnb.values.subagents import TASK
 from deepnb.values.turn import Usage
 from deepnb.wings.open.items import (
     HEAD,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from deepnb.values.lazy_mapping import LazyMapping
+from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import Messages
 from deepnb.values.turn import Call, Snapshot, Turn
 from deepnb.wings.open.content import seconds_between
@@ -55,6 +55,11 @@ class LazyTurn(Turn):
     def calls(self) -> tuple[Call, ...]:
         """The turn's rows of the ledger."""
         return self.figures.calls if self.figures else super().calls
+
+    @property
+    def requested(self) -> tuple[Call, ...]:
+        """None: no file has requests."""
+        return () if self.figures else super().requested
 
     @property
     def compacted(self) -> bool:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from deepnb.values.listing import Listing
 from deepnb.values.messages import Message
 from deepnb.values.offload import Offload
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.text import Listing, excerpt, short_repr
 from deepnb.values.turn import Call, Compacted, Event, ModelEnded, Usage
 
 HIDDEN = "(hidden by the provider)"

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
-from deepnb.models.names import OFFLINE, PROVIDERS
+from deepnb.models.keys import OFFLINE, PROVIDERS
 from deepnb.models.resolve import is_tape, resolve
+from deepnb.values.agent import Subagent
 from deepnb.values.approvals import Policy, policy_of
-from deepnb.values.subagents import Subagent
 from deepnb.wings.package.installed import distribution, place, requirement
 from deepnb.wings.package.literals import CantWriteError, in_texts, in_value, literal
 from deepnb.wings.package.module import LIST, NAME, Module

@@ -15,16 +15,16 @@ from deepnb.gate.directives import is_directive, unsaid
 from deepnb.memory.layers import NOTES, guarded_paths
 from deepnb.running.workspace import Workspace
 from deepnb.session.tools import name_of
+from deepnb.subagents.files import check, tool_names
+from deepnb.values.agent import FOLDER
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.values.subagents import FOLDER
-from deepnb.values.whole_file import make_folder, write_whole
+from deepnb.values.files import make_folder, write_whole
 from deepnb.wings.package.agent_file import agent_file
 from deepnb.wings.package.installed import requirement
 from deepnb.wings.package.literals import CantWriteError
 from deepnb.wings.package.module import NAME, module_of
 from deepnb.wings.package.values import LeftOut, Package, PackageFile
-from deepnb.wiring.subagent_files import check, tool_names
 from deepnb.workshop.approvals import READS
 
 FILES = "files"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from deepnb.values.short_repr import short_repr
+from deepnb.values.text import short_repr
 
 
 @dataclass(frozen=True)

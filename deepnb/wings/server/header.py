@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from deepnb.gate import add_own
 from deepnb.models.keys import Key
-from deepnb.session.hidden_prompt import ask_hidden
+from deepnb.session.models import ask_hidden
 from deepnb.values.errors import InvalidError
 from deepnb.values.server_address import ServerAddress
 

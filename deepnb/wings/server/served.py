@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.context.counting import Meter
 from deepnb.engine import keys
+from deepnb.values.agent import Feature, Features
 from deepnb.values.budget import Rule, rule_for
 from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
-from deepnb.values.features import Feature, Features
 from deepnb.values.server_address import ServerAddress, server_address
 from deepnb.wings.server.header import kept_header
 from deepnb.wiring.attachment import Attachment, own_ways
 from deepnb.wiring.build import Built
-from deepnb.wiring.host import Host
+from deepnb.wiring.layers import Host
 from deepnb.wiring.model import meter_of
 from deepnb.wiring.options import OF_THE_GRAPH, Options, changed
 from deepnb.workshop.approvals import Effects
@@ -124,7 +124,7 @@ def _meter(rule: Rule) -> Meter:
 def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tuple[Attachment, Any]:
     from deepagents.backends import StateBackend
 
-    from deepnb.engine.graph_parts import GraphParts
+    from deepnb.engine.attached_graph import GraphParts
     from deepnb.wings.server.graph import ServerGraph
     from deepnb.wings.server.threads import Decoder, ServerThreads
 
@@ -153,7 +153,7 @@ def _stored(found: Server, one: Assistant) -> Any:
     from deepagents.backends import StoreBackend
 
     from deepnb.backends.memory_store import files_of
-    from deepnb.backends.stores import ExactStore
+    from deepnb.engine.files import ExactStore
     from deepnb.wings.server.server import ServerStore
 
     store = ServerStore(found)

@@ -11,8 +11,8 @@ import pytest
 
 import deepnb
 from deepnb import BusyError, DeepnbError, InvalidError, LimitError, RefusedError, Session
-from deepnb.values.cached import same_beginning
 from deepnb.values.request import Request, Sent
+from deepnb.values.xray import same_beginning
 from deepnb.wiring.options import Refresh
 from tests.session.test_attach import session as attached
 from tests.support.scripted import Scripted, call

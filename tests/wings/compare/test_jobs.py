@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from deepnb import BusyError, DeepnbError, Job, LimitError, NotFoundError, Session
+from deepnb import BusyError, DeepnbError, LimitError, NotFoundError, Session
+from deepnb.wings.compare.jobs import Job
 from tests.support.scripted import Scripted, call, unasked
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deepnb import Job
+from deepnb.wings.compare.jobs import Job
 from tests.support.shells import Shell
 
 SETUP = """

@@ -14,11 +14,12 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from deepnb import OpenedSession, Session, list_sessions, open_session
+from deepnb import Session, list_sessions, open_session
 from deepnb.engine import keys
 from deepnb.memory.guarding import heard
 from deepnb.values.budget import NOT_RECORDED
 from deepnb.values.errors import DeepnbError, NotFoundError
+from deepnb.wings.open.session import OpenedSession
 from tests.session.test_records import TWICE, results, twice
 from tests.support.scripted import Scripted, call
 from tests.wings.open.session_files import FORMATS, LONG, Claude, claude_file, graph_file, graph_threads, says, stamps
@@ -166,6 +167,21 @@ def test_a_fork_begins_with_what_the_model_then_had(opened: OpenedSession) -> No
     state = into.graph.get_state(into.config).values["messages"]
     assert "SIGNED" not in repr(state) and all(keys.ORIGIN in m.additional_kwargs for m in state)
     assert [turn.first_words for turn in into.turns] == [turn.first_words for turn in opened.turns]
+
+
+def test_requests_that_no_file_has_are_not_looked_for(opened: OpenedSession, monkeypatch) -> None:
+    turns = opened.workspace.content  # type: ignore[attr-defined]
+    monkeypatch.setattr(turns, "content", lambda number: pytest.fail("the file was read for its requests"))
+    assert opened.requests() == [] and opened.stack().layers
+    with pytest.raises(NotFoundError, match="were not recorded"):
+        opened.xray()
+    monkeypatch.undo()
+    opened.fork("live")
+    into = opened.into
+    with pytest.raises(NotFoundError, match="were not recorded"):
+        into.xray()
+    into.run("Hello")
+    assert [at for _, at in into.requests()] == [(into.last.number, 1)] and into.xray().turn == into.last.number
 
 
 def test_a_fork_before_the_compaction_has_the_messages(opened: OpenedSession) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from deepnb.values.diff import file_diffs
-from deepnb.values.redaction import without_credentials
+from deepnb.values.events import without_credentials
+from deepnb.values.files import file_diffs
 from deepnb.views.turn import TurnView
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.turns import SessionTurns

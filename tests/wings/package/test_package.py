@@ -18,9 +18,10 @@ from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, Refus
 from deepnb.wings.package.values import Package
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.applications import say, served
+from tests.support.chat_server import Say, Use
 from tests.support.credentials import SAMPLES
 from tests.support.mcp_servers import script, tool
-from tests.support.openai_server import OpenAIServer, Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.tables import every_row
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
