@@ -200,7 +200,7 @@ class ThreadFiles:
         if work.options.checkpointer is None or not work.current.is_idle:
             return False
         if (thread := self._thread).root is not None and not thread.unfinished:
-            work.state.start(thread)
+            work.state.ensure_checkpoint(thread)
         return not thread.unfinished
 
     @property

@@ -12,8 +12,7 @@ from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb import Session
-from deepnb.engine import checkpoints, keys
-from deepnb.engine import state_backend as taken
+from deepnb.engine import checkpoints, keys, state_backend
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.values.turn import Compacted
 from tests.support.scripted import Scripted
@@ -37,7 +36,7 @@ class Talker(Scripted):
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread of few turns is as one of many."""
     monkeypatch.setattr(checkpoints, "FAR", 10)
-    monkeypatch.setattr(taken, "LONG", 3_000)
+    monkeypatch.setattr(state_backend, "LONG", 3_000)
 
 
 def _stored(session: Session) -> dict[str, Any]:

@@ -237,7 +237,7 @@ def _source(work: Workspace, name: str | None) -> Thread:
     if work.state.is_busy(thread) and work.persistence is not None:
         raise work.persistence.database.busy(thread.name)
     if thread.root is not None:
-        work.state.start(thread)
+        work.state.ensure_checkpoint(thread)
     if thread.asked:
         raise waits(thread, thread is work.current.thread)
     return thread
