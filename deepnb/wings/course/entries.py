@@ -101,7 +101,10 @@ def setting_entries() -> list[Entry]:
 # -- what is used from Python
 
 
-MODULES = ("deepnb.course", "deepnb", "deepnb.search", "deepnb.middleware", "deepnb.testing", "deepnb.formats.protocol")
+MODULES = (
+    *("deepnb.course", "deepnb", "deepnb.search", "deepnb.middleware", "deepnb.testing"),
+    *(("deepnb.formats.protocol",) if "open" in wings.WINGS else ()),
+)
 """Where the public names are."""
 PARTS = {
     "session.memory": ("deepnb.session.memory", "SessionMemory"),
