@@ -170,16 +170,20 @@ FILES = (
     ("note", "/memory/YYYY-MM-DD.md", "deepnb.memory.daily", "", ""),
     ("skill", "/skills/NAME/SKILL.md", "deepnb.skills.rules", "", ""),
     ("subagent", "/agents/NAME.md", "deepnb.subagents.files", "", ""),
-    ("export", "%agent export FILE.ipynb|FILE.html|FILE.jsonl", "deepnb.session.disk", "", ""),
+    ("export", "%agent export FILE.ipynb|FILE.html|FILE.jsonl", "deepnb.session.disk", "export", ""),
 )
-"""Name, where it is or what writes it, the module that describes it, the class whose fields a line has, what it is."""
+"""Name, where it is or what writes it, the module that describes it, the class whose fields a line has and what that is.
+
+Without a class the description is that of the module, or of the function that is named.
+"""
 
 
 def file_entries() -> Iterator[Entry]:
     """Yield one entry for each kind of file."""
     for name, place, module, of, line in FILES:
-        text = ast.get_docstring(source.tree(module)) or ""
-        if of:
+        is_function = of and not line
+        text = source.describe(module, of).doc if is_function else ast.get_docstring(source.tree(module)) or ""
+        if line:
             kept = (f"- `{one.signature}`" + (f": {one.doc}" if one.doc else "") for one in source.fields(module, of))
             text = "\n".join([f"{text}\n\nFields of {line}:\n", *kept])
         yield Entry(name, place, text, "file", has_heading=True)
