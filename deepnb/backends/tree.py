@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from deepnb.engine.file_extras import SkippedEntries
+from deepnb.engine.files import SkippedEntries
 
 DEPTH = 100
 """Most names in one path; deeper trees are not served."""
@@ -311,7 +311,7 @@ class Tree:
         return None if any(max(one[4:6] + one[10:12]) > now - GRANULE for one in found.values()) else found
 
     def skipped(self, at: Names, name: str, most: int) -> SkippedEntries:
-        """Return the entries of a directory that are not to be read, as `deepnb.engine.file_extras` says."""
+        """Return the entries of a directory that are not to be read, as `deepnb.engine.files` says."""
         found: SkippedEntries = {}
         with self.folder(at) as folder, os.scandir(folder.path) as entries:
             for entry in entries:
@@ -340,6 +340,8 @@ class AppendFile:
     def __init__(self, directory: str | os.PathLike[str], at: Names) -> None:
         self._tree = Tree(directory)
         self._at = at
+        self.name = "/".join((str(directory), *at))
+        """As it is shown."""
 
     def append(self, lines: bytes) -> bool:
         """Write whole lines (each with its end) behind what is there, in one call to the system.

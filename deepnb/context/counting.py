@@ -51,7 +51,7 @@ class Meter:
     counted before included.
     """
 
-    def __init__(self, counter: Counter, rule: Rule, better: Callable[[], Counter | None] = lambda: None) -> None:
+    def __init__(self, counter: Counter, rule: Rule, better: Callable[[], Counter | None] | None = None) -> None:
         self.rule = rule
         self.unseen = ""
         """What of each request can't be seen, in one line."""
@@ -69,7 +69,7 @@ class Meter:
 
     def count(self, text: str) -> int:
         """Tokens of a text, by the counter in use."""
-        return self.counter.count(text)
+        return self._current().text("", "", text, 0).tokens
 
     def answer(self, message: BaseMessage) -> int:
         """Return tokens of what a model answered: its text, its calls and what it thought."""
@@ -87,8 +87,7 @@ class Meter:
         """Return what a request costs, and its pieces, shared with those of the request before it."""
         memo = self._current()
         body = memo.body([m for m in messages if m.type != "system"])
-        system = memo.body([m for m in messages if m.type == "system"])
-        head = (*memo.tools(tools), *(piece for pieces in system for piece in pieces))
+        head = (*memo.tools(tools), *memo.system([m for m in messages if m.type == "system"]))
         request = _shared(head, body, last or Request())
         memo.trim(len(messages))
         parts = dict.fromkeys(PARTS, 0)
@@ -100,7 +99,7 @@ class Meter:
 
     def _current(self) -> _Memo:
         memo = self._memo
-        if not memo.counter.exact and (better := self._better()) is not None:
+        if self._better is not None and not memo.counter.exact and (better := self._better()) is not None:
             memo = self._memo = _Memo(better)
         return memo
 
@@ -114,6 +113,8 @@ class _Memo:
     """Id -> the message, what of it is counted, its pieces."""
     offers: deque[tuple[tuple[Any, ...], tuple[Sent, ...]]] = field(default_factory=lambda: deque(maxlen=4))
     """The tools of the last requests, as objects and as providers are sent them, and their pieces."""
+    prompts: deque[tuple[list[Any], tuple[Sent, ...]]] = field(default_factory=lambda: deque(maxlen=4))
+    """The system prompts of the last requests, which have no ids: what they hold, and their pieces."""
     schemas: dict[tuple[str, type], tuple[Any, Any, Sent]] = field(default_factory=dict)
     """(name, type) of a tool -> what tells that it is the same one, the tool, its piece."""
     texts: dict[tuple[str, str, str, int], Sent] = field(default_factory=dict)
@@ -135,13 +136,23 @@ class _Memo:
                 if known is not None and known[1] == facts:
                     pieces = known[2]
                 else:
-                    make = self._sent if message.id else self._text
+                    make = self._sent if message.id else self.text
                     pieces = tuple(make(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
                 known = (message, facts, pieces)
                 if message.id:
                     self.messages[message.id] = known
             found.append(known[2])
         return found
+
+    def system(self, messages: Sequence[BaseMessage]) -> tuple[Sent, ...]:
+        """The system prompt of a request in pieces; while it is the same as in one before it, it is not cut again."""
+        contents = [message.content for message in messages]
+        for given, pieces in tuple(self.prompts):
+            if given == contents:
+                return pieces
+        pieces = tuple(piece for message in self.body(messages) for piece in message)
+        self.prompts.appendleft((contents, pieces))
+        return pieces
 
     def tools(self, tools: Sequence[Any]) -> tuple[Sent, ...]:
         """Return the bound tools of a request; while they are the same as in one before it, none is looked at."""
@@ -160,7 +171,7 @@ class _Memo:
         same = tool if isinstance(tool, Mapping) else (tool.description, id(arguments)) if arguments else id(tool)
         known = self.schemas.get((name, type(tool)))
         if known is None or known[0] != same:
-            sent = self._text("tools", name, tool_text(tool), 0)
+            sent = self.text("tools", name, tool_text(tool), 0)
             known = self.schemas[name, type(tool)] = (same, tool, sent)
         return known[2]
 
@@ -171,7 +182,8 @@ class _Memo:
             for id_ in list(self.messages)[: len(self.messages) - most // 2]:
                 self.messages.pop(id_, None)
 
-    def _text(self, part: str, label: str, text: str, extra: int) -> Sent:
+    def text(self, part: str, label: str, text: str, extra: int) -> Sent:
+        """A stretch of text with its tokens, which are remembered."""
         key = (part, label, text, extra)
         if (known := self.texts.get(key)) is None:
             self.room -= len(text)
@@ -275,12 +287,12 @@ class Encodings:
 ENCODINGS = Encodings()
 
 
-def encoding_of(model: Any, encodings: Encodings | None = None) -> Callable[[], Callable[[str], int] | None]:
-    """Begin to load the encoding of a chat model, where it has one; gives what asks whether it is there."""
+def encoding_of(model: Any, encodings: Encodings | None = None) -> Callable[[], Callable[[str], int] | None] | None:
+    """Begin to load the encoding of a chat model; gives what asks whether it is there, None if it has none."""
     known = encodings or ENCODINGS
     name = getattr(model, "model_name", None)
     if getattr(model, "_llm_type", "") not in _OPENAI or not isinstance(name, str):
-        return lambda: None
+        return None
     base = getattr(model, "openai_api_base", None) or os.environ.get("OPENAI_BASE_URL") or ""
     known.begin(name, fetch=urlsplit(str(base)).hostname not in _LOCAL)
     return lambda: known.counter(name)

@@ -44,6 +44,7 @@ from hashlib import sha256
 from typing import Any
 
 from deepnb.gate import redact, redact_value
+from deepnb.gate.own import OWN
 from deepnb.values import turn as values
 from deepnb.values.agent import TASK
 from deepnb.values.messages import MEMORY_UPDATE, Added, Message
@@ -160,9 +161,15 @@ def said(line: Line) -> str:
     return ""
 
 
+_DRAWN = re.compile(r"(?:lc_)?(?:run-)?-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""The id of a message as LangChain draws it, `lc_run--01a215e1-3fca-74b7-b507-256089b30046` of an answer: no credential."""
+
+
 @lru_cache(4096)
 def safe_id(id_: str) -> str:
     """Return the id as it is written: itself, but for one that holds a credential."""
+    if _DRAWN.fullmatch(id_) and id_[-36:] not in OWN:
+        return id_
     return id_ if redact(id_) == id_ else f"redacted-{sha256(id_.encode()).hexdigest()[:16]}"
 
 

@@ -13,11 +13,10 @@ from deepagents.middleware.summarization import SummarizationMiddleware as Upstr
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from deepnb.engine import keys
-from deepnb.engine.file_extras import append_text
+from deepnb.engine.files import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name
 from deepnb.engine.probe import to_message
-from deepnb.engine.request import is_request, mark_of, message_text, source_of
-from deepnb.engine.reserve import lowered
+from deepnb.engine.request import is_request, lowered, mark_of, message_text, source_of
 from deepnb.engine.retries import Retried
 from deepnb.gate import redact
 from deepnb.gate.directives import attributed

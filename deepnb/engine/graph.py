@@ -12,7 +12,7 @@ from langgraph.types import Overwrite
 
 from deepnb.engine import approvals, keys
 from deepnb.engine.request import source_of, still_sent
-from deepnb.engine.taken import Taken, without_mark, without_messages, without_texts
+from deepnb.engine.state_backend import Taken, without_mark, without_messages, without_texts
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.turn import Event, ModelEnded, ToolEnded, ToolStarted

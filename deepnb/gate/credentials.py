@@ -47,8 +47,9 @@ def credentials(text: str) -> tuple[Finding, ...]:
     marks = [m.span() for m in _MARK().finditer(text)] if "[redacted: " in text else []
     read = _MARK().sub(lambda m: "*" * len(m[0]), text) if marks else text  # `password` in a mark names nothing
     parts = (part.back(span) for part in joined(read) for span in _spans(part.text))
-    spans = _joined([*_spans(read), *filter(None, parts)])
+    spans = [*_spans(read), *filter(None, parts)]
     if spans:
+        spans = _joined(spans)
         spans = _joined([*spans, *_again(read, spans)])
     if spans and marks:
         spans = list(_outside(spans, marks, text))
@@ -148,8 +149,9 @@ def _spans(text: str) -> Iterator[Span]:
         for match in kind.pattern().finditer(text) if kind.pattern().search(long) else ():
             if kind.check is None or kind.check(match[1]):
                 yield kind.span(match)
-    yield from keys_by_prefix(text, words)
-    yield from beside_words(text, words)
+    if words:
+        yield from keys_by_prefix(text, words)
+        yield from beside_words(text, words)
     yield from assignments(text, low)
     for literal, kind in _SENTENCES:
         if literal in said:

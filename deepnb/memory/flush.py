@@ -13,8 +13,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 
-from deepnb.backends.refusals import to_ask_about
-from deepnb.backends.writer import writer, writing
+from deepnb.backends.writer import to_ask_about, writer, writing
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, said_in
 from deepnb.engine.retries import Retried

@@ -318,6 +318,9 @@ class ScopedBackend(WrapperBackend):
         scope = self._scope()
         return [one for one in found if scope.may_read(one["path"])]
 
+    def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
+        return self.inner.download_files(paths) if self._scope().whole else super().download_files(paths)
+
     def write_refusal(self, path: str) -> str | None:
         if (refusal := self.read_refusal(path)) or note_day(path) is None:
             return refusal

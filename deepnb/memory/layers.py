@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import lru_cache
 from itertools import pairwise
 from posixpath import normpath
 
@@ -108,7 +109,8 @@ def layers(sources: Sequence[str], day: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*sources, *ALWAYS, LONG_TERM, *note_paths(day))))
 
 
-def guarded_paths(memory: Sequence[str], skills: Sequence[str]) -> tuple[frozenset[str], tuple[str, ...]]:
+@lru_cache(64)
+def guarded_paths(memory: tuple[str, ...], skills: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return (files, directories) that the guard stands before: memory, notes, subagents and these skills."""
     return frozenset((LONG_TERM, *ALWAYS, *memory)), (NOTES, FOLDER, *(f"{source.rstrip('/')}/" for source in skills))
 

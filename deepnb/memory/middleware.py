@@ -65,6 +65,7 @@ class MemoryMiddleware(AgentMiddleware):
         self._backend = backend
         self._budget = budget
         self._count = count
+        self._fitted = Memo(lambda contents: fitted(contents, list(contents), budget, count))
         self._today = today
         self._form: Form = form
         self._tools = Memo(tools_by_name)
@@ -107,7 +108,7 @@ class MemoryMiddleware(AgentMiddleware):
 
     def shares(self, contents: Mapping[str, str]) -> dict[str, tuple[int, int]]:
         """path -> (tokens in the prompt, tokens of the file), of the files that are not injected whole."""
-        files = fitted(contents, list(contents), self._budget, self._count)
+        files = self._fitted(contents)
         ends = ["\n\n"] * (len(files) - 1) + ["\n"]
         return {
             one.path: (self._count(f"{one.path}\n\n{one.shown}{end}"), self._count(contents[one.path]))
@@ -131,8 +132,7 @@ class MemoryMiddleware(AgentMiddleware):
 
     def block(self, contents: Mapping[str, str], *, writes: bool) -> str:
         """Return what is injected of these files; `writes` says whether the agent has the tools that write them."""
-        files = fitted(contents, list(contents), self._budget, self._count)
-        return memory_block(files, self.sources[0], writes=writes, form=self._form)
+        return memory_block(self._fitted(contents), self.sources[0], writes=writes, form=self._form)
 
     def _masked(self, state: Mapping[str, Any]) -> dict[str, str]:
         """Return the files as they are now, as a model may see them."""
@@ -198,7 +198,7 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
             return None
         if not (diffs := file_diffs(_told(told), _told(now))):  # a comment, which is for people
             return {keys.TOLD: now}
-        files = fitted(state[keys.MEMORY], list(state[keys.MEMORY]), self._budget, self._count)
+        files = self._fitted(state[keys.MEMORY])
         update = update_text(diffs)
         spent = self._count("\n\n".join(f"{f.path}\n\n{f.shown}" for f in files)) + self._count(update)
         if spent + sum(self._count(message_text(m)) for m in _updates(state)) > self._budget:

@@ -1,8 +1,7 @@
 """Models and providers by name, known without importing any of them, and the keys that were typed in for them."""
 
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -95,33 +94,6 @@ def keep_key(provider: str, value: str) -> None:
         raise InvalidError("what was entered is not a key", f"%agent key {provider} asks again")
     add_own(value)
     _KEPT[provider] = Key(value)
-
-
-_HEADERS: dict[str, tuple[str, Key]] = {}
-"""Where a server is -> the header that it is sent."""
-
-
-def keep_header(url: str, name: str, value: str) -> None:
-    """Hold the header of a server from now on, in the place of one that was held."""
-    value = value.strip()
-    do = f"%agent use {url} --header {name} asks again"
-    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-        raise InvalidError(f"{name!r} can't be the name of a header", "--header Authorization, or --header X-Api-Key")
-    if not value:
-        raise InvalidError("nothing was entered", do)
-    if not value.isprintable() or not value.isascii():
-        raise InvalidError("what was entered can't be the value of a header", do)
-    for part in {value, value.rpartition(" ")[2]}:
-        add_own(part)
-    _HEADERS[url] = (name, Key(value))
-
-
-def kept_header(url: str) -> tuple[str, Callable[[], str]]:
-    """Return the name of the header that a server is sent, and what gives its value; empty where none was entered."""
-    if url not in _HEADERS:
-        return "", str
-    name, key = _HEADERS[url]
-    return name, key.reveal
 
 
 def kept_key(provider: str) -> Key | None:

@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
-from deepnb.persistence.redaction import redacted_text
+from deepnb.persistence.savers import redacted_text
 from deepnb.values import turn as values
 from deepnb.values.agent import Skill
 from deepnb.values.approvals import Decision, PendingCall

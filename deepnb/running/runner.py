@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from deepnb.running.thread import Thread, running, waits
+from deepnb.running.thread import ADDED, Thread, brought_messages, running, waits
 from deepnb.running.workspace import Workspace
 from deepnb.values.approvals import Decision
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
@@ -276,12 +276,11 @@ class Runner:
     ) -> Generator[Event | None, None, None]:
         from deepnb.engine.probe import to_message
         from deepnb.engine.run import Run
-        from deepnb.running import excerpt
         from deepnb.running.play import given, play
 
         work = self._workspace
-        there = excerpt.excerpt(thread) if begin else None
-        before = [*excerpt.messages(there), *self._pinned(thread)] if begin else ()
+        brought = thread.added if begin else None
+        before = [*brought_messages(brought), *self._pinned(thread)] if begin else ()
         value = given(draft.prompt, before, images) if begin else answers
         steps = max_steps if max_steps is not None else work.options.max_steps
         limits = (steps, work.options.max_tokens, work.options.max_cost)
@@ -300,14 +299,15 @@ class Runner:
         work.current.play(thread, draft)
         try:
             work.begin(draft)
+            said = (Notice(f"{ADDED}{brought.line}"),) if brought else ()
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
-            yield from play(run, (*notices, *excerpt.notices(there), *opening), record, record_event)
+            yield from play(run, (*notices, *said, *opening), record, record_event)
         finally:
             work.current.stop()
 
     def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float) -> Turn:
         """The turn that has ended, in its thread; called once, however the run ended."""
-        from deepnb.running import excerpt, play
+        from deepnb.running import play
 
         work = self._workspace
         work.current.stop()
@@ -323,7 +323,7 @@ class Runner:
             told = {e.id for e in played.events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path}
             cut = [play.cut_off(id_, name) for id_, name in played.begun.items() if id_ not in thread.answered | told]
             played = replace(played, events=(*played.events, *cut))
-        if excerpt.is_answered(thread, played.events):
+        if thread.has_answered(played.events):
             work.threads.bring(thread, None)
         turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked)
         work.threads.record(thread, turn)

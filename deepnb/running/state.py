@@ -62,7 +62,7 @@ class State:
         elif self._newest(thread).id != thread.snapshot.checkpoint:
             values = self.look(thread)
             if self._given is not None:
-                from deepnb.running.stored_threads import joined
+                from deepnb.running.stored_turns import joined
 
                 stored = self._stored_turns(thread, values)
                 there = list(stored) if self.persistence else joined(thread.turns, stored)
@@ -79,7 +79,7 @@ class State:
         """Thread -> newest checkpoint of the threads that a given checkpointer holds, the newest first."""
         if self._given is None:
             return {}
-        from deepnb.engine.stored_threads import stored_threads
+        from deepnb.engine.checkpoints import stored_threads
 
         if self.persistence is None:
             return stored_threads(self._given)
@@ -130,9 +130,9 @@ class State:
 
     def _stored_turns(self, thread: Thread, values: Mapping[str, Any]) -> Sequence[Turn]:
         from deepnb.engine import keys
+        from deepnb.engine.checkpoints import begins
         from deepnb.engine.probe import file_texts
-        from deepnb.engine.stored_threads import begins
-        from deepnb.running.stored_threads import turns
+        from deepnb.running.stored_turns import turns_of
 
         def files_at(state: Snapshot, seen: str | None) -> Mapping[str, str]:
             values = self._graph.state(_at(state)).values if state.checkpoint else {}
@@ -146,7 +146,7 @@ class State:
             return kept
         place = {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}}
         begun = begins(self._given, place, self._current.options.messages_key)
-        return turns(thread, messages, begun, files_at)
+        return turns_of(thread, messages, begun, files_at)
 
     def look(self, thread: Thread, values: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """See the thread's state anew: from `values` where a run just told them, else from its checkpoint."""
@@ -295,7 +295,7 @@ class State:
 
         It is there where another program made the thread, or a deepnb whose sessions kept memory in their threads.
         """
-        from deepnb.engine.home_thread import files_in_state
+        from deepnb.engine.checkpoints import files_in_state
 
         shared = self.paths.shared()
         for thread in self.stored():

@@ -17,7 +17,7 @@ from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
 from deepnb.values.budget import rule_for
-from deepnb.values.turn import Snapshot, Turn, Turns
+from deepnb.values.turn import Compacted, ModelEnded, Snapshot, Turn, Turns
 from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
 
 if TYPE_CHECKING:
@@ -91,6 +91,17 @@ class Workspace:
         """The turns of the current thread."""
         return Turns(self.thread.turns)
 
+    def fills(self) -> tuple[list[int], list[int]]:
+        """Return (tokens of each request for an answer, indices of those that a compaction came before)."""
+        totals: list[int] = []
+        compactions: list[int] = []
+        for event in (e for turn in self.turns for e in turn.events if not e.path):
+            if isinstance(event, Compacted):
+                compactions.append(len(totals))
+            elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
+                totals.append(event.call.budget.total)
+        return totals, [at for at in compactions if at < len(totals)]
+
     @property
     def snapshot(self) -> Snapshot:
         """The state of the current thread now, pending writes included."""
@@ -121,7 +132,7 @@ class Workspace:
         self.state.persistence = kept
         if not begun:
             self.threads.reread()
-        self.transcripts.database = kept.place
+        self.transcripts.database = kept.lines
         self.current.save = lambda: kept.save(self.threads, self.threads.kept_names)
         return kept
 

@@ -14,7 +14,7 @@ from deepnb.values.errors import NotFoundError
 from deepnb.values.files import FileDiff
 from deepnb.values.turn import Decided
 from deepnb.workshop.approvals import EDITS, NOTES, READS, WRITES
-from deepnb.workshop.notebook_diff import NotebookDiff
+from deepnb.workshop.notebook_plan import NotebookDiff
 
 
 class SessionApprovals(Part):

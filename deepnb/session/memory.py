@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from deepnb.backends.journal import Entry, OpenConflict, open_conflicts, text_after
 from deepnb.backends.merge import Merged, merge
@@ -17,8 +17,7 @@ from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_path
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
-from deepnb.session.files import BackendFiles, refused
-from deepnb.session.part import Part
+from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.files import FileDiff, check_path, file_diffs
 from deepnb.values.offload import Flush
@@ -28,16 +27,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.backends.guarded import GuardedBackend
-    from deepnb.backends.held_changes import HeldChange
+    from deepnb.backends.record import HeldChange
     from deepnb.memory.daily import Candidate
     from deepnb.running.storage import Storage
     from deepnb.search import Hit
-    from deepnb.session.promotion import Promotion
+    from deepnb.session.memory_steps import Promotion
     from deepnb.values.files import Occurrences
 
 
 class SessionMemory(Part):
     """The memory files of a session. Writes go through the same backend as the agent's own."""
+
+    # What a picture says of each file where it is not known what the prompt has of it.
+    known_state: ClassVar[Literal["edited"] | None] = None
 
     def __init__(self, workspace: Workspace, context: SessionContext) -> None:
         super().__init__(workspace)
@@ -79,7 +81,7 @@ class SessionMemory(Part):
 
     def shares(self) -> dict[str, tuple[int, int]]:
         """path -> (tokens in the prompt, tokens of the file), of the files that are longer than there is room for."""
-        from deepnb.wiring.upcoming import memory_shares
+        from deepnb.wiring.requests import memory_shares
 
         work = self._workspace
         with suppress(DeepnbError):  # a file that can't be read, which the next turn will say
@@ -147,7 +149,7 @@ class SessionMemory(Part):
         Without `yes` nothing is written. `numbers` count from 1 in the proposal last given; without them all of
         it is meant. What was not proposed can't be confirmed.
         """
-        from deepnb.session.promotion import promote, propose
+        from deepnb.session.memory_steps import promote, propose
 
         place = self._workspace.home.storage
         known = self._proposed if self._proposed and self._proposed[0] is place else None
@@ -265,13 +267,13 @@ class SessionMemory(Part):
 
     def find(self, words: str) -> Occurrences:
         """Where a text is in everything deepnb recorded."""
-        from deepnb.session.forgetting import find
+        from deepnb.session.memory_steps import find
 
         return find(self._workspace, words)
 
     def forget(self, words: str) -> Occurrences:
         """Remove a text from everything deepnb recorded; returns what was found."""
-        from deepnb.session.forgetting import forget
+        from deepnb.session.memory_steps import forget
 
         return forget(self._workspace, words)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnb.running.restored import Restored
+from deepnb.running.persistence import Restored
 from deepnb.running.thread import waits
 from deepnb.running.workspace import Workspace
 from deepnb.values.approvals import policy_of

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from deepnb.running.workspace import Workspace
-from deepnb.session.files import BackendFiles, refused
-from deepnb.session.part import Part
+from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.skills.catalog import DISABLED, Found, disabled
 from deepnb.skills.packages import check_name, scaffold
 from deepnb.skills.rules import FILE_NAME, check

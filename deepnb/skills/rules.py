@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from deepnb.engine.file_extras import SkipReason
+from deepnb.engine.files import SkipReason
 from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, Value, read
 from deepnb.values.agent import Finding, Skill, near, normal, wrong_name
 
@@ -132,7 +132,7 @@ def unreadable(path: str, why: str) -> Checked:
 
 
 def barred(path: str, kind: SkipReason, detail: str | int) -> Checked:
-    """Return a SKILL.md that is not read for what stands in the way, as `deepnb.engine.file_extras` names it."""
+    """Return a SKILL.md that is not read for what stands in the way, as `deepnb.engine.files` names it."""
     made = _Made(path)
     if kind == "large":
         _refuse_large(made, int(detail))

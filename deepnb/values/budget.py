@@ -21,6 +21,9 @@ LEAST = 1_024
 PARTS = ("system", "memory", "skills", "tools", "summary", "user", "assistant", "tool results")
 """What a request is made of, in the order in which the gauge draws it."""
 
+NOT_RECORDED = "not recorded"
+"""A further part, of a session read from a file: what a request held and the file does not (an estimate)."""
+
 
 @dataclass(frozen=True)
 class Rule:

@@ -381,6 +381,15 @@ class Turn:
         return tuple(e.call for e in self.events if isinstance(e, ModelEnded))
 
     @property
+    def requested(self) -> tuple[Call, ...]:
+        """The calls whose request is kept, in order, as they ended; one that did not end as it began."""
+        found: dict[int, Call] = {}
+        for event in self.events:
+            if isinstance(event, ModelStarted | ModelEnded):
+                found[event.call.number] = event.call
+        return tuple(call for call in found.values() if call.request is not None)
+
+    @property
     def compacted(self) -> bool:
         """Whether the context of the main agent was compacted in it."""
         return any(isinstance(e, Compacted) and not e.path for e in self.events)

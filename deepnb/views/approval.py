@@ -13,7 +13,7 @@ from deepnb.views.diff import diff_html
 from deepnb.views.text import clean, counted, page, short, title_line
 from deepnb.views.tool import call_line, pretty
 from deepnb.views.view import Picture, View
-from deepnb.workshop.notebook_diff import CellDiff, NotebookDiff
+from deepnb.workshop.notebook_plan import CellDiff, NotebookDiff
 
 _LINES = 60
 """Lines of an argument or a diff that a terminal shows at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,8 @@ from deepnb.values.agent import Feature, Features
 from deepnb.values.errors import InvalidError
 
 if TYPE_CHECKING:
-    from deepnb.engine.graph_parts import GraphParts
-    from deepnb.engine.server_graph import ServerGraph
+    from deepnb.engine.attached_graph import GraphParts
+    from deepnb.engine.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,9 @@ class Attachment:
     """Where its files are; None where it has none."""
     in_state: bool
     """Whether they are in its state, memory included, so that each thread has its own."""
-    served: ServerGraph | None = None
+    make: Callable[..., Any]
+    """Makes what the session needs of it, from options and a host."""
+    served: Graph | None = None
     """The agent, where it is on a server, which `graph` is then."""
     stored: Any = None
     """The backend of its memory and skills, where these are in a server's store and not in the state."""
@@ -66,19 +69,21 @@ def is_graph(value: object) -> bool:
     return not names.isdisjoint({"langgraph.pregel.main.Pregel", "langgraph.graph.state.StateGraph"})
 
 
-def attachment(graph: Any, messages: str, *, backend: Any = None, checkpointer: Any = None) -> Attachment:
+def attachment(
+    graph: Any, messages: str, make: Callable[..., Any], *, backend: Any = None, checkpointer: Any = None
+) -> Attachment:
     """A graph with all that is known of it; an error in one line for what can't be attached.
 
     `backend` and `checkpointer` are what was given beside it.
     """
-    from deepnb.engine.graph_parts import graph_parts
+    from deepnb.engine.attached_graph import graph_parts
 
     _check(graph, messages)
     name = "your graph" if graph.name == "LangGraph" else graph.name
     parts = graph_parts(graph)
     where = backend if backend is not None else _backend(parts)
     found = _features(name, graph, parts, where, checkpointer)
-    return Attachment(graph, name, messages, parts, found, where, _is_state(where))
+    return Attachment(graph, name, messages, parts, found, where, _is_state(where), make)
 
 
 def _check(graph: Any, messages: str) -> None:

@@ -18,11 +18,18 @@ from typing import Any
 
 from deepnb.gate import redact
 from deepnb.values.failures import failure_text, is_cell
-from deepnb.workshop.cells import is_credential
 from deepnb.workshop.describe import describe, list_of_variables
-from deepnb.workshop.exact import class_name, cut, is_from, pandas_name
+from deepnb.workshop.exact import (
+    attribute_names,
+    class_name,
+    cut,
+    is_class,
+    is_credential,
+    is_from,
+    own_attributes,
+    pandas_name,
+)
 from deepnb.workshop.frames import MISSING, Frame, frames, lines_of, own_file, parsed, value_at
-from deepnb.workshop.opaque import attribute_names, is_class, own_attributes
 
 HEAD = "Traceback (most recent call last):"
 BUDGET = 8_000

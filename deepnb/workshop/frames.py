@@ -15,8 +15,7 @@ from traceback import walk_tb
 from typing import Any
 
 from deepnb.values.failures import ENGINE, is_cell, is_library
-from deepnb.workshop.exact import class_name, is_one_of, is_scalar
-from deepnb.workshop.opaque import is_class, is_routine, module_name, own_attributes
+from deepnb.workshop.exact import class_name, is_class, is_one_of, is_routine, is_scalar, module_name, own_attributes
 
 MISSING = object()
 _STATEMENT = 8  # lines of it in which names are looked for

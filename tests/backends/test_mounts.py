@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
-from deepnb.backends import stores
-from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.mounts import Mount, mount_all, mount_prefix, others_can_write, parse_mount
+from deepnb.backends.mounts import Mount, MountedBackend, mount_all, mount_prefix, others_can_write, parse_mount
+from deepnb.engine import files as stores
 from tests.support.backend_contract import kernel, mount, store
 from tests.support.tables import every_row
 

@@ -12,7 +12,7 @@ from deepnb.models.teaching.memory import bullet
 from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.tables import parse_frame
 from deepnb.models.teaching.talk import MAX_CALLS, Use, plan
-from deepnb.values.turn import Skill
+from deepnb.values.agent import Skill
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move
 

@@ -12,10 +12,11 @@ from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb import Session
-from deepnb.engine import checkpoints, keys, taken
-from deepnb.formats.opening import open_session
+from deepnb.engine import checkpoints, keys
+from deepnb.engine import state_backend as taken
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.values.turn import Compacted
+from deepnb.wings.open.opening import open_session
 from tests.support.scripted import Scripted
 
 WORDS = "The gauge at the mill reads fourteen. " * 20

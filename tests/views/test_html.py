@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepnb.values.agent import Skill
 from deepnb.values.budget import Budget, rule_for
 from deepnb.values.files import FileDiff
 from deepnb.values.offload import Anchor, BroughtBack, Flush, HistoryMessage, HistorySection, Offload
@@ -17,7 +18,6 @@ from deepnb.values.turn import (
     Compacted,
     ModelEnded,
     Notice,
-    Skill,
     Snapshot,
     TextDelta,
     ThreadInfo,

@@ -10,10 +10,10 @@ import pytest
 
 from deepnb.magics.interpolate import fill
 from deepnb.values.errors import LimitError
-from deepnb.workshop import columnar
-from deepnb.workshop.columns import columns_of
+from deepnb.workshop import tables as columnar
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.namespace import namespace_tools
+from deepnb.workshop.tables import columns_of
 from tests.bench import inspect as bench
 from tests.support.tables import every_row
 

@@ -15,9 +15,8 @@ from nbformat import v4
 
 from deepnb import Session
 from deepnb.engine.tools import described
-from deepnb.workshop import notebook_file
-from deepnb.workshop.notebook_file import version_of
-from deepnb.workshop.notebooks import ANSWER, read_notebook
+from deepnb.workshop import notebooks as notebook_file
+from deepnb.workshop.notebooks import ANSWER, read_notebook, version_of
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 from tests.support.tokens import o200k

@@ -218,7 +218,7 @@ class _Listener(BaseCallbackHandler):
 
 def _profile(model: Any) -> dict[str, Any]:
     """Return what the profile of a model says in numbers, words and yes or no, and what its client reserves for an answer."""
-    from deepnb.engine.reserve import reserve_of
+    from deepnb.engine.request import reserve_of
 
     profile = getattr(model, "profile", None) or {}
     said = {k: v for k, v in profile.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}

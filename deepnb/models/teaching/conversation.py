@@ -8,9 +8,9 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deepnb.engine.probe import to_message
+from deepnb.values.agent import Skill
 from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY, Message
 from deepnb.values.request import GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN, system_parts
-from deepnb.values.turn import Skill
 
 _HAN = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
 HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")

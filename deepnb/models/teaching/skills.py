@@ -13,8 +13,7 @@ from deepnb.models.teaching.grammar import Ask, Unplaced, read
 from deepnb.models.teaching.memory import parse
 from deepnb.models.teaching.tables import Frame
 from deepnb.models.teaching.talk import MAX_CALLS, Script, Use, says
-from deepnb.values.agent import GENERAL_PURPOSE, TASK
-from deepnb.values.turn import Skill
+from deepnb.values.agent import GENERAL_PURPOSE, TASK, Skill
 
 LIST = (r"\b(?:what|which|list|show)\b.{0,30}\bskills\b", r"\bany skills\b|(?:什么|哪些|列出|所有).{0,4}(?:技能|本领)")
 _LOOK = r"(?:look(?: at)?|describe|inspect|explore)\b|查看|看看|描述"
