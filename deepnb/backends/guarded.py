@@ -20,7 +20,8 @@ from deepnb.backends.record import Facts, HeldChange, HeldChanges, LastRead, Rec
 from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import credential_in, unfit, writer, writing
-from deepnb.engine.files import append_text, is_text
+from deepnb.engine.file_extras import append_text
+from deepnb.engine.files import is_text
 from deepnb.gate import redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError

@@ -10,7 +10,8 @@ from deepagents.backends import StateBackend, StoreBackend
 
 from deepnb.backends.wrapper import SplitBackend
 from deepnb.backends.writer import guard_refusal, writer
-from deepnb.engine.files import ExactStore, append_text
+from deepnb.engine.file_extras import append_text
+from deepnb.engine.files import ExactStore
 
 _SEEDING = threading.Lock()
 

@@ -17,15 +17,8 @@ from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_incl
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import is_control, names
 from deepnb.backends.wrapper import ReadOnlyFiles
-from deepnb.engine.files import (
-    ExactStore,
-    SkippedEntries,
-    append_text,
-    folder_version,
-    skipped_entries,
-    store_of,
-    with_store,
-)
+from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
+from deepnb.engine.files import ExactStore, store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 
@@ -344,7 +337,11 @@ def given_backend(backend: Any, store: Any = None, assistant_id: str | None = No
         return Given()
     parts = dict(_parts("/", backend))
     root = _usable(parts.pop("/"), store)
-    mounts = {prefix: _mount(prefix, made) for prefix, part in parts.items() if (made := _usable(part, store))}
+    mounts = {
+        prefix: Mount(prefix, "given", type(made).__name__, made)
+        for prefix, part in parts.items()
+        if (made := _usable(part, store))
+    }
     state = tuple(prefix for prefix, part in parts.items() if prefix not in mounts and root is not None)
     for prefix in parts.keys() - mounts.keys():
         if outer := next((p for p in mounts if prefix.startswith(p)), None):
@@ -376,7 +373,3 @@ def _usable(backend: BackendProtocol, store: Any) -> BackendProtocol | None:
             raise NotFoundError("the StoreBackend has no store", "StoreBackend(store=...), or Session(store=...)")
         return with_store(backend, found if isinstance(found, ExactStore) else ExactStore(found))
     return backend
-
-
-def _mount(prefix: str, backend: BackendProtocol) -> Mount:
-    return Mount(prefix, "given", type(backend).__name__, backend)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from deepnb.engine.files import SkippedEntries
+from deepnb.engine.file_extras import SkippedEntries
 
 DEPTH = 100
 """Most names in one path; deeper trees are not served."""
@@ -320,7 +320,13 @@ class Tree:
                 with suppress(OSError):
                     if entry.is_symlink():
                         if not os.path.isfile(entry.path):
-                            inside = _inside(Path(folder.path), entry.path)
+                            base = Path(folder.path)
+                            to = Path(os.path.realpath(entry.path))
+                            inside = (
+                                to.relative_to(base).as_posix()
+                                if to != base and to.is_relative_to(base) and to.exists()
+                                else ""
+                            )
                             found[entry.name] = ("link", inside) if inside else ("link out", "")
                     elif entry.is_dir(follow_symlinks=False):
                         file = os.path.join(entry.path, name)
@@ -417,9 +423,3 @@ def _regular(found: os.stat_result) -> None:
 
 def _stamp(info: os.stat_result) -> Stamp:
     return (info.st_dev, info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-
-
-def _inside(base: Path, link: str) -> str:
-    """Return the path below `base` that a link leads to; empty if it leads elsewhere, or nowhere."""
-    to = Path(os.path.realpath(link))
-    return to.relative_to(base).as_posix() if to != base and to.is_relative_to(base) and to.exists() else ""

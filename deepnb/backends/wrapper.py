@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.journal import FOLDER
-from deepnb.engine.files import SkippedEntries, append_text, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 
 
 class WrapperBackend(protocol.BackendProtocol):

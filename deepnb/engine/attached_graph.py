@@ -300,9 +300,9 @@ class AttachedGraph(Questions, LocalGraph):
         if known:
             self.compiled.update_state(config, known, as_node=self._writer)
         if not known or self.compiled.get_state(config).next:
-            self.land(config)
+            self.drop_pending_steps(config)
 
-    def become(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
+    def replace_state(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
         now, then = self.compiled.get_state(config).values, self._theirs(values)
         written = {name: self._whole(name, then.get(name)) for name in {*now, *then} if name in self._channels}
         self.update(config, self._ours({name: value for name, value in written.items() if value is not _NOTHING}))

@@ -13,7 +13,7 @@ from deepagents.middleware.summarization import SummarizationMiddleware as Upstr
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from deepnb.engine import keys
-from deepnb.engine.files import append_text
+from deepnb.engine.file_extras import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import is_request, lowered, mark_of, message_text, source_of

@@ -1,70 +1,15 @@
-"""What a backend may do beyond deepagents' protocol, and what is so of one that can't."""
+"""Upstream's backends of a disk and of a store, by the private names that deepnb needs of them."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any
 
 from deepagents.backends import FilesystemBackend, StoreBackend
 from deepagents.backends.utils import _get_backend_read_file_type
 from langgraph.store.base import BaseStore, Op, Result, SearchOp
 
 from deepnb.values.errors import InvalidError
-
-SkipReason = Literal["link", "link out", "file link", "large"]
-
-SkippedEntries = dict[str, tuple[SkipReason, str | int]]
-"""Name of an entry -> what it is: a `link` to a directory in here (its path), a `link out` of here or to nowhere,
-a directory whose file is a link that is not followed (`file link`), or is `large` (its bytes)."""
-
-
-@runtime_checkable
-class FileExtras(Protocol):
-    """The optional methods, by which the functions below ask a backend that has them."""
-
-    def append_text(self, path: str, text: str) -> str | None:
-        """Add to the end of a file."""
-
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Tell whether a directory is as it was."""
-
-    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """What is not listed, or should not be read."""
-
-
-def append_text(backend: Any, path: str, text: str) -> str | None:
-    """Add `text` to the end of a file, which is made where it is missing; gives the error, if any.
-
-    Of a backend that can't append, the file is read and written whole.
-    """
-    if isinstance(backend, FileExtras):
-        return backend.append_text(path, text)
-    found = backend.download_files([path])[0]
-    if found.content is None and found.error != "file_not_found":
-        return f"Error: {path} can't be read ({found.error})"
-    try:
-        before = (found.content or b"").decode("utf-8")
-    except UnicodeDecodeError:
-        return f"Error: {path} is not UTF-8 text"
-    error = backend.write(path, before + text).error
-    return str(error) if error else None
-
-
-def folder_version(backend: Any, directory: str, name: str) -> Any:
-    """What is equal to what it was before as long as nothing here has changed, come or gone; None where nobody knows.
-
-    Looked at are the files directly in `directory` and the file `name` in each directory in it; none is read.
-    """
-    return backend.folder_version(directory, name) if isinstance(backend, FileExtras) else None
-
-
-def skipped_entries(backend: Any, directory: str, name: str, most: int) -> SkippedEntries:
-    """The links directly in `directory`, and the directories in it whose file `name` can't be read, or has more than `most` bytes.
-
-    Links to files are left out.
-    """
-    return backend.skipped_entries(directory, name, most) if isinstance(backend, FileExtras) else {}
-
 
 # -- upstream's backend of files on a disk, by the private names that a subclass with other paths needs
 

@@ -17,7 +17,7 @@ from langgraph.pregel._checkpoint import channels_from_checkpoint
 from langgraph.types import Overwrite
 
 from deepnb.engine import keys
-from deepnb.engine.files import SkippedEntries
+from deepnb.engine.file_extras import SkippedEntries
 from deepnb.engine.request import mark_of
 from deepnb.values.messages import GrowingList
 
@@ -33,16 +33,13 @@ def with_writes(files: dict[str, Any] | None, writes: Sequence[Mapping[str, Any]
             if data is None:
                 out.pop(path, None)
             elif APPENDED in data:
-                out[path] = _appended(out.get(path), data)
+                old = out.get(path)
+                new = {key: value for key, value in data.items() if key != APPENDED}
+                text = data[APPENDED] if old is None else file_data_to_string(old) + data[APPENDED]  # type: ignore[arg-type]
+                out[path] = {**new, **(old or {}), "modified_at": data["modified_at"], "content": text}
             else:
                 out[path] = data
     return out
-
-
-def _appended(old: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[str, Any]:
-    new = {key: value for key, value in data.items() if key != APPENDED}
-    text = data[APPENDED] if old is None else file_data_to_string(old) + data[APPENDED]  # type: ignore[arg-type]
-    return {**new, **(old or {}), "modified_at": data["modified_at"], "content": text}
 
 
 class MessagesChannel(DeltaChannel[list[AnyMessage]]):

@@ -1,7 +1,7 @@
 """Approvals: a call that needs one interrupts the run, and `Command(resume=...)` says what becomes of it."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -188,7 +188,10 @@ class GuardMiddleware(guarding.GuardMiddleware):
         problems = {p: why for p in files if (why := self._problem(p, held.get(p), files[p]))}
         if not problems:
             return result
-        said = [_with_lines(m, problems.values()) for m in update.get(keys.MESSAGES) or ()]
+        said = [
+            m.model_copy(update={"content": "\n\n".join([str(m.content), *problems.values()])})
+            for m in update.get(keys.MESSAGES) or ()
+        ]
         kept = {path: data for path, data in files.items() if path not in problems}
         return replace(result, update={**update, keys.FILES: kept, keys.MESSAGES: said})
 
@@ -234,7 +237,3 @@ def _written(call: Mapping[str, Any], before: str) -> str:
     everywhere = bool(call["args"].get("replace_all"))
     edited = replace_text(before, args.get("old_string", ""), args.get("new_string", ""), everywhere)
     return before if isinstance(edited, str) else edited[0]
-
-
-def _with_lines(message: BaseMessage, lines: Iterable[str]) -> BaseMessage:
-    return message.model_copy(update={"content": "\n\n".join([str(message.content), *lines])})

@@ -19,7 +19,7 @@ from deepnb.backends.writer import guard_refusal, writer
 from deepnb.context import history
 from deepnb.context.approximate import approximate
 from deepnb.engine import keys
-from deepnb.engine.files import append_text
+from deepnb.engine.file_extras import append_text
 from deepnb.engine.request import message_text, source_of, still_sent, tools_by_name
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory import middleware

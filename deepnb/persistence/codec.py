@@ -63,14 +63,11 @@ class Writer:
             case list():
                 return {_CLASS: "list", "of": [self.plain(item) for item in value]}
             case Mapping():
-                return self._mapping(value)
+                out = {redacted_text(str(k)): v if _is_image(k, v) else self.plain(v) for k, v in value.items()}
+                return {_CLASS: "dict", "of": out} if _CLASS in out else out
             case _ if type(value).__name__ in CLASSES and is_dataclass(value):
                 return self._object(value)
         return redacted_text(str(value))
-
-    def _mapping(self, value: Mapping[Any, Any]) -> Any:
-        out = {redacted_text(str(k)): v if _is_image(k, v) else self.plain(v) for k, v in value.items()}
-        return {_CLASS: "dict", "of": out} if _CLASS in out else out
 
     def _object(self, value: Any) -> dict[str, Any]:
         out: dict[str, Any] = {_CLASS: type(value).__name__}

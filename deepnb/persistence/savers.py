@@ -37,7 +37,9 @@ def without_credentials(value: Any) -> Any:
         case bool() | int() | float() | bytes() | None:
             return value
         case BaseMessage():
-            return _message(value)
+            named = {name: getattr(value, name) for name in type(value).model_fields if name not in ("id", "type")}
+            changed = _changes(named)
+            return value.model_copy(update=changed) if changed else value
         case Mapping():
             return _mapping(value)
         case list() | tuple():
@@ -63,12 +65,6 @@ def redacted_text(text: str) -> str:
             _clean.clear()
         _clean.add(key)
     return found
-
-
-def _message(message: Any) -> Any:
-    named = {name: getattr(message, name) for name in type(message).model_fields if name not in ("id", "type")}
-    changed = _changes(named)
-    return message.model_copy(update=changed) if changed else message
 
 
 def _mapping(value: Mapping[Any, Any]) -> Any:

@@ -204,13 +204,13 @@ def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
     """
     there = [turn for turn in known if turn.error is None or len(turn.after.messages) > len(turn.before.messages)]
     pairs = zip(there, stored, strict=False)
-    kept = [b if a.prompt != b.prompt or _went_on(a, b) else replace(a, number=b.number) for a, b in pairs]
+    kept = [
+        b
+        if a.prompt != b.prompt or (bool(a.after.next) and len(b.after.messages) > len(a.after.messages))
+        else replace(a, number=b.number)
+        for a, b in pairs
+    ]
     return [*kept, *stored[len(kept) :]]
-
-
-def _went_on(known: Turn, stored: Turn) -> bool:
-    """Whether somebody else went on with a turn that was not finished when it was last seen."""
-    return bool(known.after.next) and len(stored.after.messages) > len(known.after.messages)
 
 
 def _state(thread: str, checkpoint: str | None, seen: str | None, messages: Messages, files_at: FilesSeen) -> Snapshot:

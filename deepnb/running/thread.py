@@ -132,7 +132,7 @@ class Thread:
     def to_resume(self, decision: str | None) -> Turn:
         """The turn to continue; an error if there is no such turn, or if it is open what becomes of an interrupted tool."""
         if not self.unfinished or not self.turns:
-            what = self.said_gone() or "nothing to resume in this thread"
+            what = self.missing_line() or "nothing to resume in this thread"
             raise NotFoundError(what, "%agent PROMPT starts a turn")
         if any(call.key not in self.decided for call in self.asked):
             raise waits(self)
@@ -143,7 +143,7 @@ class Thread:
             )
         return self.turns[-1]
 
-    def lose(self, there: Sequence[Turn]) -> None:
+    def note_missing(self, there: Sequence[Turn]) -> None:
         """These are the turns that its server has: others that it had are gone. One that failed was taken back here."""
         had = [t for t in self.turns if t.error is None or t.error.startswith(LOST)]
         if len(there) < len(had):
@@ -155,7 +155,7 @@ class Thread:
         if not there:
             self.turns, self.root = [], None
 
-    def said_gone(self) -> str:
+    def missing_line(self) -> str:
         """Which turns its server no longer has, in one line, once; empty where it has all."""
         gone, self.gone = self.gone, ()
         if not gone:

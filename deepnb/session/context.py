@@ -61,7 +61,7 @@ class SessionContext:
             *brought_messages(thread.added),
             *work.catalogs.before_prompt(work.catalogs.pinned(thread)),
         ]
-        values = {**work.state.peek(thread), **(update or {})}
+        values = {**work.state.last_values(thread), **(update or {})}
         try:
             return upcoming(work.built, values, before, turn.budget.request, own=options.graph is None)
         except DeepnbError:  # a memory file that can't be read, which the next turn will say
@@ -148,7 +148,7 @@ class SessionContext:
                     "nothing to compact before the last turn", "%agent budget shows what fills the context"
                 )
             update, made = done
-            work.state.put(thread, update)
+            work.state.write_values(thread, update)
             self._keep(thread, events)
             return made
         finally:
@@ -165,7 +165,10 @@ class SessionContext:
         events = list[Event]()
         try:
             values = work.state.values(thread)
-            sent = _sent(values)
+            from deepnb.engine import keys
+
+            cut = int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
+            sent = [m for m in (values.get(keys.MESSAGES) or [])[cut:] if "lc_source" not in m.additional_kwargs]
             work.backend.begin()
             made = run_apart(
                 lambda: flusher(sent, values, work.current.now(), by_hand=True) if sent else None,
@@ -174,7 +177,7 @@ class SessionContext:
             )
             if made is None:
                 return Flush(note_path(work.current.now()))
-            work.state.look(thread)
+            work.state.read_checkpoint(thread)
             self._keep(thread, [*events, Flushed(made)])
             return made
         finally:
@@ -217,14 +220,6 @@ def _before(sent: Sequence[tuple[int, Call]], turn: int, call: Call) -> Iterator
     """The calls before one, of the same agent and purpose, the nearest first."""
     at = next(i for i, (number, c) in enumerate(sent) if number == turn and c is call)
     return ((n, c) for n, c in reversed(sent[:at]) if (c.path, c.purpose) == (call.path, call.purpose))
-
-
-def _sent(values: Mapping[str, Any]) -> list[Any]:
-    """The messages of the conversation that are still sent."""
-    from deepnb.engine import keys
-
-    cut = int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
-    return [m for m in (values.get(keys.MESSAGES) or [])[cut:] if "lc_source" not in m.additional_kwargs]
 
 
 # -- the offloaded history of the current thread: its sections, and bringing messages of them back
@@ -280,18 +275,14 @@ class SessionHistory:
         messages = tuple(sorted(chosen, key=lambda pair: (pair[0], pair[1].number)))
         tokens = meter.count(brought_text(messages)) + MESSAGE_TOKENS
         brought = BroughtBack(str(uuid4()), messages, tokens, meter.counter.exact)
-        room = self._room()
+        limit = self._workspace.built.rule.trigger_tokens
+        room = None if limit is None else max(0, limit - self._context.fixed() - _ROOM)
         if room is not None and tokens > room:
             raise LimitError(
                 f"{brought.line} does not fit: {room:,} token{'s are' if room != 1 else ' is'} left below the trigger",
                 f"choose fewer: {SYNTAX}",
             )
         return brought
-
-    def _room(self) -> int | None:
-        """Tokens between what every request holds and the trigger; None where no window is known."""
-        limit = self._workspace.built.rule.trigger_tokens
-        return None if limit is None else max(0, limit - self._context.fixed() - _ROOM)
 
 
 def _chosen_messages(

@@ -86,7 +86,7 @@ class SessionMemory(Part):
         work = self._workspace
         with suppress(DeepnbError):  # a file that can't be read, which the next turn will say
             if work.options.graph is None:
-                return memory_shares(work.built, work.state.peek(work.thread))
+                return memory_shares(work.built, work.state.last_values(work.thread))
         return {}
 
     def text(self) -> str:
@@ -141,7 +141,10 @@ class SessionMemory(Part):
         found = work.home.storage.search.search(
             texts_of(backend), query, work.current.now(), k, transcripts=texts, may_read=backend.may_read, **how
         )
-        return tuple(_closed_up(hit) if hit.path in texts else hit for hit in found)
+        return tuple(
+            replace(hit, text="\n".join(line for line in hit.text.split("\n") if line)) if hit.path in texts else hit
+            for hit in found
+        )
 
     def promote(self, *numbers: int, yes: bool = False) -> Promotion:
         """Entries of the daily notes that are worth keeping, and what writing them to MEMORY.md would change.
@@ -413,8 +416,3 @@ class SessionMemory(Part):
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
         kept = (LONG_TERM, *ALWAYS, *self.sources)
         return {p: t for p, t in files.items() if p in kept or p.startswith("/memory/")}
-
-
-def _closed_up(hit: Hit) -> Hit:
-    """A passage of a transcript without the lines between its messages."""
-    return replace(hit, text="\n".join(line for line in hit.text.split("\n") if line))

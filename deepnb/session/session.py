@@ -351,7 +351,9 @@ class Session:
           `Path`. A model whose profile has no `image_inputs` gets a description in words
         """
         known_only("Session.stream", locals(), unknown)
-        return self._begun(prompt, model, thread, max_steps, cell, rerun, images)
+        return self._runner.stream(
+            prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun, images=images
+        )
 
     async def arun(
         self,
@@ -390,7 +392,8 @@ class Session:
         """Like `stream`, for `async for`: `await stream.aclose()` stops it."""
         known_only("Session.astream", locals(), unknown)
         arrivals = Arrivals()
-        stream = self._begun(prompt, model, thread, max_steps, cell, rerun, images, arrivals.notify)
+        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
+        stream = self._runner.stream(prompt, **given, images=images, notify=arrivals.notify)
         return AsyncTurnStream(stream, arrivals)
 
     def start(
@@ -461,32 +464,6 @@ class Session:
         *_, last = comparisons(self._workspace, prompt, choices, thread=thread, images=images, keep=keep_threads)
         found: Comparison = last
         return found
-
-    def _begun(
-        self,
-        prompt: str,
-        model: Any,
-        thread: str | None,
-        max_steps: int | None,
-        cell: str | None,
-        rerun: str,
-        images: Sequence[Any],
-        notify: Callable[[], None] | None = None,
-    ) -> TurnStream:
-        if images:
-            from deepnb.workshop.images import prompt_images
-
-            images = prompt_images(images)
-        return self._runner.stream(
-            prompt,
-            model=model,
-            thread=thread,
-            max_steps=max_steps,
-            cell=cell,
-            rerun=rerun,
-            images=images,
-            notify=notify,
-        )
 
     def resume(
         self, decision: str | Decision | Sequence[Decision] | None = None, *, thread: str | None = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from deepnb.engine.files import SkipReason, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
 from deepnb.values.agent import Finding, Skill, normal
 

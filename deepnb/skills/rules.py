@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from deepnb.engine.files import SkipReason
+from deepnb.engine.file_extras import SkipReason
 from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, Value, read
 from deepnb.values.agent import Finding, Skill, near, normal, wrong_name
 

@@ -121,99 +121,55 @@ def _is_state(backend: Any) -> bool:
 
 
 def _features(name: str, graph: Any, parts: GraphParts, backend: Any, checkpointer: Any) -> Features:
-    """What a graph has, in the order in which it is listed."""
-    kept = has_checkpointer(graph)
-    return Features(
-        name,
-        (
-            _model(parts),
-            _checkpointer(kept, checkpointer is not None),
-            _files(backend),
-            _memory(parts, backend),
-            _skills(parts, backend),
-            _subagents(parts),
-            _history(parts),
-            _approvals(parts),
-            *own_ways(kept or checkpointer is not None),
-        ),
-    )
-
-
-def has_checkpointer(graph: Any) -> bool:
-    """Whether a graph was compiled with a checkpointer."""
-    return hasattr(getattr(graph, "checkpointer", None), "get_tuple")
-
-
-def _model(parts: GraphParts) -> Feature:
+    """Return what a graph has, in the order in which it is listed."""
     from deepnb.models.keys import window_of
     from deepnb.models.resolve import label_of
 
-    do = "Session(graph=..., max_input_tokens=N)"
-    if not parts.models:
-        return Feature("window", "no chat model was found in its nodes", do, has=False)
-    label, window = label_of(parts.models[0]), window_of(parts.models[0])
-    if window is None:
-        return Feature("window", f"the profile of {label} does not say it", do, has=False)
+    own, given = has_checkpointer(graph), checkpointer is not None
+    listed: list[Feature] = []
+
+    def add(what: str, has: object, said: str, lacks: str, do: str) -> None:
+        listed.append(Feature(what, said) if has else Feature(what, lacks, do, has=False))
+
+    model = next(iter(parts.models), None)
+    label, window = ("", None) if model is None else (label_of(model), window_of(model))
     more = f"; {len(parts.models)} models were found, and this is the first" if len(parts.models) > 1 else ""
-    return Feature("window", f"{window:,} tokens, of {label}{more}")
+    lacks = "no chat model was found in its nodes" if model is None else f"the profile of {label} does not say it"
+    do = "Session(graph=..., max_input_tokens=N)"
+    add("window", window is not None, f"{window or 0:,} tokens, of {label}{more}", lacks, do)
+    kept = "deepnb's is used: threads are kept in this kernel"
+    do = "compile(checkpointer=...)"
+    add("checkpointer", own or given, "the one that was given" if given else "its own", kept, do)
+    kind = type(backend).__name__
+    where = f"in its state ({kind})" if _is_state(backend) else kind
+    add("files", backend is not None, where, "it has no file tools", "add deepagents' FilesystemMiddleware()")
+    memory, skills = parts.of("MemoryMiddleware"), parts.of("SkillsMiddleware")
+    sources = () if memory is None or backend is None else memory.sources
+    do = 'add deepnb.middleware.MemoryMiddleware(), or memory=["/AGENTS.md"] in create_deep_agent'
+    add("memory", sources, ", ".join(sources), "no memory files are in its prompt", do)
+    there = skills is not None and backend is not None
+    do = 'add deepnb.middleware.SkillsMiddleware(), or skills=["/skills/"] in create_deep_agent'
+    add("skills", there, ", ".join(skill_sources(skills)) if there else "", "no skills are in its prompt", do)
+    do = "add deepagents' SubAgentMiddleware(), or subagents=[...] in create_deep_agent"
+    add("subagents", any(tool.name == "task" for tool in parts.tools), "its own", "it has no tool task", do)
+    offloads = hasattr(parts.of("SummarizationMiddleware"), "_backend")
+    do = "add deepnb.middleware.CompactionMiddleware(model)"
+    add("history", offloads, "it offloads what it summarizes", "it offloads nothing", do)
+    asks = parts.of("HumanInTheLoopMiddleware")
+    tools = ", ".join(getattr(asks, "interrupt_on", ())) or "by its own policy"
+    do = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
+    add("approvals", asks is not None, tools, "none of its middleware asks before a call of a tool", do)
+    return Features(name, (*listed, *own_ways(own or given)))
 
 
-def _checkpointer(own: bool, given: bool) -> Feature:
-    if own or given:
-        return Feature("checkpointer", "the one that was given" if given else "its own")
-    return Feature(
-        "checkpointer", "deepnb's is used: threads are kept in this kernel", "compile(checkpointer=...)", has=False
-    )
-
-
-def _files(backend: Any) -> Feature:
-    if backend is None:
-        return Feature("files", "it has no file tools", "add deepagents' FilesystemMiddleware()", has=False)
-    return Feature(
-        "files", f"in its state ({type(backend).__name__})" if _is_state(backend) else type(backend).__name__
-    )
-
-
-def _memory(parts: GraphParts, backend: Any) -> Feature:
-    found = parts.of("MemoryMiddleware")
-    if found is None or not found.sources or backend is None:
-        do = 'add deepnb.middleware.MemoryMiddleware(), or memory=["/AGENTS.md"] in create_deep_agent'
-        return Feature("memory", "no memory files are in its prompt", do, has=False)
-    return Feature("memory", ", ".join(found.sources))
-
-
-def _skills(parts: GraphParts, backend: Any) -> Feature:
-    found = parts.of("SkillsMiddleware")
-    if found is None or backend is None:
-        do = 'add deepnb.middleware.SkillsMiddleware(), or skills=["/skills/"] in create_deep_agent'
-        return Feature("skills", "no skills are in its prompt", do, has=False)
-    return Feature("skills", ", ".join(skill_sources(found)))
+def has_checkpointer(graph: Any) -> bool:
+    """Return whether a graph was compiled with a checkpointer."""
+    return hasattr(getattr(graph, "checkpointer", None), "get_tuple")
 
 
 def skill_sources(middleware: Any) -> tuple[str, ...]:
-    """The directories that a middleware for skills reads."""
+    """Return the directories that a middleware for skills reads."""
     return tuple(one if isinstance(one, str) else str(one[0]) for one in middleware.sources)
-
-
-def _subagents(parts: GraphParts) -> Feature:
-    if any(tool.name == "task" for tool in parts.tools):
-        return Feature("subagents", "its own")
-    do = "add deepagents' SubAgentMiddleware(), or subagents=[...] in create_deep_agent"
-    return Feature("subagents", "it has no tool task", do, has=False)
-
-
-def _history(parts: GraphParts) -> Feature:
-    if hasattr(parts.of("SummarizationMiddleware"), "_backend"):
-        return Feature("history", "it offloads what it summarizes")
-    return Feature("history", "it offloads nothing", "add deepnb.middleware.CompactionMiddleware(model)", has=False)
-
-
-def _approvals(parts: GraphParts) -> Feature:
-    if (found := parts.of("HumanInTheLoopMiddleware")) is not None:
-        tools = ", ".join(getattr(found, "interrupt_on", ())) or "by its own policy"
-        return Feature("approvals", tools)
-    do = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
-    return Feature("approvals", "none of its middleware asks before a call of a tool", do, has=False)
 
 
 def own_ways(kept: bool) -> tuple[Feature, ...]:

@@ -20,84 +20,31 @@ from deepnb.values.request import Request, system_parts
 from deepnb.values.xray import Layer, Stack, Xray
 from deepnb.wiring.build import Built
 
-_KNOWN: Mapping[str, Layer] = {
-    layer.name: layer
-    for layer in (
-        Layer("MemoryMiddleware", "adds memory to the system prompt, read once per thread", "deepagents", ("memory",)),
-        Layer("FreshMemoryMiddleware", "reads memory again before every model call", "deepnb", ("memory",)),
-        Layer(
-            "DeltaMemoryMiddleware",
-            "keeps the memory block unchanged and adds changes as diffs",
-            "deepnb",
-            ("memory",),
-        ),
-        Layer(
-            "NestedMemoryMiddleware", "adds a directory's AGENTS.md to the first result of a tool below it", "deepnb"
-        ),
-        Layer("MemoryToolsMiddleware", "adds daily notes, and search over all notes", "deepnb"),
-        Layer("SkillsMiddleware", "lists name, description and path of each skill", "deepagents", ("skills",)),
-        Layer(
-            "FilesystemMiddleware", "reads, writes, edits and finds files; puts long results into files", "deepagents"
-        ),
-        Layer("DelegationMiddleware", "delegates tasks to subagents, down to a maximum depth", "deepagents"),
-        Layer(
-            "SummarizationMiddleware",
-            "flushes to the daily note, writes old messages to a file, and summarizes them",
-            "deepagents",
-            ("summary",),
-        ),
-        Layer("PatchToolCallsMiddleware", "adds a result to an interrupted tool call", "deepagents"),
-        Layer(
-            "GuardMiddleware",
-            "keeps credentials out of files, and what tools say out of memory until you accept it",
-            "deepnb",
-        ),
-        Layer("ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
-        Layer("AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
-        Layer(
-            "ImagesMiddleware",
-            "shows the images of tools after their results; describes images in words to a model that does not see them",
-            "deepnb",
-        ),
-        Layer("PromptCacheMiddleware", "marks the prompt for the provider's cache", "deepnb"),
-        Layer("RetryMiddleware", "sends a request again that the provider could not take", "deepnb"),
-        Layer("ApprovalMiddleware", "asks for your approval before a call that can't be undone", "LangChain"),
-    )
-}
-_HOMONYMS: Mapping[tuple[str, str], Layer] = {
-    (module, layer.name): layer
-    for module, layer in (
-        ("deepagents", Layer("SubAgentMiddleware", "delegates tasks to subagents", "deepagents")),
-        (
-            "deepagents",
-            Layer(
-                "_DeepAgentsSummarizationMiddleware",
-                "writes old messages to a file, and summarizes them",
-                "deepagents",
-                ("summary",),
-            ),
-        ),
-        (
-            "deepnb.middleware",
-            Layer(
-                "MemoryMiddleware",
-                "keeps the memory block unchanged and adds changes as diffs",
-                "deepnb",
-                ("memory",),
-            ),
-        ),
-        (
-            "deepnb.middleware",
-            Layer(
-                "CompactionMiddleware",
-                "writes old messages to a file, and summarizes them, with the key facts kept",
-                "deepnb",
-                ("summary",),
-            ),
-        ),
-    )
-}
-"""Those that are not what a class of deepnb's agent of that name is, by the beginning of their modules."""
+_LAYERS = (
+    # (beginning of the module, class, what it does, who made it, the part of a request that is its)
+    ("deepagents", "SubAgentMiddleware", "delegates tasks to subagents", "deepagents"),
+    ("deepagents", "_DeepAgentsSummarizationMiddleware", "writes old messages to a file, and summarizes them", "deepagents", "summary"),
+    ("deepnb.middleware", "MemoryMiddleware", "keeps the memory block unchanged and adds changes as diffs", "deepnb", "memory"),
+    ("deepnb.middleware", "CompactionMiddleware", "writes old messages to a file, and summarizes them, with the key facts kept", "deepnb", "summary"),
+    ("", "MemoryMiddleware", "adds memory to the system prompt, read once per thread", "deepagents", "memory"),
+    ("", "FreshMemoryMiddleware", "reads memory again before every model call", "deepnb", "memory"),
+    ("", "DeltaMemoryMiddleware", "keeps the memory block unchanged and adds changes as diffs", "deepnb", "memory"),
+    ("", "NestedMemoryMiddleware", "adds a directory's AGENTS.md to the first result of a tool below it", "deepnb"),
+    ("", "MemoryToolsMiddleware", "adds daily notes, and search over all notes", "deepnb"),
+    ("", "SkillsMiddleware", "lists name, description and path of each skill", "deepagents", "skills"),
+    ("", "FilesystemMiddleware", "reads, writes, edits and finds files; puts long results into files", "deepagents"),
+    ("", "DelegationMiddleware", "delegates tasks to subagents, down to a maximum depth", "deepagents"),
+    ("", "SummarizationMiddleware", "flushes to the daily note, writes old messages to a file, and summarizes them", "deepagents", "summary"),
+    ("", "PatchToolCallsMiddleware", "adds a result to an interrupted tool call", "deepagents"),
+    ("", "GuardMiddleware", "keeps credentials out of files, and what tools say out of memory until you accept it", "deepnb"),
+    ("", "ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
+    ("", "AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
+    ("", "ImagesMiddleware", "shows the images of tools after their results; describes images in words to a model that does not see them", "deepnb"),
+    ("", "PromptCacheMiddleware", "marks the prompt for the provider's cache", "deepnb"),
+    ("", "RetryMiddleware", "sends a request again that the provider could not take", "deepnb"),
+    ("", "ApprovalMiddleware", "asks for your approval before a call that can't be undone", "LangChain"),
+)  # fmt: skip
+"""Classes of middleware; of two rows of one name the first that fits holds."""
 _MAKERS = {"deepagents": "deepagents", "langchain": "LangChain", "deepnb": "deepnb"}
 """The beginning of a module's name -> who made it."""
 
@@ -137,17 +84,13 @@ def _layer(middleware: Any, bound: Sequence[str]) -> Layer:
     names = (str(getattr(tool, "name", tool)) for tool in getattr(middleware, "tools", ()))
     tools = tuple(name for name in names if name in bound)
     for kind in type(middleware).__mro__:
-        own = (layer for (module, name), layer in _HOMONYMS.items() if _is(kind, module, name))
-        if known := next(own, None) or _KNOWN.get(kind.__name__):
-            return replace(known, name=known.name.removeprefix("_DeepAgents"), tools=tools)
+        for module, name, what, maker, *parts in _LAYERS:
+            if kind.__name__ == name and f"{kind.__module__}.".startswith(f"{module}." if module else ""):
+                return Layer(name.removeprefix("_DeepAgents"), what, maker, tuple(parts), tools)
     words = next(iter((type(middleware).__doc__ or "").strip().splitlines()), "")
     module = type(middleware).__module__
     maker = next((name for begin, name in _MAKERS.items() if module.startswith(begin)), "yours")
     return Layer(str(getattr(middleware, "name", type(middleware).__name__)), words, maker, (), tools)
-
-
-def _is(kind: type, module: str, name: str) -> bool:
-    return kind.__name__ == name and f"{kind.__module__}.".startswith(f"{module}.")
 
 
 # -- the next request of a thread, before its prompt: what the figures between two turns are figures of

@@ -92,7 +92,10 @@ def all_scalars(values: Iterable[object]) -> bool:
     known = _scalar_ids(len(sys.modules))
     times = {id(kind) for kind in _TIMES}
     moments = {id(vars(sys.modules["pandas"]).get(name)) for name in _MOMENTS} if "pandas" in sys.modules else set()
-    return all(key in known | times | moments or _is_nothing(kind) for key, kind in kinds.items())
+    return all(
+        key in known | times | moments or (str(type.__dict__["__name__"].__get__(kind)) in ("NaTType", "NAType"))
+        for key, kind in kinds.items()
+    )
 
 
 def is_readable(column: Any) -> bool:
@@ -171,10 +174,6 @@ def _is_main(zone: object) -> bool:
     """Whether a time zone's class was written outside the packages that pandas and dateutil bring."""
     module = type.__dict__["__module__"].__get__(type(zone))
     return str(module).split(".")[0] not in ("pytz", "dateutil", "pandas")
-
-
-def _is_nothing(kind: type) -> bool:
-    return str(type.__dict__["__name__"].__get__(kind)) in ("NaTType", "NAType")
 
 
 @lru_cache(maxsize=2)
@@ -260,7 +259,8 @@ def is_class(value: object) -> bool:
 def signature(value: Any) -> str:
     """`name(a, b=1)`, read from the code; defaults that are not read are shown by their class."""
     if is_class(value):
-        made = _in_class(value, "__init__")
+        holders = (type.__dict__["__dict__"].__get__(one) for one in _mro(value))
+        made = next((names["__init__"] for names in holders if "__init__" in names), None)
         return f"{type.__dict__['__name__'].__get__(value)}({_parameters(made, 1) if type(made) is types.FunctionType else ''})"
     if type(value) is types.MethodType and type(value.__func__) is types.FunctionType:
         return f"{value.__func__.__name__}({_parameters(value.__func__, 1)})"
@@ -332,11 +332,6 @@ def callable_statically(value: object, name: str) -> bool:
 def _mro(kind: type) -> tuple[type, ...]:
     found: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
     return found
-
-
-def _in_class(kind: type, name: str) -> object:
-    holders = (type.__dict__["__dict__"].__get__(one) for one in _mro(kind))
-    return next((names[name] for names in holders if name in names), None)
 
 
 def _parameters(function: types.FunctionType, skip: int) -> str:

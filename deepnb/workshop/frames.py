@@ -141,12 +141,10 @@ def _variables(failing: str, statement: str, scope: Sequence[Mapping[str, object
             found.setdefault(ast.unparse(path), value)
     for name, value in found.items():
         inner = any(other.startswith(f"{name}.") for other in found)
-        if not inner and (_is_users(value) if is_routine(value) or is_class(value) else not _is_module(value)):
+        if not inner and (
+            _is_users(value) if is_routine(value) or is_class(value) else type(value) is not types.ModuleType
+        ):
             yield name, value
-
-
-def _is_module(value: object) -> bool:
-    return type(value) is types.ModuleType
 
 
 def _is_users(value: Any) -> bool:

@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any, TextIO
 
 import anyio
@@ -134,7 +134,7 @@ class Server:
         LIVE.add(self)
         broken: BaseException | None = None
         try:
-            async with self._streams() as (read, write):
+            async with self._http() if self.address.url else self._process() as (read, write):
                 inward, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
                 relay = asyncio.create_task(self._relay(read, write, inward))
                 try:
@@ -175,9 +175,6 @@ class Server:
                     await write.send(SessionMessage(types.JSONRPCMessage(refusal)))
                 elif not isinstance(root, types.JSONRPCNotification):
                     await inward.send(message)
-
-    def _streams(self) -> AbstractAsyncContextManager[Any]:
-        return self._http() if self.address.url else self._process()
 
     @asynccontextmanager
     async def _http(self) -> AsyncIterator[Any]:
@@ -382,7 +379,10 @@ def server_tools(server: Server, taken: Collection[str]) -> tuple[tuple[ServerTo
         if offer.name in taken:
             left_out.append(f"{offer.name!r}: the agent has another tool of this name")
             continue
-        tool = _tool(server, offer)
+        schema: Any = dict(offer.schema)
+        tool = ServerTool(
+            name=offer.name, description=offer.description, args_schema=schema, server=server, offer=offer
+        )
         try:
             convert_to_openai_tool(tool)
         except Exception as error:  # a schema that no model could be sent: it would fail every turn
@@ -395,11 +395,6 @@ def server_tools(server: Server, taken: Collection[str]) -> tuple[tuple[ServerTo
 def result_text(blocks: Iterable[Mapping[str, Any]]) -> str:
     """A result as text, without credentials, cut where it is too long; images and files are named."""
     return _capped("\n".join(map(_block_text, blocks))) or "(an empty result)"
-
-
-def _tool(server: Server, offer: Offer) -> ServerTool:
-    schema: Any = dict(offer.schema)
-    return ServerTool(name=offer.name, description=offer.description, args_schema=schema, server=server, offer=offer)
 
 
 def _block_text(block: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from deepnb import Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.mounts import MountedBackend
 from deepnb.backends.wrapper import SplitBackend
-from deepnb.engine.files import append_text
+from deepnb.engine.file_extras import append_text
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
 

@@ -10,7 +10,7 @@ from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.wrapper import ReadOnlyFiles, WrapperBackend
-from deepnb.engine.files import FileExtras
+from deepnb.engine.file_extras import FileExtras
 from tests.support.tables import every_row
 
 

@@ -567,7 +567,7 @@ def test_an_interrupt_in_any_phase_loses_and_doubles_nothing(tmp_path, monkeypat
         model.answers = [*["ok"] * len(model.requests), stop, "ok"]
     else:
         from deepnb.engine import compaction
-        from deepnb.engine.files import append_text
+        from deepnb.engine.file_extras import append_text
 
         def once(*args: Any) -> Any:
             monkeypatch.setattr(compaction, "append_text", append_text)

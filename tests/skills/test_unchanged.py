@@ -12,7 +12,7 @@ import pytest
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import GRANULE, Tree
-from deepnb.engine.files import folder_version
+from deepnb.engine.file_extras import folder_version
 from deepnb.skills.catalog import DISABLED, Catalog
 
 SKILL = "/skills/one/SKILL.md"

@@ -18,8 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import Session
-from deepnb.engine import compaction
-from deepnb.engine import files as file_extras
+from deepnb.engine import compaction, file_extras
 from tests.support.scripted import Scripted
 
 

@@ -90,7 +90,7 @@ def refusal(name: str) -> DeepnbError:
 class OpenedState(State):
     """The state of a thread as its file tells it; whatever would write is an error."""
 
-    def start(self, thread: Thread) -> None:
+    def ensure_checkpoint(self, thread: Thread) -> None:
         """Nothing: the thread is whole."""
 
     def snapshot(self, thread: Thread) -> Snapshot:
@@ -366,8 +366,8 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
     tools = {tool for tool, _ in work.built.tools}
     made = work.threads.new(name, origin=f"{source}@{number}")
     try:
-        work.state.start(made)
-        work.state.put(made, {keys.MESSAGES: carried(messages, tools, index.kind, origin)})
+        work.state.ensure_checkpoint(made)
+        work.state.write_values(made, {keys.MESSAGES: carried(messages, tools, index.kind, origin)})
         made.turns = _turns(opened, index, made, number, first)
         work.transcripts.outside(made.name, made.snapshot.messages, ())
     except BaseException:

@@ -311,9 +311,9 @@ class ServerGraph(Questions):
         if known:
             self._write(config, known, self._writer)
         if not known or self.state(config).next:
-            self.land(config)
+            self.drop_pending_steps(config)
 
-    def become(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
+    def replace_state(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
         name = config["configurable"]["thread_id"]
         if source is None:
             self._threads.delete_thread(name)
@@ -322,12 +322,14 @@ class ServerGraph(Questions):
         place = source["configurable"]
         if self._threads.id(name) is None:
             self._threads.copy(place["thread_id"], name, config.get("metadata") or {})
-        self.back({**config, "configurable": {**config["configurable"], "checkpoint_id": place["checkpoint_id"]}})
+        self.restore_checkpoint(
+            {**config, "configurable": {**config["configurable"], "checkpoint_id": place["checkpoint_id"]}}
+        )
 
-    def back(self, config: Config) -> None:
+    def restore_checkpoint(self, config: Config) -> None:
         self._write(config, None, keys.COPY_NODE)
 
-    def land(self, config: Config) -> None:
+    def drop_pending_steps(self, config: Config) -> None:
         self._write(config, None, END)
 
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
