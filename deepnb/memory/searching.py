@@ -76,7 +76,13 @@ class MemorySearch:
         index.update({**dict.fromkeys(gone), **known})
         how = {"today": date.fromisoformat(at[:10]), "within": lambda path: path in known, **how}
         found = index.search(query, k, tokens=tokens, **how)
-        hits = [shown for hit in found if (shown := _as_it_stands(hit, known.get(hit.path))) is not None]
+        hits = []
+        for hit in (hit for hit in found if hit.path in known):  # in the words of the file that the asker sees
+            lines = known[hit.path].split("\n")[hit.start - 1 : hit.end]
+            if hit.text in known[hit.path]:
+                hits.append(hit)
+            elif lines:
+                hits.append(replace(hit, text="\n".join(lines)[:_LONGEST]))
         self.recalls.add(recalled(hits, files, query), query, at)
         said = [line for line in index.notices if not line.startswith("the search index was made")]  # that is no news
         self.notices += [line for line in said if line not in self.notices]
@@ -161,16 +167,6 @@ def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[
 def place(hit: Hit) -> str:
     """`/memory/2026-02-16.md:3-5`."""
     return f"{hit.path}:{hit.start}" if hit.start == hit.end else f"{hit.path}:{hit.start}-{hit.end}"
-
-
-def _as_it_stands(hit: Hit, text: str | None) -> Hit | None:
-    """Return the hit in the words of the file the asker sees; None where that has no such lines."""
-    if text is None:
-        return None
-    if hit.text in text:
-        return hit
-    lines = text.split("\n")[hit.start - 1 : hit.end]
-    return replace(hit, text="\n".join(lines)[:_LONGEST]) if lines else None
 
 
 # -- The main agent's tools for long-term memory: note, search, get. They add no step to the graph

@@ -210,23 +210,19 @@ def _limit(column: Column, one: Condition) -> dict[str, Any]:
 
 def answer(c: Conversation, frame: Frame, asked: Ask) -> Script:
     """Answer a question about a table."""
-    names = {"t": frame.name, "w": _told(c, asked), "k": asked.column}
+    parts = []
+    for one in asked.where:  # the conditions in words
+        values = () if one.value is None else one.value if isinstance(one.value, tuple) else (one.value,)
+        plain = (f"{v:.10g}" if isinstance(v, float) else str(v).removesuffix(" 23:59:59.999999") for v in values)
+        parts.append(f"{one.column} {says(c, f' {one.sign}')} {', '.join(plain)}".rstrip())
+    where = c.tell(f" where {' and '.join(parts)}", f"（{'，'.join(parts)}）") if parts else ""
+    names = {"t": frame.name, "w": where, "k": asked.column}
     try:
         return (yield from _ANSWERS[asked.what](c, frame, asked, names))
     except Unplaced as error:
         return refusal(c, error, frame)
     except _Failed as failed:
         return str(failed)
-
-
-def _told(c: Conversation, asked: Ask) -> str:
-    """Return the conditions in words."""
-    parts = []
-    for one in asked.where:
-        values = () if one.value is None else one.value if isinstance(one.value, tuple) else (one.value,)
-        plain = (f"{v:.10g}" if isinstance(v, float) else str(v).removesuffix(" 23:59:59.999999") for v in values)
-        parts.append(f"{one.column} {says(c, f' {one.sign}')} {', '.join(plain)}".rstrip())
-    return c.tell(f" where {' and '.join(parts)}", f"（{'，'.join(parts)}）") if parts else ""
 
 
 def left_out(c: Conversation, found: Mapping[str, int]) -> str:

@@ -164,9 +164,15 @@ def conversation(
     for message in talk:
         if message.source == MEMORY_UPDATE:
             memory = updated(memory, message.text)
+    missing = Message("", "tool", "Error: no result was recorded")
+    results = {m.tool_call_id: m for m in talk[begin + 1 :] if m.role == "tool"}
+    calls = [(call, results.get(call.id, missing)) for m in talk[begin + 1 :] for call in m.tool_calls]
     return Conversation(
         request=request.strip(),
-        turn=_steps(talk[begin + 1 :]),
+        turn=tuple(
+            Step(call.name, call.args, m.text, m.status == "error" or m.text.lstrip().startswith("Error"))
+            for call, m in calls
+        ),
         tools=frozenset(tools),
         agents=tuple(agents),
         parameters=parameters or {},
@@ -175,16 +181,6 @@ def conversation(
         skills=tuple(Skill(m["name"].strip(), m["text"].strip(), m["path"]) for m in _SKILL.finditer(prompt["skills"])),
         earlier=tuple(talk[: begin if own else begin + 1]),
         base=prompt["system"],
-    )
-
-
-def _steps(messages: Sequence[Message]) -> tuple[Step, ...]:
-    missing = Message("", "tool", "Error: no result was recorded")
-    results = {m.tool_call_id: m for m in messages if m.role == "tool"}
-    calls = ((call, results.get(call.id, missing)) for m in messages for call in m.tool_calls)
-    return tuple(
-        Step(call.name, call.args, m.text, m.status == "error" or m.text.lstrip().startswith("Error"))
-        for call, m in calls
     )
 
 

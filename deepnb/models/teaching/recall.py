@@ -4,7 +4,9 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from deepnb.gate import redact
 from deepnb.gate.own_words import forbids
@@ -121,19 +123,17 @@ def _added(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
 
 def messages_of(text: str) -> list[Message]:
     """Return the messages of `get_buffer_string(..., format="xml")`."""
-    return [
-        Message("", _ROLES.get(kind, "tool"), html.unescape(_CALL.sub("", body)).strip(), tuple(_calls(body)))
-        for kind, body in _MESSAGE.findall(text)
-    ]
-
-
-def _calls(body: str) -> Iterator[ToolCall]:
-    for call, name, text in _CALL.findall(body):
-        try:
-            args = json.loads(html.unescape(text))
-        except ValueError:
-            args = {}
-        yield ToolCall(call, name, args if isinstance(args, dict) else {})
+    found = []
+    for kind, body in _MESSAGE.findall(text):
+        calls = []
+        for call, name, written in _CALL.findall(body):
+            args: Any = {}
+            with suppress(ValueError):
+                args = json.loads(html.unescape(written))
+            calls.append(ToolCall(call, name, args if isinstance(args, dict) else {}))
+        said = html.unescape(_CALL.sub("", body)).strip()
+        found.append(Message("", _ROLES.get(kind, "tool"), said, tuple(calls)))
+    return found
 
 
 def wants_flush(c: Conversation) -> list[Message] | None:
