@@ -82,7 +82,7 @@ def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """No window is known of a server: a port may have been another's."""
-    for name, empty in (("_told", {}), ("_heard", set()), ("_silent", {}), ("_most", {})):
+    for name, empty in (("_windows", {}), ("_answered", set()), ("_unanswered", {}), ("_longest", {})):
         monkeypatch.setattr(windows, name, empty)
 
 
@@ -93,4 +93,4 @@ def no_download(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(url: str) -> bytes:
         raise AssertionError(f"a test tried to fetch {url}")
 
-    monkeypatch.setattr("deepnb.context.encodings.download", refuse)
+    monkeypatch.setattr("deepnb.context.counting.download", refuse)

@@ -19,10 +19,10 @@ from deepagents.backends.utils import (
     slice_read_response,
 )
 
+from deepnb.backends.merge import all_crlf
 from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
-from deepnb.core.merge import all_crlf
-from deepnb.engine.file_backend import ContainedBackend, is_text
 from deepnb.engine.file_extras import SkippedEntries
+from deepnb.engine.files import ContainedBackend, is_text
 
 GLOB_SECONDS = 5.0
 GREP_SECONDS = float(protocol.DEFAULT_GREP_TIMEOUT)

@@ -28,11 +28,11 @@ from langchain_core.runnables.config import ensure_config, merge_configs, var_ch
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import ValidationError
 
-from deepnb.core.answers import FROM_TEXT, calls_in, split_thinking, stands_in
-from deepnb.core.code import CODE_TOOLS, LONGEST
-from deepnb.core.secrets import redact
-from deepnb.core.values import Usage
 from deepnb.engine.request import message_text
+from deepnb.gate import redact
+from deepnb.values.answers import FROM_TEXT, calls_in, split_thinking, stands_in
+from deepnb.values.code import CODE_TOOLS, LONGEST
+from deepnb.values.turn import Usage
 
 _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status"), "anthropic": ("stop_reason",)}
 """Provider -> the metadata of an answer that say why it ended; its protocol demands one of them."""

@@ -19,14 +19,24 @@ from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
 from langgraph.types import Command, interrupt
 
-from deepnb.core.approvals import CALL, UNREADABLE, Decision, Effect, PendingCall, Policy, decide, digest, is_unreadable
-from deepnb.core.memo import Memo
-from deepnb.core.secrets import redact, redact_value
-from deepnb.core.values import Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
 from deepnb.engine.answer import broken_arguments, impossible, misfit, reading, unreadable, with_all_calls
 from deepnb.engine.listen import is_heard, tell, tell_notice
 from deepnb.engine.request import tools_by_name
+from deepnb.gate import redact, redact_value
+from deepnb.values.approvals import (
+    CALL,
+    UNREADABLE,
+    Decision,
+    Effect,
+    PendingCall,
+    Policy,
+    decide,
+    digest,
+    is_unreadable,
+)
+from deepnb.values.lazy import Memo
+from deepnb.values.turn import Decided, ToolEnded, ToolStarted
 
 _OURS = "deepnb_approval"
 """Key of the part of an interrupt's value that is ours."""

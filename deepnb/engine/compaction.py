@@ -12,23 +12,20 @@ from deepagents.backends.protocol import FileUploadResponse
 from deepagents.middleware.summarization import SummarizationMiddleware as Upstream
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
-from deepnb.core.anchors import SAID, Anchor, anchor_block, find, lost, union
-from deepnb.core.answers import split_thinking
-from deepnb.core.attribution import attributed
-from deepnb.core.budget import Budget, Rule, Size
-from deepnb.core.failures import one_line
-from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.offload import Flush, Offload
-from deepnb.core.secrets import redact
-from deepnb.core.tape_index import NotOnTapeError
-from deepnb.core.values import Event, Flushed, Notice
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name
 from deepnb.engine.probe import to_message
-from deepnb.engine.request import is_request, mark_of, message_text, source_of
-from deepnb.engine.reserve import lowered
+from deepnb.engine.request import is_request, lowered, mark_of, message_text, source_of
 from deepnb.engine.retries import Retried
+from deepnb.gate import redact
+from deepnb.gate.directives import attributed
+from deepnb.values.answers import split_thinking
+from deepnb.values.budget import Budget, Rule, Size
+from deepnb.values.failures import NotOnTapeError, one_line
+from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.offload import SAID, Anchor, Flush, Offload, anchor_block, find, lost, union
+from deepnb.values.turn import Event, Flushed, Notice
 
 _SUMMARY_ROOM = 500
 """Tokens set aside for the summary that takes the place of what goes."""

@@ -7,11 +7,11 @@ from uuid import uuid4
 from langchain_core.messages import HumanMessage
 from langchain_core.messages.content import create_image_block
 
-from deepnb.core.image import PromptImage
-from deepnb.core.own_words import Filled
 from deepnb.engine import keys
 from deepnb.engine.request import IMAGES, message_text
 from deepnb.engine.tools import RequestMiddleware
+from deepnb.gate.own_words import Filled
+from deepnb.values.image import PromptImage
 
 SHOWN = "The images that the tools above showed:"
 

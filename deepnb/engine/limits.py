@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from deepnb.core.values import Event, ModelEnded, Path, ToolEnded, ToolStarted
+from deepnb.values.turn import Event, ModelEnded, Path, ToolEnded, ToolStarted
 
 MOST = 3
 """Answers that may make the same calls and get the same results; the next one is not asked for."""

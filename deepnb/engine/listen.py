@@ -16,19 +16,19 @@ from langchain_core.runnables import ensure_config
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
-from deepnb.core import values
-from deepnb.core.answers import SpokenText
-from deepnb.core.budget import Budget
-from deepnb.core.failures import failure_text, own_traceback
-from deepnb.core.messages import Added, Message
-from deepnb.core.request import Request
-from deepnb.core.secrets import redact_value
-from deepnb.core.subagents import TASK
 from deepnb.engine import keys
 from deepnb.engine.answer import ArgumentTexts, Reader, answer_begun, cut_short, hang_up, reader, usage
 from deepnb.engine.limits import Cancelled, Limits
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import message_text, result_text, thinking_text
+from deepnb.gate import redact_value
+from deepnb.values import turn as values
+from deepnb.values.agent import TASK
+from deepnb.values.answers import SpokenText
+from deepnb.values.budget import Budget
+from deepnb.values.failures import failure_text, own_traceback
+from deepnb.values.messages import Added, Message
+from deepnb.values.request import Request
 
 _LOG = logging.getLogger("deepnb")
 

@@ -14,11 +14,11 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import HumanMessage
 
-from deepnb.core.model_failure import hide_credentials, model_failure
-from deepnb.core.values import Retry
 from deepnb.engine.answer import Answer, awaited_answer
 from deepnb.engine.listen import listener, tell
 from deepnb.engine.request import message_text
+from deepnb.values.failures import hide_credentials, model_failure
+from deepnb.values.turn import Retry
 
 T = TypeVar("T")
 

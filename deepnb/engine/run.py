@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, TypeVar
 
-from deepnb.core.approvals import PendingCall
-from deepnb.core.messages import Added
-from deepnb.core.values import Asked, Event
 from deepnb.engine import keys
 from deepnb.engine.approvals import foreign_requests
 from deepnb.engine.graph import Graph
 from deepnb.engine.limits import Cancelled, LimitReached
 from deepnb.engine.listen import Ledger, Listener
 from deepnb.engine.probe import new_messages
+from deepnb.values.approvals import PendingCall
+from deepnb.values.messages import Added
+from deepnb.values.turn import Asked, Event
 
 T = TypeVar("T")
 

@@ -15,18 +15,17 @@ from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import BaseMessage
 from langgraph.config import get_config
 
-from deepnb.core.budget import Budget
-from deepnb.core.errors import LimitError, RefusedError, RunError
-from deepnb.core.model_failure import causes, is_overflow, refusal, told_window
-from deepnb.core.offload import Offload
-from deepnb.core.values import Compacted, Event
 from deepnb.engine import keys
 from deepnb.engine.answer import usage
 from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
 from deepnb.engine.listen import tell, tell_notice
-from deepnb.engine.request import is_request, mark_of, source_of
-from deepnb.engine.reserve import lowered, reserves
-from deepnb.engine.taken import without_messages
+from deepnb.engine.request import is_request, lowered, mark_of, reserves, source_of
+from deepnb.engine.state_backend import without_messages
+from deepnb.values.budget import Budget
+from deepnb.values.errors import LimitError, RefusedError, RunError
+from deepnb.values.failures import causes, is_overflow, refusal, told_window
+from deepnb.values.offload import Offload
+from deepnb.values.turn import Compacted, Event
 
 
 class _Refused(ContextOverflowError):

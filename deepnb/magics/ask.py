@@ -7,11 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.core.interrupts import uninterrupted
-from deepnb.core.own_words import add_words
-from deepnb.core.values import Turn
+from deepnb.gate.own_words import add_words
 from deepnb.magics.code_cells import (
     AFTER_A_BUTTON,
     NOTE,
@@ -28,6 +24,10 @@ from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Args, Scene
 from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
+from deepnb.values.approvals import Decision, PendingCall
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.files import uninterrupted
+from deepnb.values.turn import Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Answer

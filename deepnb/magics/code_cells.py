@@ -3,14 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
-from deepnb.core.diff import FileDiff
-from deepnb.core.errors import InvalidError, LimitError, NotFoundError
-from deepnb.core.own_words import Filled
-from deepnb.core.secrets import redact
-from deepnb.core.values import ToolStarted, Turn
+from deepnb.gate import redact
+from deepnb.gate.own_words import Filled
 from deepnb.magics.last_error import CellCode, correction, with_credentials
 from deepnb.magics.scene import Args, Result, Scene
+from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
+from deepnb.values.errors import InvalidError, LimitError, NotFoundError
+from deepnb.values.files import FileDiff
+from deepnb.values.turn import ToolStarted, Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.text import counted
 from deepnb.views.view import View, notice_view, text_view

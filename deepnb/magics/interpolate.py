@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from deepnb.core.errors import DeepnbError
-from deepnb.core.image import PromptImage
-from deepnb.core.own_words import Filled
+from deepnb.gate.own_words import Filled
 from deepnb.magics.last_error import ERR
+from deepnb.values.errors import DeepnbError
+from deepnb.values.image import PromptImage
 from deepnb.workshop.describe import describe, is_table
 from deepnb.workshop.exact import is_from, plain
 from deepnb.workshop.images import prompt_image

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deepnb.core.approvals import PendingCall
+    from deepnb.values.approvals import PendingCall
 
 
 ERR = "err"
@@ -56,7 +56,7 @@ class LastError:
 
     def cells(self) -> tuple[CellCode, ...]:
         """Return the cells in the traceback, the innermost first, each once."""
-        from deepnb.core.failures import is_cell
+        from deepnb.values.failures import is_cell
         from deepnb.workshop.frames import frames, lines_of
 
         if self.error is None:
@@ -107,7 +107,7 @@ def _likeness(pair: tuple[str, CellCode]) -> float:
 
 def with_credentials(code: str, cell: CellCode) -> str:
     """Return corrected code with the cell's own lines in place of those that a model got without their credentials."""
-    from deepnb.core.secrets import redact
+    from deepnb.gate import redact
 
     typed, shown = cell.code.split("\n"), redact(cell.code).split("\n")
     if len(typed) != len(shown):

@@ -9,30 +9,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deepnb.values.wings import pictures
+
 if TYPE_CHECKING:
     from deepnb.session.session import Session
 
 NAMES = (
-    *(f"deepnb.core.approvals.{name}" for name in ("Decision", "PendingCall", "PendingCalls")),
-    "deepnb.core.budget.Budget",
-    *(f"deepnb.core.diff.{name}" for name in ("FileDiff", "FileDiffs")),
-    *(f"deepnb.core.model_info.{name}" for name in ("ModelInfo", "ModelInfos")),
-    "deepnb.core.stack.Stack",
-    "deepnb.core.package.Package",
-    *(f"deepnb.core.offload.{name}" for name in ("HistorySections", "Offload")),
-    *(f"deepnb.core.values.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
-    "deepnb.core.xray.Xray",
-    "deepnb.session.comparison.Comparison",
-    "deepnb.session.files.Files",
+    *(f"deepnb.values.approvals.{name}" for name in ("Decision", "PendingCall", "PendingCalls")),
+    "deepnb.values.budget.Budget",
+    *(f"deepnb.values.files.{name}" for name in ("FileDiff", "FileDiffs")),
+    *(f"deepnb.values.agent.{name}" for name in ("ModelInfo", "ModelInfos")),
+    "deepnb.values.xray.Stack",
+    *(f"deepnb.values.offload.{name}" for name in ("HistorySections", "Offload")),
+    *(f"deepnb.values.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
+    "deepnb.values.xray.Xray",
+    "deepnb.session.part.Files",
     "deepnb.session.memory.SessionMemory",
-    "deepnb.session.opened.OpenedMemory",
-    "deepnb.session.opened.OpenedSession",
-    "deepnb.core.session_file.SessionRows",
     "deepnb.session.session.Session",
     "deepnb.session.skills.SessionSkills",
     "deepnb.session.subagents.SessionSubagents",
-    "deepnb.views.course.CheckView",
-    "deepnb.views.course.StoryView",
+    *map(".".join, pictures()),
 )
 """The values that `deepnb.magics.pictures.picture` knows."""
 
@@ -72,8 +68,8 @@ def _text(value: object, printer: Any, cycle: bool) -> None:
 
 
 def _picture(value: object) -> Any:
-    from deepnb.core.errors import DeepnbError
     from deepnb.magics.pictures import picture
+    from deepnb.values.errors import DeepnbError
     from deepnb.views.view import notice_view
 
     try:

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.errors import InvalidError, NotFoundError
 from deepnb.magics.ask import MODES
 from deepnb.magics.pictures import subagent_row, subagents_picture
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
 from deepnb.session.tools import TIMEOUT
+from deepnb.values.errors import InvalidError, NotFoundError
 from deepnb.views.subagents import subagent_view
 from deepnb.views.text import counted
 from deepnb.views.view import notice_view, table_view

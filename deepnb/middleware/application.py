@@ -13,25 +13,22 @@ from langchain.agents.middleware import ModelCallLimitMiddleware
 
 from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.backends.writer import writer
-from deepnb.core.approvals import Policy, policy_of
-from deepnb.core.errors import InvalidError
-from deepnb.core.subagents import FOLDER, Subagent
 from deepnb.engine import approvals
 from deepnb.engine.tools import described
 from deepnb.memory.flush import TOOL as NOTE
-from deepnb.memory.layers import guarded_paths
-from deepnb.memory.scope import MAIN
-from deepnb.memory.scoped import ScopedBackend
+from deepnb.memory.guarding import ScopedBackend
+from deepnb.memory.layers import MAIN, guarded_paths
 from deepnb.memory.searching import MemorySearch
-from deepnb.middleware.approvals import ApprovalMiddleware
-from deepnb.middleware.guard import GuardMiddleware
-from deepnb.wiring.agent import Files, agent
+from deepnb.middleware.calls import ApprovalMiddleware, GuardMiddleware
+from deepnb.subagents.files import check, tool_names
+from deepnb.values.agent import FOLDER, Subagent
+from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.errors import InvalidError
+from deepnb.wiring.build import Files, agent
 from deepnb.wiring.delegation import in_force
-from deepnb.wiring.effects import effects
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
-from deepnb.wiring.options import SERVED, Options, changed
-from deepnb.wiring.subagent_files import check, tool_names
+from deepnb.wiring.options import SERVED, Options, changed, effects
 from deepnb.workshop.approvals import Effects, state_of
 
 if TYPE_CHECKING:
@@ -41,7 +38,7 @@ import asyncio
 
 from langchain.agents.middleware import AgentMiddleware
 
-from deepnb.core.errors import NotFoundError
+from deepnb.values.errors import NotFoundError
 
 FOLDER_OF_FILES = "files"
 """The directory of an application in which its memory, skills and subagents are."""

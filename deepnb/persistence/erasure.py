@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from deepnb.core.forgetting import FORGOTTEN, blot_out
-from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.engine import keys
 from deepnb.engine.request import source_of
 from deepnb.persistence.codec import dumps
 from deepnb.persistence.database import Blob, Database
+from deepnb.values.files import FORGOTTEN, blot_out
+from deepnb.values.messages import MEMORY_UPDATE
 
 _OF_MEMORY = {"memory", "memory update"}
 """Parts and labels of what a request has of memory; all else in it is the conversation, or no text of the user's."""

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from deepnb.backends.locks import file_lock, hold_file
-from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotInstalledError, RefusedError
 from deepnb.persistence.database import CHECKPOINT, WRITE, Blob, Database, checked_format, damaged
+from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotInstalledError, RefusedError
 
 _WAIT = 5.0
 """Seconds that a write waits for another program's."""

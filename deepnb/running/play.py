@@ -7,14 +7,16 @@ from typing import Any, NoReturn
 
 from langchain_core.messages import HumanMessage
 
-from deepnb.core.approvals import PendingCall
-from deepnb.core.budget import Budget
-from deepnb.core.errors import DeepnbError, RunError
-from deepnb.core.failures import one_line
-from deepnb.core.image import PromptImage
-from deepnb.core.interrupts import uninterrupted
-from deepnb.core.model_failure import has_credential, model_failure
-from deepnb.core.values import (
+from deepnb.engine.images import prompt_message
+from deepnb.engine.limits import LimitReached
+from deepnb.engine.run import Run
+from deepnb.values.approvals import PendingCall
+from deepnb.values.budget import Budget
+from deepnb.values.errors import DeepnbError, RunError
+from deepnb.values.failures import has_credential, model_failure, one_line
+from deepnb.values.files import uninterrupted
+from deepnb.values.image import PromptImage
+from deepnb.values.turn import (
     Call,
     Event,
     ModelEnded,
@@ -29,9 +31,6 @@ from deepnb.core.values import (
     Turn,
     Usage,
 )
-from deepnb.engine.images import prompt_message
-from deepnb.engine.limits import LimitReached
-from deepnb.engine.run import Run
 
 _INSTEAD = "let the tool return its question, or require approval for it: %agent tools ask NAME"
 

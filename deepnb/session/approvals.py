@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deepnb.core.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
-from deepnb.core.diff import FileDiff
-from deepnb.core.errors import NotFoundError
-from deepnb.core.notebook_diff import NotebookDiff
-from deepnb.core.secrets import redact
-from deepnb.core.values import Decided
+from deepnb.gate import redact
 from deepnb.running.runner import Runner
 from deepnb.running.workspace import Workspace
 from deepnb.session.part import Part
 from deepnb.session.skills import preapproved
+from deepnb.values.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
+from deepnb.values.errors import NotFoundError
+from deepnb.values.files import FileDiff
+from deepnb.values.turn import Decided
 from deepnb.workshop.approvals import EDITS, NOTES, READS, WRITES
+from deepnb.workshop.notebook_plan import NotebookDiff
 
 
 class SessionApprovals(Part):

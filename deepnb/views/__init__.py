@@ -1,1 +1,1 @@
-"""What is shown: value -> view-model -> text and static HTML; sees core only."""
+"""What is shown: value -> view-model -> text and static HTML; does nothing else."""

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from deepnb.core.budget import PARTS, Budget, Rule
-from deepnb.core.items import Item
-from deepnb.core.session_file import NOT_RECORDED
-from deepnb.core.subagents import Spent
-from deepnb.core.values import Usage
+from deepnb.values.agent import Spent
+from deepnb.values.budget import NOT_RECORDED, PARTS, Budget, Rule
+from deepnb.values.request import Item
+from deepnb.values.turn import Usage
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, cells, plot_html, plot_top, position, sparkline
 from deepnb.views.text import COLUMNS, counted, indent, page, percent, short, title_line

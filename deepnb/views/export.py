@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from deepnb.core.values import Asked, CodeOutput, Decided, ToolEnded, ToolStarted, Turn
+from deepnb.values.turn import Asked, CodeOutput, Decided, ToolEnded, ToolStarted, Turn
 from deepnb.views import html as h
 from deepnb.views.turn import TurnView
 from deepnb.views.turn_segments import harmless

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from deepnb.core.diff import FileDiff
-from deepnb.core.journal import Entry, OpenConflict
-from deepnb.core.secrets import redact
-from deepnb.core.values import Snapshot
+from deepnb.backends.journal import Entry, OpenConflict
+from deepnb.gate import redact
+from deepnb.values.files import FileDiff
+from deepnb.values.turn import Snapshot
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html, diff_view
 from deepnb.views.text import counted, indent, middle_cut, page, quoted, short, title_line

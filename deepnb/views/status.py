@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deepnb.core.budget import Budget, Rule
+from deepnb.values.budget import Budget, Rule
 from deepnb.views import html as h
 from deepnb.views.bar import position
 from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words, rule_words, scale_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deepnb.core.values import ThreadInfo, Turn
+from deepnb.values.turn import ThreadInfo, Turn
 from deepnb.views import html as h
 from deepnb.views.text import counted, seconds, short, tokens
 from deepnb.views.view import Picture, table_view

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from deepnb.core.asks import asks_to_write
-from deepnb.core.prompt import MORE_TOOLS
-from deepnb.core.values import ModelStarted, Notice, ToolEnded, ToolStarted, Turn, Usage
+from deepnb.gate.own_words import asks_to_write
+from deepnb.values.request import MORE_TOOLS
+from deepnb.values.turn import ModelStarted, Notice, ToolEnded, ToolStarted, Turn, Usage
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data
 from deepnb.views.text import clean, cost, counted, middle_cut, page, quoted, seconds, short, tokens

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepnb.core import values
-from deepnb.core.image import PICTURES
-from deepnb.core.offload import Offload
-from deepnb.core.terminal_text import terminal_text
+from deepnb.values import turn as values
+from deepnb.values.image import PICTURES
+from deepnb.values.offload import Offload
+from deepnb.values.text import terminal_text
 from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data

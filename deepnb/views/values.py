@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
 
-from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.diff import FileDiff
-from deepnb.core.offload import HistorySection
-from deepnb.core.stack import Stack
-from deepnb.core.values import ThreadInfo, Turn
-from deepnb.core.xray import Xray
+from deepnb.values.approvals import Decision, PendingCall
+from deepnb.values.files import FileDiff
+from deepnb.values.offload import HistorySection
+from deepnb.values.turn import ThreadInfo, Turn
+from deepnb.values.xray import Stack, Xray
 from deepnb.views import html as h
 from deepnb.views.agent import added, stack_title, stack_view
 from deepnb.views.approval import CallCard, approval_view, why

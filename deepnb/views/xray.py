@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepnb.core.diff import FileDiff
-from deepnb.core.request import Sent
-from deepnb.core.secrets import redact
-from deepnb.core.xray import PieceChange, Xray
+from deepnb.gate import redact
+from deepnb.values.files import FileDiff
+from deepnb.values.request import Sent
+from deepnb.values.xray import PieceChange, Xray
 from deepnb.views import html as h
 from deepnb.views.budget import figure, part_look
 from deepnb.views.diff import diff_html

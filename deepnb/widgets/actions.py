@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-from deepnb.core.errors import DeepnbError
+from deepnb.values.errors import DeepnbError
 from deepnb.views.view import View, notice_view
 
 

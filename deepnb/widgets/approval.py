@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.code import CODE_TOOLS
-from deepnb.core.errors import DeepnbError, InvalidError
+from deepnb.values.approvals import Decision, PendingCall
+from deepnb.values.code import CODE_TOOLS
+from deepnb.values.errors import DeepnbError, InvalidError
 from deepnb.views.approval import UNREAD
 from deepnb.views.tool import pretty
 from deepnb.views.view import View, notice_view

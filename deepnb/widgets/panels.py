@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.core.errors import DeepnbError
+from deepnb.values.errors import DeepnbError
 from deepnb.views import html as h
 from deepnb.views.view import HasParts, Stack, View, notice_view
 from deepnb.widgets.actions import Refreshable, button, close, shown

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from deepnb.core.activity import WAITS, Activity
-from deepnb.core.values import CodeOutput, Event, Retry, TextDelta, ToolStarted
+from deepnb.values.events import WAITS, Activity
+from deepnb.values.turn import CodeOutput, Event, Retry, TextDelta, ToolStarted
 from deepnb.views.data_images import ImageNames
 from deepnb.views.status import RunningView
 from deepnb.views.text import clean, indent, short

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from deepnb.core.offload import HistoryMessage
+from deepnb.values.offload import HistoryMessage
 from deepnb.views.history import EMPTY, HistoryView, SectionMatch, head_html, message_html, section_html
 from deepnb.views.html import box, frame, muted
 from deepnb.views.text import counted

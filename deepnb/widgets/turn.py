@@ -7,8 +7,8 @@ from _thread import interrupt_main
 from collections.abc import Callable
 from typing import Any
 
-from deepnb.core.activity import Activity
-from deepnb.core.values import Asked, Event, TextDelta, ThinkingDelta
+from deepnb.values.events import Activity
+from deepnb.values.turn import Asked, Event, TextDelta, ThinkingDelta
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.status import RunningView
 from deepnb.views.turn_segments import Answer, Segments, Thinking

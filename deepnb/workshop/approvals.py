@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from deepnb.core.approvals import Effect
-from deepnb.core.notebook_diff import NotebookDiff
-from deepnb.workshop.notebook_plan import notebook_diff
+from deepnb.values.approvals import Effect
+from deepnb.workshop.notebook_plan import NotebookDiff, notebook_diff
 
 if TYPE_CHECKING:
     from deepagents.backends.protocol import BackendProtocol

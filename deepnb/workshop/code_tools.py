@@ -10,10 +10,10 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId
 
 from deepnb.backends.writer import writer, writing
-from deepnb.core.values import CodeOutput
 from deepnb.engine.images import result_content
 from deepnb.engine.request import IMAGES
 from deepnb.engine.run import current_run, on_reader
+from deepnb.values.turn import CodeOutput
 from deepnb.workshop.kernel import Kernel
 from deepnb.workshop.python import Names, Room, Show, run_code
 

@@ -17,12 +17,11 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any, TextIO
 
-from deepnb.core.bare_image import bare_images
-from deepnb.core.failures import failure_text
-from deepnb.core.image import PICTURES
-from deepnb.core.secrets import redact
-from deepnb.core.terminal_text import terminal_text
-from deepnb.core.values import CodeOutput
+from deepnb.gate import redact
+from deepnb.values.failures import failure_text
+from deepnb.values.image import PICTURES, bare_images
+from deepnb.values.text import terminal_text
+from deepnb.values.turn import CodeOutput
 from deepnb.workshop.kernel import Display, Kernel
 
 # -- what code writes to a text stream

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.journal import replay
-from deepnb.core.merge import Conflict
-from deepnb.core.values import Notice
+from deepnb.backends.journal import replay
+from deepnb.backends.merge import Conflict
+from deepnb.values.turn import Notice
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
 

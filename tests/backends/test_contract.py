@@ -13,7 +13,7 @@ from deepagents.backends import FilesystemBackend
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.mounts import mount_all, parse_mount
-from deepnb.core.values import ToolEnded
+from deepnb.values.turn import ToolEnded
 from tests.support.backend_contract import PLACES, Place
 from tests.support.scripted import Scripted, call
 

@@ -12,7 +12,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
-from deepnb.core.journal import replay
+from deepnb.backends.journal import replay
 from tests.support.backend_contract import GIVEN
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell

@@ -13,8 +13,8 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import Asked, Decided, ModelStarted, ToolEnded, ToolStarted
 from deepnb.memory.guarding import GuardMiddleware
+from deepnb.values.turn import Asked, Decided, ModelStarted, ToolEnded, ToolStarted
 from tests.data.credentials import Sample
 from tests.support.credentials import FOUND, NEW, SAMPLES
 from tests.support.scripted import Scripted, call, unasked

@@ -14,11 +14,10 @@ from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
-from deepnb.backends.journal_file import FULL, JournalFile
+from deepnb.backends.journal import FULL, JournalFile, replay
 from deepnb.backends.writer import writing
-from deepnb.core.journal import replay
-from deepnb.core.secrets import redact
-from deepnb.core.values import ModelStarted, ToolEnded, ToolStarted
+from deepnb.gate import redact
+from deepnb.values.turn import ModelStarted, ToolEnded, ToolStarted
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

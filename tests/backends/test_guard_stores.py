@@ -14,12 +14,11 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from deepnb import DeepnbError
-from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
+from deepnb.backends.journal import replay
 from deepnb.backends.locks import backend_lock, store_lock
-from deepnb.backends.mounts import parse_mount
-from deepnb.backends.stores import ExactStore
-from deepnb.core.journal import replay
+from deepnb.backends.mounts import MountedBackend, parse_mount
+from deepnb.engine.files import ExactStore
 from tests.support.tables import every_row
 
 WRITERS, EACH = 3, 50
@@ -80,7 +79,7 @@ os.close(start)
 codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 s = session(0)
 path = s.options.memory[0]
-from deepnb.core.journal import replay
+from deepnb.backends.journal import replay
 entries = [e for e in s.memory.log_entries() if e.path == path]
 assert locked != "locked" or (max(codes) == 0 and replay(path, entries) == s.files[path])
 assert locked != "locked" or len(entries) == len({e.id for e in entries}) == writers * each

@@ -12,8 +12,8 @@ from deepagents.backends import StoreBackend
 from langgraph.store.sqlite import SqliteStore
 
 from deepnb import DeepnbError, Session
+from deepnb.backends.journal import replay
 from deepnb.backends.writer import writing
-from deepnb.core.journal import replay
 
 PATH = "/memory/AGENTS.md"
 STEPS = 60

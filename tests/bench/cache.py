@@ -16,8 +16,8 @@ from deepagents.backends import StateBackend
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from deepnb.core.values import Usage
 from deepnb.engine.answer import usage
+from deepnb.values.turn import Usage
 from tests.bench.row import Row
 from tests.support.caching import (
     NOTES,

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import process_time
 
-from deepnb.core.secrets import credentials
+from deepnb.gate import credentials
 from tests.bench.row import Row, held
 from tests.data import credentials_judge, credentials_kinds, credentials_practice
 from tests.data.credentials import Sample
@@ -33,7 +33,7 @@ KINDS = {".py", ".pyi", ".md", ".rst", ".txt", ".json", ".toml", ".cfg", ".yaml"
 _LONGEST_FILE = 300_000
 _FIND = """
 import json, sys
-from deepnb.core.secrets import credentials
+from deepnb.gate import credentials
 for line in sys.stdin:
     print(json.dumps([[f.start, f.end, f.line] for f in credentials(json.loads(line))]), flush=True)
 """

@@ -121,7 +121,7 @@ def rooms() -> tuple[int, int]:
 
 def simulated(answer: str, hz: float = 15.0, pace: float = PACE, room: int = 0) -> Wire:
     """An answer shown by a made clock; `room` is how many outputs are kept for it below a card, 0 for one in a cell."""
-    from deepnb.core.values import TextDelta
+    from deepnb.values.turn import TextDelta
     from deepnb.views.view import notice_view
     from deepnb.widgets.screen import Notebook, Reserved
     from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn

@@ -24,13 +24,12 @@ from typing import Any, Literal
 
 from deepagents.backends.protocol import FileDownloadResponse, GlobResult
 
-from deepnb.core.errors import DeepnbError
-from deepnb.memory.searching import MemorySearch
-from deepnb.memory.tools import MemoryToolsMiddleware
+from deepnb.memory.searching import MemorySearch, MemoryToolsMiddleware
 from deepnb.search.database import Database
 from deepnb.search.hits import LEGS, Hit
 from deepnb.search.index import Index
 from deepnb.search.words import CJK, pairs, read_query, words
+from deepnb.values.errors import DeepnbError
 from tests import DATA
 from tests.bench.row import Row
 

@@ -9,9 +9,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from deepnb.core.budget import Budget, rule_for
-from deepnb.core.request import Request, Sent
-from deepnb.core.stack import Layer, Stack
+from deepnb.values.budget import Budget, rule_for
+from deepnb.values.request import Request, Sent
+from deepnb.values.xray import Layer, Stack
 from deepnb.views.agent import stack_view
 from deepnb.views.budget import budget_view
 from deepnb.views.history import history_view

@@ -16,10 +16,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb import Session
 from deepnb.context.counting import BY_SCRIPT
-from deepnb.core.anchors import CLOSE, OPEN
-from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Compacted, Flushed
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.errors import DeepnbError
+from deepnb.values.offload import CLOSE, OPEN
+from deepnb.values.turn import Compacted, Flushed
 from tests.support.compactions import (
     AT_LENGTH,
     HISTORY,

@@ -14,8 +14,8 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import Session
-from deepnb.core.errors import DeepnbError, RefusedError
-from deepnb.core.values import Event
+from deepnb.values.errors import DeepnbError, RefusedError
+from deepnb.values.turn import Event
 from tests.support.compactions import AT_LENGTH, HISTORY, Phased, compactions, stored_once
 from tests.support.scripted import call
 from tests.support.tables import every_row

@@ -11,12 +11,12 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from deepnb import Session
 from deepnb.context.counting import Counter, Meter
-from deepnb.core.budget import PARTS, rule_for
-from deepnb.core.growing_list import GrowingList
-from deepnb.core.tokenizer import count
-from deepnb.core.values import ModelStarted
 from deepnb.engine.request import pieces
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.budget import PARTS, rule_for
+from deepnb.values.messages import GrowingList
+from deepnb.values.tokenizer import count
+from deepnb.values.turn import ModelStarted
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.context import history
-from deepnb.core.messages import Message, ToolCall
+from deepnb.values.messages import Message, ToolCall
 from tests.support.tables import every_row
 
 IMITATION = (

@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.backends.tree import AppendFile
-from deepnb.context.chain import Chain
-from deepnb.context.transcript import Line, from_json, live_messages, read, to_json
-from deepnb.core.messages import Added, Message, ToolCall
-from deepnb.core.offload import Flush, Offload
-from deepnb.core.values import Compacted, Flushed, ToolEnded, ToolStarted
+from deepnb.context.transcript import Chain, Line, from_json, live_messages, read, to_json
+from deepnb.values.messages import Added, Message, ToolCall
+from deepnb.values.offload import Flush, Offload
+from deepnb.values.turn import Compacted, Flushed, ToolEnded, ToolStarted
 from tests.support.tables import every_row
 
 texts = st.text(st.characters(codec=None), max_size=30)

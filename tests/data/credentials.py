@@ -1,7 +1,7 @@
 """Made credentials in the places they turn up, and nothing a scanner of this repository would find.
 
 Each value is put together at run time from parts and a seeded chance; none was ever issued.
-Frozen before the rules were written: `DIGEST` in tests/core/test_secrets.py holds them still.
+Frozen before the rules were written: `DIGEST` in tests/gate/test_secrets.py holds them still.
 """
 
 from __future__ import annotations

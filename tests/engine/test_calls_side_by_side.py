@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from langchain.agents.middleware import AgentMiddleware
 
 from deepnb import Session
-from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.budget import Budget, rule_for
-from deepnb.core.values import (
+from deepnb.running.play import in_model_order
+from deepnb.values.approvals import Decision, PendingCall
+from deepnb.values.budget import Budget, rule_for
+from deepnb.values.turn import (
     Asked,
     Call,
     Decided,
@@ -24,7 +25,6 @@ from deepnb.core.values import (
     ToolEnded,
     ToolStarted,
 )
-from deepnb.running.play import in_model_order
 from deepnb.views.turn_segments import Segments, ToolSegment
 from deepnb.widgets.turn import NotebookTurn
 from tests.support.screen import Cell

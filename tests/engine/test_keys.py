@@ -13,8 +13,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
 
 from deepnb import Session
-from deepnb.core.values import Skill
 from deepnb.engine import keys
+from deepnb.values.agent import Skill
 from tests.support.scripted import Scripted, call
 
 SKILL = "---\nname: csv-report\ndescription: Reports on a CSV.\n---\n\n# Do it\n"

@@ -9,9 +9,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 
 from deepnb import Session
-from deepnb.core.values import Compacted, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.engine.listen import Listener
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.turn import Compacted, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
 from tests.support.scripted import Paid, Scripted, call
 
 TASK = call("task", id="t1", description="work", subagent_type="general-purpose")

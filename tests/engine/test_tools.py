@@ -10,9 +10,9 @@ import pytest
 from langchain_core.tools import StructuredTool, tool
 
 from deepnb import InvalidError, Session, ToolEnded
-from deepnb.core import tokenizer
-from deepnb.core.request import Sent
 from deepnb.testing import ScriptedModel, call
+from deepnb.values import tokenizer
+from deepnb.values.request import Sent
 from deepnb.wiring.tool_text import SHORT
 from tests.bench.first import MOST, first_request
 from tests.support.tables import every_row

@@ -8,8 +8,8 @@ from unittest.mock import patch
 
 import pytest
 
-from deepnb.core.values import TextDelta
 from deepnb.magics.scene import FREE_OUTPUTS
+from deepnb.values.turn import TextDelta
 from deepnb.views.view import notice_view
 from deepnb.widgets.screen import Notebook, Reserved
 from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from IPython.display import Image
 
-from deepnb.core.image import LARGEST
 from deepnb.magics.interpolate import fill
+from deepnb.values.image import LARGEST
 from tests.support.images import jpeg, png
 from tests.support.shells import Shell
 from tests.support.tables import every_row

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.errors import DeepnbError
 from deepnb.magics.options import AgentRun, Command, fit, parse_agent, parse_memory, parse_skills
 from deepnb.magics.slips import one_edit_apart
 from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommand, subcommands, usage_text
+from deepnb.values.errors import DeepnbError
 from tests.support.tables import every_row
 
 
@@ -99,9 +99,6 @@ def use(**given: Any) -> Command:
         ("undo", Command("undo")),
         ("resume", Command("resume", {"choice": None})),
         ("resume skip", Command("resume", {"choice": "skip"})),
-        ("jobs", Command("jobs", {"what": None, "number": None})),
-        ("jobs stop 2", Command("jobs", {"what": "stop", "number": 2})),
-        ("jobs join 1", Command("jobs", {"what": "join", "number": 1})),
         ("turns", Command("turns", {"which": None})),
         ("turns 3", Command("turns", {"which": "3"})),
         ('turns "left out"', Command("turns", {"which": '"left out"'})),
@@ -156,10 +153,6 @@ def test_a_subcommand_whose_arguments_fit_is_that_subcommand(line, command):
         ("--model a:b --thread t hi there", AgentRun("hi there", model="a:b", thread="t")),
         ("--model=a:b hi", AgentRun("hi", model="a:b")),
         ("--as answer --format text hi", AgentRun("hi", as_name="answer", format="text")),
-        ("--bg jobs stop 2", AgentRun("jobs stop 2", bg=True)),
-        ("--compare trigger=0.2,0.85 --keep hi", AgentRun("hi", compare=("trigger=0.2,0.85",), keep=True)),
-        ("--compare=keep=4,5 --compare model=a,b hi", AgentRun("hi", compare=("keep=4,5", "model=a,b"))),
-        ("jobs in Berlin for data scientists", AgentRun("jobs in Berlin for data scientists")),
         ("--quiet --max-steps 7 status", AgentRun("status", quiet=True, max_steps=7)),
         ("-- new york", AgentRun("new york")),
         ("open the file", AgentRun("open the file")),
@@ -202,13 +195,6 @@ def test_options_stand_before_the_prompt(line, run):
         ("--format foo hi", "unknown format 'foo': type --format markdown|text|json|code"),
         ("--max-steps x hi", "--max-steps 'x' is not a whole number above 0: type --max-steps N, e.g. --max-steps 20"),
         ("--max-steps 0 hi", "--max-steps '0' is not a whole number above 0: type --max-steps N, e.g. --max-steps 20"),
-        ("--keep hi", "--keep goes with --compare: type --compare OPTION=A,B --keep"),
-        (
-            "--compare model=a hi",
-            "--compare 'model=a' is not an option with two values or more: type --compare OPTION=A,B without blanks,"
-            " e.g. --compare memory_refresh=call,delta",
-        ),
-        ("--compare", "--compare needs a value: type --compare OPTION=A,B"),
         ("--quiet", "the prompt is empty: type %agent PROMPT, or a prompt below %%agent"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deepnb.core.tape import VERSION
+from deepnb.models.tapes.tape import VERSION
 from tests.support.shells import Shell
 
 

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from deepnb.core.errors import DeepnbError
 from deepnb.magics.complete import Names, candidates
 from deepnb.magics.options import AgentRun, Command, parse_agent
+from deepnb.values.errors import DeepnbError
 from tests import IMPORT_TESTS
 from tests.support.kernels import Kernel
 from tests.support.mcp_servers import REAL, is_alive, script, tool, wait

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
 from deepnb import Session
-from deepnb.core import tokenizer
-from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.engine.request import message_text
 from deepnb.memory.budget import Fitted, fitted, plain, shares
 from deepnb.memory.layers import ALWAYS, layer_of, layers, note_day, note_paths
+from deepnb.values import tokenizer
+from deepnb.values.messages import MEMORY_UPDATE
 from tests.support.clock import Clock, session
 from tests.support.scripted import call, unasked
 from tests.support.tables import every_row

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from deepnb import Session
-from deepnb.core.values import Notice
 from deepnb.engine.request import message_text
+from deepnb.values.turn import Notice
 from deepnb.views.memory import memory_view
 from tests.support.compactions import compactions
 from tests.support.scripted import Scripted, call

@@ -13,9 +13,9 @@ from langchain_core.runnables import RunnableLambda
 
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
-from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.values import Compacted, ToolEnded
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
+from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.turn import Compacted, ToolEnded
 from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row

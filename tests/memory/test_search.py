@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ToolEnded
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.memory.searching import place
+from deepnb.values.turn import ToolEnded
 from tests.support.clock import Clock, session
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

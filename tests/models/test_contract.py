@@ -18,7 +18,8 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from deepnb.context.transcript import live_messages
-from deepnb.core.values import (
+from deepnb.models.teaching import TeachingModel
+from deepnb.values.turn import (
     ModelEnded,
     ModelStarted,
     Notice,
@@ -29,10 +30,9 @@ from deepnb.core.values import (
     Turn,
     Usage,
 )
-from deepnb.models.teaching import TeachingModel
+from tests.support.chat_server import Cut, Fail, Hold, Say, Think, Use
 from tests.support.contract import SERVED, Play, Played, Scenario, record, served, taped, teaching, without_figures
 from tests.support.images import png
-from tests.support.openai_server import Cut, Fail, Hold, Say, Think, Use
 from tests.support.tables import every_row
 
 ROWS: Mapping[str, Play] = {

@@ -8,7 +8,7 @@ import pytest
 from langchain_ollama import ChatOllama
 
 from deepnb import Session
-from deepnb.core.values import Notice
+from deepnb.values.turn import Notice
 from tests.support.compactions import AT_LENGTH
 from tests.support.ollama_server import OllamaServer
 

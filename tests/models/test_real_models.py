@@ -12,10 +12,11 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.models.resolve import resolve
 from deepnb.models.teaching import TeachingModel
-from tests.support.openai_server import Fail, OpenAIServer, Raw, Say, Use
+from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Usage
+from tests.support.chat_server import Fail, Raw, Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.scripted import Scripted
 
 

@@ -14,16 +14,17 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
-from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.core.tape_index import NotOnTapeError
-from deepnb.core.values import Compacted, ModelEnded, ModelStarted, TextDelta, ThinkingDelta
-from deepnb.models.tapes.errors import recorded
+from deepnb.models.tapes.pieces import recorded
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.values.failures import NotOnTapeError
+from deepnb.values.turn import Compacted, ModelEnded, ModelStarted, TextDelta, ThinkingDelta
 from tests.support.anthropic_server import AnthropicServer
+from tests.support.chat_server import Fail, Say, Use
 from tests.support.compactions import Phased, compactions
 from tests.support.local_server import KINDS, local_server
 from tests.support.nesting import Plan, Planned
-from tests.support.openai_server import Fail, OpenAIServer, Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.replays import replayed, same, tape, untimed
 from tests.support.scripted import Paid, Scripted, call
 from tests.support.tables import every_row
@@ -441,7 +442,7 @@ def test_a_disk_that_is_full_ends_the_recording_and_not_the_turn(file, monkeypat
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("deepnb.models.tapes.recorder._append", full)
+    monkeypatch.setattr("deepnb.models.tapes.recorder._write", full)
     assert s.run("a").text == "one"
     assert not recording.active and recording.problem == "No space left on device"
     assert "stopped after 0 requests (No space left on device)" in caplog.text

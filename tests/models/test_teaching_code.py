@@ -8,9 +8,9 @@ import matplotlib
 import pandas as pd
 
 from deepnb import Session
-from deepnb.core.values import ToolEnded, ToolStarted
 from deepnb.models.teaching.conversation import Step
-from deepnb.models.teaching.moves import Use
+from deepnb.models.teaching.talk import Use
+from deepnb.values.turn import ToolEnded, ToolStarted
 from tests.support.notebooks import HERE, read
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move

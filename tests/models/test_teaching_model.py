@@ -11,9 +11,9 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Sys
 from langchain_core.tools import tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.core.tokenizer import count, tokens
 from deepnb.engine.request import pieces
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.tokenizer import count, tokens
 from tests.support.tables import every_row
 
 

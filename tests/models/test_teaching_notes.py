@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from deepnb import Session
-from deepnb.core.values import ToolEnded
-from deepnb.models.teaching.moves import Use
+from deepnb.models.teaching.talk import Use
+from deepnb.values.turn import ToolEnded
 from tests.support.clock import Clock
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move

@@ -6,10 +6,10 @@ from deepagents.middleware.summarization import DEEPAGENTS_DEFAULT_SUMMARY_PROMP
 from langchain.agents.middleware.summarization import DEFAULT_SUMMARY_PROMPT
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, get_buffer_string
 
-from deepnb.core.tokenizer import count
 from deepnb.models.teaching.conversation import conversation
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import Use, plan
+from deepnb.models.teaching.talk import Use, plan
+from deepnb.values.tokenizer import count
 from tests.support.tables import every_row
 
 PATH = "/AGENTS.md"

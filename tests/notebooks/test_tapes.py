@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deepnb import Session
-from deepnb.core.values import ThinkingDelta
+from deepnb.values.turn import ThinkingDelta
 from tests.support.replays import tape
 from tests.support.shells import Shell
 from tests.support.tapes import COMPARED, HERE, MODELS, NOTE, PROMPTS, WARM, make

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.journal import replay
+from deepnb.backends.journal import replay
 from tests.support.scripted import Scripted, call, unasked
 
 

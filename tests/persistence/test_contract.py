@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.journal import replay
-from deepnb.core.values import Turn
+from deepnb.backends.journal import replay
+from deepnb.values.turn import Turn
 from tests.support.scripted import Scripted, call
 
 

@@ -6,7 +6,7 @@ import pytest
 from langgraph.types import interrupt
 
 import deepnb
-from deepnb.core.errors import DeepnbError
+from deepnb.values.errors import DeepnbError
 from tests.support.scripted import Scripted, call, unasked
 
 

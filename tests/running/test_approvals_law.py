@@ -15,8 +15,8 @@ from langchain_core.messages import AIMessage
 
 import deepnb
 from deepnb import DeepnbError, Session
-from deepnb.core.approvals import Decision, PendingCall, digest
 from deepnb.engine.approvals import answers
+from deepnb.values.approvals import Decision, PendingCall, digest
 from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import Scripted
 
@@ -236,7 +236,7 @@ def test_an_answer_that_was_given_for_another_call_does_not_count(made):
     before, config = s.asked, s.config
     s.graph.invoke(answers([replace(call, digest="another").approve() for call in before], lambda value: ""), config)
     assert world.ran == []
-    s._workspace.state.look(s._workspace.thread)
+    s._workspace.state.read_checkpoint(s._workspace.thread)
     assert [call.digest for call in s.asked] == [call.digest for call in before], "they are asked about again"
     world.decide(lambda call: call.approve())
     world.check()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from deepnb import DeepnbError, Session
-from deepnb.core.approvals import Decision, PendingCall, digest
+from deepnb.values.approvals import Decision, PendingCall, digest
 from tests.support.scripted import Scripted
 
 GREEDY = (

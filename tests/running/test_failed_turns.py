@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ModelStarted
+from deepnb.values.turn import ModelStarted
 from deepnb.views.turn import TurnView
 from tests.support.compactions import AT_LENGTH, Phased
 from tests.support.scripted import Scripted, call

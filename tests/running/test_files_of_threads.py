@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepnb import Session
-from deepnb.core.values import ToolEnded
+from deepnb.values.turn import ToolEnded
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

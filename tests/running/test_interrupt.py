@@ -20,8 +20,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import PrivateAttr
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ModelStarted, TextDelta, ToolEnded, ToolStarted
 from deepnb.engine import run as engine_run
+from deepnb.values.turn import ModelStarted, TextDelta, ToolEnded, ToolStarted
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from deepnb import Session
-from deepnb.core.values import Asked, TextDelta, ThinkingDelta, ToolStarted
+from deepnb.values.turn import Asked, TextDelta, ThinkingDelta, ToolStarted
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.turn import footer_view, long_turn_view
-from tests.core.test_answers import OBJECT, WRITTEN
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
+from tests.values.test_answers import OBJECT, WRITTEN
 
 ASKED = "Remember that I like tea"
 RUN = '{"name": "run_python", "arguments": {"code": "x = 1"}}'

@@ -13,8 +13,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import DeepnbError, Session
-from deepnb.core.journal import replay
-from deepnb.core.values import ToolEnded
+from deepnb.backends.journal import replay
+from deepnb.values.turn import ToolEnded
 from tests.support.scripted import Scripted, call, unasked
 
 

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
 from deepnb import Session
-from deepnb.core.values import Usage
+from deepnb.values.turn import Usage
 from deepnb.views.threads import turns_view
 from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import turn_segments

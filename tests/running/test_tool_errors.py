@@ -17,7 +17,7 @@ from langchain_core.tools import tool as made_tool
 from langgraph.types import interrupt
 
 from deepnb import Asked, DeepnbError, Session, ToolEnded, ToolStarted
-from deepnb.core.values import Turn
+from deepnb.values.turn import Turn
 from deepnb.views.turn import TurnView
 from deepnb.views.turn_segments import turn_segments
 from tests.support.scripted import Scripted, call, unasked

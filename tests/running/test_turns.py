@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ModelEnded, ToolEnded
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.turn import ModelEnded, ToolEnded
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

@@ -12,8 +12,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 import deepnb
 from deepnb import DeepnbError, Session
-from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.values import Asked, Decided
+from deepnb.values.approvals import Decision, PendingCall
+from deepnb.values.turn import Asked, Decided
 from deepnb.views.approval import CallCard, approval_view
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from langchain_core.tools import tool
 
 import deepnb
-from deepnb.core.approvals import EVERY, PendingCall, Policy, decide, digest, policy_of
-from deepnb.core.errors import DeepnbError
+from deepnb.values.approvals import EVERY, PendingCall, Policy, decide, digest, policy_of
+from deepnb.values.errors import DeepnbError
 from deepnb.workshop.approvals import Effects, marked, reads
 from tests.support.tables import every_row
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import deepnb
-from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Turn
+from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Turn
 from tests.support.graphs import ANSWER, GRAPHS, QUESTION, Kind
 
 EVERY = pytest.mark.parametrize("name", GRAPHS)

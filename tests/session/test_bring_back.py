@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from deepnb import Session
-from deepnb.core.errors import DeepnbError
-from deepnb.core.offload import ranges
 from deepnb.engine.request import is_request
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.errors import DeepnbError
+from deepnb.values.offload import ranges
 from tests.support.compactions import (
     AT_LENGTH,
     HISTORY,

@@ -17,11 +17,11 @@ from deepnb import Session
 from deepnb.context import history
 from deepnb.context.approximate import approximate
 from deepnb.context.counting import BY_SCRIPT, Counter, Meter
-from deepnb.core.budget import rule_for
-from deepnb.core.messages import Message, ToolCall
-from deepnb.core.tokenizer import count
-from deepnb.core.values import Compacted, ModelStarted
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.budget import rule_for
+from deepnb.values.messages import Message, ToolCall
+from deepnb.values.tokenizer import count
+from deepnb.values.turn import Compacted, ModelStarted
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from deepnb import Session
-from deepnb.core.request import Sent
 from deepnb.testing import ScriptedModel
+from deepnb.values.request import Sent
 from tests.support.tables import every_row
 
 PARTS = ("filesystem", "memory", "skills", "subagents")

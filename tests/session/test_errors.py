@@ -83,4 +83,6 @@ def test_each_kind(kind: type[deepnb.DeepnbError], do: Callable[[], object], tmp
 
 
 def test_there_is_no_other_kind() -> None:
-    assert {kind for kind in deepnb.DeepnbError.__subclasses__() if kind.__module__ == "deepnb.core.errors"} == {*KINDS}
+    assert {kind for kind in deepnb.DeepnbError.__subclasses__() if kind.__module__ == "deepnb.values.errors"} == {
+        *KINDS
+    }

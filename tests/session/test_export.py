@@ -18,10 +18,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from nbclient import NotebookClient
 
 from deepnb import Session
-from deepnb.core.code import CODE_TOOLS
-from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.core.redaction import without_credentials
-from deepnb.core.values import CodeOutput, ToolEnded, ToolStarted, Turn
+from deepnb.values.code import CODE_TOOLS
+from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
+from deepnb.values.events import without_credentials
+from deepnb.values.turn import CodeOutput, ToolEnded, ToolStarted, Turn
 from deepnb.views.export import conversation_notebook, conversation_page
 from deepnb.views.turn import TurnView
 from tests.support.hostile_views import Maker

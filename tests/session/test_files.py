@@ -1,4 +1,4 @@
-"""`session.files` and `session.backend`: the agent's files outside a run, whenever that is."""
+"""`session.part` and `session.backend`: the agent's files outside a run, whenever that is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from deepagents.backends.protocol import BackendProtocol
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ToolEnded
+from deepnb.values.turn import ToolEnded
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row
 

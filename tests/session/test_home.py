@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import Session
-from deepnb.core.journal import replay
+from deepnb.backends.journal import replay
 from tests.support.scripted import Scripted, call
 
 HOMES = ("kernel", "directory", "database", "checkpointer")

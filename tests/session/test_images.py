@@ -15,12 +15,12 @@ from langchain_core.language_models import ModelProfile
 
 from deepnb import DeepnbError, Session
 from deepnb.context.counting import Counter, Meter
-from deepnb.core.budget import rule_for
-from deepnb.core.image import LARGEST, PromptImage
-from deepnb.core.values import Notice, Turn
 from deepnb.engine.images import prompt_message
 from deepnb.models.teaching import TeachingModel
 from deepnb.testing import ScriptedModel, call
+from deepnb.values.budget import rule_for
+from deepnb.values.image import LARGEST, PromptImage
+from deepnb.values.turn import Notice, Turn
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from tests.support.images import jpeg, png
 from tests.support.scripted import Scripted

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.budget import Rule, rule_for
-from deepnb.core.values import Compacted, Notice
 from deepnb.middleware import CompactionMiddleware
+from deepnb.values.budget import Rule, rule_for
+from deepnb.values.turn import Compacted, Notice
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
 

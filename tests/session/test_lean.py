@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ToolEnded
+from deepnb.values.turn import ToolEnded
 from deepnb.views.turn import footer_view
 from tests.support.scripted import Scripted, call
 

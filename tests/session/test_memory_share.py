@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from deepnb import Session
-from deepnb.core.values import Notice
 from deepnb.magics.pictures import budget_picture, memory_picture, status_picture
+from deepnb.values.turn import Notice
 from tests.support.scripted import Scripted
 from tests.support.shells import Shell
 from tests.support.tables import every_row

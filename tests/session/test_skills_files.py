@@ -11,11 +11,11 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 
 from deepnb import DeepnbError, Session
-from deepnb.core import tokenizer
-from deepnb.core.skills import SkillRead
 from deepnb.engine.request import message_text
 from deepnb.skills import packages as packages_room
 from deepnb.skills.rules import BYTES
+from deepnb.values import tokenizer
+from deepnb.values.agent import SkillRead
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

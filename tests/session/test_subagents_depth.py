@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ModelStarted, ToolEnded
+from deepnb.values.turn import ModelStarted, ToolEnded
 from tests.support.nesting import Plan, Planned
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

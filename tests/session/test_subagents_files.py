@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import DeepnbError, Session
-from deepnb.core.subagents import Subagent
 from deepnb.engine.request import message_text
-from deepnb.wiring.subagent_files import BYTES, check, scaffold
+from deepnb.subagents.files import BYTES, check, scaffold
+from deepnb.values.agent import Subagent
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

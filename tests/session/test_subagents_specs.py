@@ -9,9 +9,9 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 
 from deepnb import DeepnbError, Session, Subagent
-from deepnb.core.values import Compacted, ModelEnded, ToolEnded, Usage
 from deepnb.engine.request import message_text
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.turn import Compacted, ModelEnded, ToolEnded, Usage
 from tests.support.scripted import Paid, Scripted, call
 from tests.support.tables import every_row
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from deepnb import Session
-from deepnb.core.journal import Entry
+from deepnb.backends.journal import Entry
 from deepnb.session.tables import journal, log_in_short, origins_in_short, transcript_in_short
 from deepnb.testing import ScriptedModel, call
 

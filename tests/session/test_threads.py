@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import Notice
+from deepnb.values.turn import Notice
 from tests.support.scripted import Scripted, call
 
 

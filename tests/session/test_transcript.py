@@ -21,7 +21,7 @@ from langchain_core.messages import AIMessage
 
 from deepnb import DeepnbError, Session
 from deepnb.context.transcript import live_messages, read
-from deepnb.core.values import Notice, TextDelta, ToolEnded, ToolStarted
+from deepnb.values.turn import Notice, TextDelta, ToolEnded, ToolStarted
 from tests import IMPORT_TESTS
 from tests.support.nesting import Plan, Planned
 from tests.support.scripted import Scripted, call, unasked

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import DeepnbError, Session
-from deepnb.core.budget import PARTS
-from deepnb.core.request import Sent
-from deepnb.core.xray import changes, prefix
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.budget import PARTS
+from deepnb.values.request import Sent
+from deepnb.values.xray import changes, prefix
 from deepnb.views.xray import xray_view
 from tests.support.scripted import Scripted, call
 

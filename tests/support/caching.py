@@ -9,9 +9,10 @@ from typing import Any
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
-from deepnb.core.values import Call, Turn, Usage
+from deepnb.values.turn import Call, Turn, Usage
 from tests.support.anthropic_server import AnthropicServer
-from tests.support.openai_server import OpenAIServer, Say, Use
+from tests.support.chat_server import Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.prefix_cache import PrefixCache
 
 PROVIDERS = ("anthropic", "openai")

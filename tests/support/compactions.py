@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import Field
 
 from deepnb import Session
-from deepnb.core.values import Compacted, Notice
+from deepnb.values.turn import Compacted, Notice
 from tests.support.scripted import Scripted
 
 HISTORY = "/conversation_history/main.md"

@@ -20,9 +20,9 @@ from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
 from deepnb.context.transcript import live_messages
-from deepnb.core.values import CodeOutput, ModelEnded, ModelStarted, ThinkingDelta, ToolEnded, ToolStarted, Turn
-from deepnb.models.names import OFFLINE
+from deepnb.models.keys import OFFLINE
 from deepnb.models.teaching import TeachingModel
+from deepnb.values.turn import CodeOutput, ModelEnded, ModelStarted, ThinkingDelta, ToolEnded, ToolStarted, Turn
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.chat_server import Say, Use
 from tests.support.clock import Clock

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deepnb.core.secrets import redact
+from deepnb.gate import redact
 from tests.data import credentials_judge, credentials_practice
 from tests.data.credentials import samples
 

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from deepnb import Session, Subagent
-from deepnb.core.values import ModelEnded, ModelStarted, Snapshot, ToolEnded, Turn
+from deepnb.values.turn import ModelEnded, ModelStarted, Snapshot, ToolEnded, Turn
 from tests.support.scripted import Paid, call
 
 SKILL = "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n\nPut each file in its place.\n"

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from deepnb.backends.disk import DiskBackend
-from deepnb.core.errors import DeepnbError
 from deepnb.skills.catalog import Catalog
 from deepnb.skills.packages import packages
 from deepnb.skills.rules import check
+from deepnb.values.errors import DeepnbError
 from tests import DATA
 from tests.support.one_by_one import LIMIT, Case, run_each
 

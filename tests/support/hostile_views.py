@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import deepnb.views
-from deepnb.core import values
-from deepnb.core.budget import Budget, rule_for
-from deepnb.core.diff import FileDiff
-from deepnb.core.growing_list import GrowingList
-from deepnb.core.journal import entry
-from deepnb.core.messages import Messages
-from deepnb.core.request import Request, Sent
+from deepnb.backends.journal import entry
+from deepnb.values import turn as values
+from deepnb.values.budget import Budget, rule_for
+from deepnb.values.files import FileDiff
+from deepnb.values.messages import GrowingList, Messages
+from deepnb.values.request import Request, Sent
 from deepnb.views.growing_markdown import GrowingMarkdown
 from deepnb.views.search_marks import search_terms
 from deepnb.views.turn_segments import Segments, turn_segments

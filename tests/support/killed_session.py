@@ -21,7 +21,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.store.base import PutOp
 
 from deepnb import Session, Subagent
-from deepnb.core.journal import replay
+from deepnb.backends.journal import replay
 from deepnb.persistence import savers  # noqa: F401  # the engine is imported once, for all children
 from deepnb.persistence.database import Database
 from tests.support.compactions import AT_LENGTH

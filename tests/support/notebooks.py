@@ -25,6 +25,7 @@ from tests import ROOT
 from tests.support import forks
 
 HERE = ROOT / "notebooks"
+FIRST = "01_first_agent.ipynb"
 BESIDE = ("data", "tapes")
 """Directories that notebooks read."""
 ALL = tuple(sorted(HERE.glob("*.ipynb")))

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from deepnb import Session
+from deepnb.backends.journal import Entry, JournalTexts
 from deepnb.backends.writer import writing
-from deepnb.core.journal import Entry, JournalTexts
 
 PATH = "/AGENTS.md"
 BEGIN = tuple(f"- line {n}" for n in range(4))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import deepnb
-from deepnb.core.values import ToolEnded, ToolStarted
+from deepnb.values.turn import ToolEnded, ToolStarted
 from tests import ROOT
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import deepnb
-from deepnb.core.values import ModelEnded, Notice, Snapshot, ToolEnded, ToolStarted, Turn
+from deepnb.values.turn import ModelEnded, Notice, Snapshot, ToolEnded, ToolStarted, Turn
 
 STEPS = 20
 

@@ -11,8 +11,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.tools import tool
 
 import deepnb
-from deepnb.core.values import CodeOutput
 from deepnb.models.resolve import resolve
+from deepnb.values.turn import CodeOutput
 from deepnb.workshop.code_tools import code_tools
 from deepnb.workshop.kernel import PlainKernel
 from deepnb.workshop.namespace import namespace_tools

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-from deepnb.core.offload import HistoryMessage, HistorySection, Offload
-from deepnb.core.values import Compacted, Notice, Snapshot, TextDelta, ThinkingDelta, ToolEnded, ToolStarted
+from deepnb.values.offload import HistoryMessage, HistorySection, Offload
+from deepnb.values.turn import Compacted, Notice, Snapshot, TextDelta, ThinkingDelta, ToolEnded, ToolStarted
 from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.views.history import history_view
 from deepnb.views.memory import memory_view

@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.budget import PARTS, Budget, Rule, rule_for
-from deepnb.core.growing_list import GrowingList
-from deepnb.core.request import Request, Sent
+from deepnb.values.budget import PARTS, Budget, Rule, rule_for
+from deepnb.values.messages import GrowingList
+from deepnb.values.request import Request, Sent
 from deepnb.views.bar import cells, plot_html, sparkline
 from deepnb.views.budget import WIDE, budget_view, gauge_line, rule_words
 from tests.support.tables import every_row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deepnb.core.journal import Entry
+from deepnb.backends.journal import Entry
 from deepnb.views.memory import entry_view, journal_view
 
 

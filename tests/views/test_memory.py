@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from deepnb.core.values import Snapshot
+from deepnb.values.turn import Snapshot
 from deepnb.views.memory import BRIEF, EMPTY, memory_view
 from tests.support.tables import every_row
 

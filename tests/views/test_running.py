@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deepnb.core.budget import Budget, rule_for
+from deepnb.values.budget import Budget, rule_for
 from deepnb.views.status import RunningView
 from deepnb.views.text import elapsed
 from tests.support.tables import every_row

@@ -1,6 +1,6 @@
 """What a setting says when it is changed."""
 
-from deepnb.core.budget import rule_for
+from deepnb.values.budget import rule_for
 from deepnb.views.status import setting_words
 from tests.support.tables import every_row
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.values import (
+from deepnb.values.turn import (
     Compacted,
     Event,
     Flushed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from deepnb.core.errors import DeepnbError
+from deepnb.values.errors import DeepnbError
 from deepnb.views.view import notice_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
 

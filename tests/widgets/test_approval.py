@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deepnb.core.approvals import Decision, PendingCall
+from deepnb.values.approvals import Decision, PendingCall
 from deepnb.widgets.approval import ApprovalButtons
 from tests.support.tables import every_row
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from ipywidgets import Widget
 
-from deepnb.core.errors import DeepnbError
-from deepnb.core.stack import Layer, Stack
-from deepnb.core.values import ThreadInfo
+from deepnb.values.errors import DeepnbError
+from deepnb.values.turn import ThreadInfo
+from deepnb.values.xray import Layer, Stack
 from deepnb.views.agent import stack_view
 from deepnb.views.threads import thread_card, turn_words
 from deepnb.views.view import notice_view

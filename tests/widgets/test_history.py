@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ipywidgets import Checkbox, Widget
 
-from deepnb.core.errors import DeepnbError
-from deepnb.core.offload import BroughtBack, HistoryMessage, HistorySection
+from deepnb.values.errors import DeepnbError
+from deepnb.values.offload import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.view import notice_view
 from deepnb.widgets.progress import Progress

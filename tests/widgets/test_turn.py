@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from deepnb.core.approvals import PendingCall
-from deepnb.core.budget import Budget, rule_for
-from deepnb.core.offload import Offload
-from deepnb.core.values import (
+from deepnb.values.approvals import PendingCall
+from deepnb.values.budget import Budget, rule_for
+from deepnb.values.offload import Offload
+from deepnb.values.turn import (
     Asked,
     Call,
     Compacted,

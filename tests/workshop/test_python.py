@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.values import CodeOutput
+from deepnb.values.turn import CodeOutput
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from deepnb.workshop.python import HEAD, RICH, TAIL, CodeResult, Room, run_code
 from tests.support.images import png

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deepnb.core.errors import DeepnbError
-from deepnb.workshop.server_address import PASSED_ON, address, environment
+from deepnb.values.errors import DeepnbError
+from deepnb.workshop.server_facts import PASSED_ON, address, environment
 from tests.support.tables import every_row
 
 

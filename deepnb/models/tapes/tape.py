@@ -1,0 +1,340 @@
+"""A tape: what models were asked and what they answered, as values and as lines of JSON.
+
+The first line says what the file is. After it come, in the order in which they happened, the models that were used,
+parts (a message of a request, or its list of tools, each written once and named by its digest) and exchanges: a
+request as the names of its parts, and the answer in the pieces it was streamed in, with the milliseconds from the
+request. Its requests are masked, and nothing in it has credentials, before it comes here; an exchange keeps the moment
+it was made at, since a day near it in a request is masked too.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from hashlib import blake2b
+from json import dumps
+from typing import Any
+
+from deepnb.gate import credentials, redact, redact_value
+from deepnb.values.errors import InvalidError
+from deepnb.values.text import excerpt, short_repr
+
+# -- A text without what differs from run to run though nobody changed a word: ids that are drawn, and the time now
+# A date is masked only near the moments that are given: any other date is a word of the prompt or of the data.
+
+ID, TIME, DAY = "<id>", "<time>", "<day>"
+
+_IDS = re.compile(
+    r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"  # a UUID
+    r"|\b(?:call|toolu|chatcmpl|msg|run)[_-][A-Za-z0-9]{20,}\b"  # what providers and LangChain name calls
+    r"|\bsession_[0-9a-f]{8,32}\b"  # the history file of a subagent
+    r"|(?<=<!-- flush )[0-9a-f]{12}(?= -->)|(?<=<!-- flush by hand )[0-9a-f]{12}(?= -->)"  # made of a message's id
+    r"|\b[0-9a-f]{12}(?=:\d{1,6} )"  # the same, in the heading of an offloaded part
+    r"|(?<= at )0x[0-9a-fA-F]{6,16}\b"  # <Thing object at 0x7f...>
+)
+_TIMES = re.compile(
+    r"(?P<day>\b\d{4}-\d\d-\d\d)"
+    r"(?P<time>[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|^## \d\d:\d\d\b",  # the heading of an entry in a daily note
+    re.MULTILINE,
+)
+
+
+def days_near(at: str) -> frozenset[str]:
+    """Return the day of an ISO timestamp, the one before and the one after, as `YYYY-MM-DD`."""
+    day = date.fromisoformat(at[:10]).toordinal()
+    first, last = date.min.toordinal(), date.max.toordinal()
+    return frozenset(date.fromordinal(n).isoformat() for n in (day - 1, day, day + 1) if first <= n <= last)
+
+
+def masked(text: str, days: Iterable[str]) -> str:
+    """Return the text with ids, and times of these days, replaced by their masks; the same object if it has none.
+
+    Law: `masked(masked(t, a), b) == masked(t, a | b)`.
+    """
+    near = frozenset(days)
+
+    def time(found: re.Match[str]) -> str:
+        if found["day"] is None:
+            return f"## {TIME}"
+        if found["day"] not in near:
+            return found[0]
+        return TIME if found["time"] else DAY
+
+    made = _TIMES.sub(time, _IDS.sub(ID, text))
+    return text if made == text else made
+
+
+# -- A tape, as values and as lines of JSON
+
+VERSION = 1
+_TRIES = 10
+"""Retries at most, whatever a tape says."""
+_SHOWN = 80
+"""Characters of a note, or of a model's name."""
+Json = Mapping[str, Any]
+Piece = tuple[int, Json]
+"""(milliseconds since the request, a piece of the answer)"""
+
+
+@dataclass(frozen=True)
+class TapedModel:
+    """A model that answered, and what of it decides how requests are made."""
+
+    name: str
+    profile: Json = field(default_factory=dict)
+    counts: str = "by script"
+    """How its tokens were counted: "by script", or "teaching"."""
+    schemas: str = "openai"
+    """The form in which it was sent the schemas of tools, "openai" or "anthropic": they count as they are sent."""
+    retries: int = 0
+    """How often a request of it that failed was sent again."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and what came of it: pieces, then an error where it failed."""
+
+    at: str
+    """ISO timestamp."""
+    model: str
+    purpose: str
+    """answer, summary or flush"""
+    tools: str
+    """The name of a part, as of each message."""
+    messages: tuple[str, ...]
+    pieces: tuple[Piece, ...] = ()
+    error: Json | None = None
+
+
+@dataclass(frozen=True)
+class Tape:
+    """All of a tape."""
+
+    name: str
+    """The name of its file."""
+    version: int = VERSION
+    made: str = ""
+    """ISO timestamp of when the recording began."""
+    note: str = ""
+    """What it says of itself, such as "scripted, no LLM"."""
+    models: tuple[TapedModel, ...] = ()
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    exchanges: tuple[Exchange, ...] = ()
+    cut: bool = False
+    """Whether its last line is incomplete, and left out."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, "; ".join((f"{self.label}: {len(self.exchanges)} requests", *self.notices)))
+
+    @property
+    def label(self) -> str:
+        """What stands where the name of a model would."""
+        return f"tape {self.name}" + (f" ({self.note})" if self.note else "")
+
+    @property
+    def days(self) -> frozenset[str]:
+        """The days on which it was recorded, and those round them."""
+        moments = {one.at for one in self.exchanges}
+        return frozenset[str]().union(*map(days_near, moments))
+
+    @property
+    def notices(self) -> Iterator[str]:
+        """What to know before it is played, in a line each."""
+        if self.version < VERSION:
+            yield (
+                f"{self.name} is of version {self.version}, older than {VERSION}: requests may not be found on it;"
+                " if so, record it again"
+            )
+        if self.cut:
+            yield f"the last line of {self.name} was incomplete and is left out"
+
+
+def digest(part: Any) -> str:
+    """Return the name of a part."""
+    return blake2b(json.dumps(part, sort_keys=True).encode(), digest_size=9).hexdigest()
+
+
+def head_line(made: str, note: str) -> bytes:
+    """Return the first line of a tape."""
+    return _line({"tape": VERSION, "made": made, "note": note})
+
+
+def model_line(model: TapedModel) -> bytes:
+    """Return the line that tells of a model."""
+    told = {name: getattr(model, name) for name in ("profile", "counts", "schemas", "retries")}
+    return _line({"model": model.name, **told})
+
+
+def part_line(name: str, part: Any) -> bytes:
+    """Return the line of a part."""
+    return _line({"part": name, "is": part})
+
+
+def exchange_line(one: Exchange) -> bytes:
+    """Return the line of a request and its answer."""
+    head = {"at": one.at, "by": one.model, "purpose": one.purpose, "tools": one.tools, "messages": list(one.messages)}
+    error = {"error": one.error} if one.error is not None else {}
+    return _line({**head, "answer": [list(piece) for piece in one.pieces], **error})
+
+
+def read_tape(data: bytes, name: str) -> Tape:
+    """Return the tape that is written in these bytes; an error of one line where it can't be played."""
+    lines = data.split(b"\n")
+    cut = bool(lines.pop())
+    if not lines or not isinstance(version := _parsed(lines[0]).get("tape"), int):
+        raise InvalidError(f"{name} is not a tape", "%agent record FILE makes one")
+    if version > VERSION:
+        raise InvalidError(
+            f"{name} is a tape of version {version}, and this deepnb reads up to version {VERSION}",
+            "%pip install -U deepnb",
+        )
+    head, models, exchanges = _parsed(lines[0]), list[TapedModel](), list[Exchange]()
+    parts: dict[str, Any] = {}
+    for number, text in enumerate(lines[1:], 2):
+        try:
+            line = _parsed(text)
+            if "model" in line:
+                models.append(_model(line))
+            elif "part" in line:
+                parts[line["part"]] = line["is"]
+            else:
+                exchanges.append(_exchange(line, parts))
+        except (KeyError, TypeError, ValueError):
+            raise InvalidError(
+                f"{name} is damaged in line {number}", "get the file again, or record it again: %agent record FILE"
+            ) from None
+    made, note = _words(head.get("made", "")), _words(head.get("note", ""))
+    return Tape(name, version, made, note, tuple(models), parts, tuple(exchanges), cut)
+
+
+def _model(line: Json) -> TapedModel:
+    profile = {
+        key: value
+        for key, value in dict(line["profile"]).items()
+        if isinstance(value, bool | str) or (isinstance(value, int) and value > 0)
+    }
+    retries = min(max(int(line["retries"]), 0), _TRIES)
+    return TapedModel(_words(line["model"]), profile, str(line["counts"]), str(line["schemas"]), retries)
+
+
+def _words(text: Any) -> str:
+    """Return a text of somebody else's as it is shown: one short line."""
+    return excerpt("".join(char if char.isprintable() else " " for char in str(text)), _SHOWN)
+
+
+def _exchange(line: Json, parts: Json) -> Exchange:
+    messages = tuple(map(str, line["messages"]))
+    if missing := [name for name in (*messages, line["tools"]) if name not in parts]:
+        raise KeyError(missing[0])
+    days_near(line["at"])  # no timestamp, no exchange
+    pieces = tuple((int(ms), dict(piece)) for ms, piece in line["answer"])
+    error = None if line.get("error") is None else dict(line["error"])
+    return Exchange(line["at"], str(line["by"]), str(line["purpose"]), line["tools"], messages, pieces, error)
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """Return a line as an object; an empty one where it is none."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _line(value: Json) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return json.dumps(value).encode() + b"\n"
+
+
+# -- A request in the form in which a tape keeps and finds it: without credentials, ids, times, or a provider's own forms
+
+_KEY = "[redacted: key]"
+_SHORTEST = 8
+"""Characters of a key that is known by its value: a shorter one could be any word."""
+_KEPT = 4_096
+"""Parts that are remembered."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A request as the names of its parts, and the parts."""
+
+    tools: str
+    messages: tuple[str, ...]
+    texts: Mapping[str, Any] = field(compare=False, default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What two requests have in common that are the same."""
+        return (self.tools, *self.messages)
+
+
+class TapeForm:
+    """Brings requests into a tape's form; each message is worked on once, in however many requests it is sent."""
+
+    def __init__(self, days: Iterable[str], secrets: Iterable[str] = ()) -> None:
+        """`days` are those whose times are masked, `secrets` what is a key though nothing but its owner knows it."""
+        self._days = frozenset(days)
+        self.clean = cleaner(secrets)
+        self._known: dict[bytes, tuple[str, Any]] = {}
+
+    def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
+        """Return the parts of a request whose messages are as `models.tapes.pieces` gives them."""
+        made: list[tuple[str, Any]] = []
+        for raw in (list(map(list, tools)), *messages):
+            known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
+            if (found := self._known.get(known)) is None:
+                found = self.masked_part(self.clean(raw))
+                if len(self._known) >= _KEPT:
+                    self._known.clear()
+                self._known[known] = found
+            made.append(found)
+        return Parts(made[0][0], tuple(name for name, _ in made[1:]), dict(made))
+
+    def masked_part(self, part: Any) -> tuple[str, Any]:
+        """Return a part without ids and times, and its name."""
+        made = self._masked(part)
+        return digest(made), made
+
+    def _masked(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return masked(value, self._days)
+        if isinstance(value, Mapping):
+            return {key: self._masked(item) for key, item in value.items()}
+        return [self._masked(item) for item in value] if isinstance(value, list) else value
+
+
+def cleaner(secrets: Iterable[str]) -> Callable[[Any], Any]:
+    """Return what takes known keys, and all that looks like a credential, out of a JSON-like value."""
+    known = sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True)
+
+    def without(value: Any) -> Any:
+        if isinstance(value, str):
+            for secret in known:
+                value = value.replace(secret, _KEY)
+            return value
+        if isinstance(value, Mapping):
+            return {without(key): without(item) for key, item in value.items()}
+        return [without(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def names_too(value: Any) -> Any:  # a model may take a credential for the name of an argument
+        if isinstance(value, dict):
+            return {redact(key) if isinstance(key, str) else key: names_too(item) for key, item in value.items()}
+        return [names_too(item) for item in value] if isinstance(value, list | tuple) else value
+
+    return lambda value: names_too(redact_value(without(value) if known else value))
+
+
+def keys_of(variables: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Return the values of the environment that are keys: those of these variables, and those whose name and value tell."""
+    found, there = set[str](), dict(os.environ if environment is None else environment)
+    named = frozenset(variables)
+    for name, value in there.items():
+        if name in named or any(f.start > len(name) for f in credentials(f"{name}={value}")):
+            found |= {value, value.strip()}
+    return frozenset(found)

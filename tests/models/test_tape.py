@@ -1,0 +1,272 @@
+"""Tapes as values and bytes: what is masked, what makes two requests the same, and which files are refused."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from deepnb.models.tapes.model import TapeIndex
+from deepnb.models.tapes.tape import (
+    VERSION,
+    Exchange,
+    Parts,
+    TapedModel,
+    TapeForm,
+    cleaner,
+    days_near,
+    digest,
+    exchange_line,
+    head_line,
+    keys_of,
+    masked,
+    model_line,
+    part_line,
+    read_tape,
+)
+from deepnb.values.errors import InvalidError
+from deepnb.values.failures import NotOnTapeError
+from tests.support.tables import every_row
+
+NOW = "2026-11-23T10:00:00+00:00"
+HEAD = head_line(NOW, "a note")
+
+words = st.text(st.characters(categories=["L"]), min_size=1, max_size=12)
+days = st.dates(date(2000, 1, 2), date(2090, 1, 1))
+uuids = st.uuids(version=4).map(str)
+call_ids = st.from_regex(r"\A(?:call|toolu)_[A-Za-z0-9]{24}\Z")
+sessions = st.uuids(version=4).map(lambda u: f"session_{u.hex}")
+ids = uuids | call_ids | sessions
+
+
+@st.composite
+def moments(draw: st.DrawFn) -> datetime:
+    return draw(st.datetimes(datetime(2001, 1, 1), datetime(2090, 1, 1)))
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> list[str]:
+    """Messages with places for ids and times: `{id}`, `{stamp}`, `{day}`, `{note}`."""
+    piece = words | st.sampled_from(["{id}", "{stamp}", "{day}", "{note}", "2019-03-04", "12:30", "a-1"])
+    return draw(st.lists(st.lists(piece, min_size=1, max_size=8).map(" ".join), min_size=1, max_size=4))
+
+
+def filled(template: list[str], id_: str, at: datetime) -> list[dict[str, Any]]:
+    """The messages of a request, made at some time."""
+    fields = {
+        "{id}": f"/conversation_history/{id_}.md",
+        "{stamp}": at.isoformat(timespec="seconds"),
+        "{day}": f"memory/{at.date()}.md",
+        "{note}": f"\n## {at:%H:%M} <!-- flush {uuid.uuid4().hex[:12]} -->",
+    }
+    texts = []
+    for text in template:
+        for name, value in fields.items():
+            text = text.replace(name, value)
+        texts.append({"role": "user", "text": text})
+    return texts
+
+
+def key(messages: list[dict[str, Any]], near: frozenset[str]) -> tuple[str, ...]:
+    return TapeForm(near).parts(messages, [("tool", "does something")]).key
+
+
+@given(templates(), ids, ids, moments(), moments())
+def test_the_same_request_with_other_ids_and_times_has_the_same_key(template, a, b, then, now):
+    near = days_near(then.isoformat()) | days_near(now.isoformat())
+    assume("2019-03-04" not in near)
+    assert key(filled(template, a, then), near) == key(filled(template, b, now), near)
+
+
+@given(templates(), ids, moments(), words, st.data())
+def test_another_word_gives_another_key(template, id_, at, word, data):
+    messages, near = filled(template, id_, at), days_near(at.isoformat())
+    number = data.draw(st.integers(0, len(messages) - 1))
+    text = messages[number]["text"]
+    at_word = data.draw(st.integers(0, text.count(" ")))
+    changed = text.split(" ")
+    assume(changed[at_word] != word and masked(changed[at_word], near) == changed[at_word])
+    changed[at_word] = word
+    other = [*messages[:number], {**messages[number], "text": " ".join(changed)}, *messages[number + 1 :]]
+    assert key(messages, near) != key(other, near)
+
+
+@given(templates(), ids, moments(), days, days)
+def test_masking_twice_is_masking_once_with_the_days_of_both(template, id_, at, one, other):
+    text = "\n".join(m["text"] for m in filled(template, id_, at))
+    a, b = days_near(one.isoformat()), days_near(other.isoformat())
+    assert masked(masked(text, a), b) == masked(text, a | b)
+    assert masked(masked(text, a), a) == masked(text, a)
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="0123456789-#")))
+def test_a_text_without_ids_and_times_is_the_same_object(text):
+    assert masked(text, days_near(NOW)) is text
+
+
+def test_a_date_far_from_the_recording_is_a_word():
+    near = days_near(NOW)
+    assert masked("since 2024-05-01, 2026-11-22 and 2026-11-24T01:02:03Z", near) == "since 2024-05-01, <day> and <time>"
+    assert (
+        masked("at 10:30, commit 3f2a9c1d, colour 0xffeedd, lake_2", near)
+        == "at 10:30, commit 3f2a9c1d, colour 0xffeedd, lake_2"
+    )
+    assert masked("<Thing object at 0x7f3a2c10>", near) == "<Thing object at <id>>"
+
+
+@every_row("change", ["role", "call", "argument", "tool", "description", "image", "order"])
+def test_whatever_a_model_is_sent_is_part_of_the_key(change):
+    messages: list[Any] = [
+        {"role": "user", "text": "hi"},
+        {"role": "assistant", "text": "", "calls": [["look", {"at": "a"}]]},
+        {"role": "tool", "text": "seen", "images": ["abc"]},
+    ]
+    tools = [("look", "Look at it."), ("go", "Go.")]
+    other, others = json.loads(json.dumps(messages)), list(tools)
+    match change:
+        case "role":
+            other[0]["role"] = "system"
+        case "call":
+            other[1]["calls"][0][0] = "watch"
+        case "argument":
+            other[1]["calls"][0][1] = {"at": "b"}
+        case "tool":
+            others[0] = ("watch", "Look at it.")
+        case "description":
+            others[0] = ("look", "Look at them.")
+        case "image":
+            other[2]["images"] = ["abd"]
+        case "order":
+            other = [other[0], other[2], other[1]]
+    form = TapeForm(days_near(NOW))
+    assert form.parts(messages, tools).key != form.parts(other, others).key
+    assert form.parts(messages, tools).key == form.parts(json.loads(json.dumps(messages)), list(tools)).key
+
+
+PART = {"role": "user", "text": "one 茶 \ud800"}
+TOOLS: list[Any] = []
+MODEL = TapedModel("some-model", {"max_input_tokens": 5}, "teaching", "anthropic", 3)
+EXCHANGE = Exchange(
+    NOW, "some-model", "answer", digest(TOOLS), (digest(PART),), ((3, {"text": "two\n"}),), {"type": "Oops"}
+)
+LINES = [
+    HEAD,
+    model_line(MODEL),
+    part_line(digest(TOOLS), TOOLS),
+    part_line(digest(PART), PART),
+    exchange_line(EXCHANGE),
+]
+
+
+def test_what_is_written_is_read_back():
+    tape = read_tape(b"".join(LINES), "a.jsonl")
+    assert (tape.models, tape.exchanges) == ((MODEL,), (EXCHANGE,))
+    assert tape.parts[digest(PART)] == PART and (tape.made, tape.note, tape.cut) == (NOW, "a note", False)
+    assert tape.label == "tape a.jsonl (a note)" and list(tape.notices) == []
+
+
+def test_a_line_that_a_crash_cut_is_left_out_and_said():
+    whole = b"".join(LINES)
+    for end in range(len(whole) - len(LINES[-1]) + 1, len(whole)):
+        tape = read_tape(whole[:end], "a.jsonl")
+        assert tape.exchanges == () and list(tape.notices) == [
+            "the last line of a.jsonl was incomplete and is left out"
+        ]
+
+
+@every_row("number", range(1, len(LINES)))
+@every_row("damage", [b"{}\n", b"[1]\n", b"\xff\xfe\n", b"\n", b'{"at": "x"}\n', b'{"part": 1}\n', b'{"model": 1}\n'])
+def test_a_damaged_tape_is_refused_with_the_line(number, damage):
+    lines = [*LINES[:number], damage, *LINES[number + 1 :], LINES[1]]
+    with pytest.raises(InvalidError, match=rf"^a\.jsonl is damaged in line {number + 1}: get the file again"):
+        read_tape(b"".join(lines), "a.jsonl")
+
+
+def test_an_exchange_whose_message_is_missing_is_damage():
+    with pytest.raises(InvalidError, match="damaged in line 4"):
+        read_tape(b"".join([*LINES[:3], LINES[4]]), "a.jsonl")
+
+
+@every_row("data", [b"", b"\n", b"hello\n", b'{"type": "session"}\n', b'{"tape": "x"}\n', b"\x00\xff\n"])
+def test_what_is_no_tape_is_refused(data):
+    with pytest.raises(InvalidError, match=r"^a\.jsonl is not a tape: session\.record\(FILE\) makes one$"):
+        read_tape(data, "a.jsonl")
+
+
+def of_version(version: int) -> bytes:
+    return json.dumps({**json.loads(HEAD), "tape": version}).encode() + b"\n"
+
+
+def test_a_newer_tape_is_refused_and_an_older_one_says_so():
+    with pytest.raises(
+        InvalidError, match=rf"a tape of version {VERSION + 1}, and this deepnb reads up to version {VERSION}: "
+    ):
+        read_tape(of_version(VERSION + 1) + b"whatever\n", "a.jsonl")
+    tape = read_tape(b"".join([of_version(VERSION - 1), *LINES[1:]]), "a.jsonl")
+    assert tape.exchanges == (EXCHANGE,)
+    assert list(tape.notices) == [
+        f"a.jsonl is of version {VERSION - 1}, older than {VERSION}: requests may not be found on it; if so, record it again"
+    ]
+
+
+def test_what_a_tape_says_of_itself_is_one_short_line():
+    head = json.dumps({**json.loads(HEAD), "note": "no\x1b[31m\nLLM" + "x" * 500}).encode() + b"\n"
+    model = json.dumps({**json.loads(LINES[1]), "profile": {"max_input_tokens": -5, "image_inputs": True, "x": [1]}})
+    tape = read_tape(b"".join([head, model.encode() + b"\n", *LINES[2:]]), "a.jsonl")
+    assert tape.label.startswith("tape a.jsonl (no [31m LLMxxx") and len(tape.label) < 100 and tape.label.isprintable()
+    assert tape.models[0].profile == {"image_inputs": True}
+
+
+def request(*texts: str, tools: list[tuple[str, str]] | None = None) -> Parts:
+    return TapeForm(days_near(NOW)).parts([{"role": "user", "text": text} for text in texts], tools or [])
+
+
+def index(*requests: Parts) -> TapeIndex:
+    lines = [HEAD, *(part_line(n, p) for r in requests for n, p in r.texts.items())]
+    lines += [exchange_line(Exchange(NOW, "m", "answer", r.tools, r.messages)) for r in requests]
+    return TapeIndex(read_tape(b"".join(lines), "a.jsonl"), TapeForm(days_near(NOW)))
+
+
+def test_the_nearest_request_shares_most_and_is_most_alike():
+    tape = index(request("a", "b"), request("a", "b", "where is the cat?"), request("a", "b", "how are you today?"))
+    with pytest.raises(NotOnTapeError, match=r"the nearest, request 3 of 3, differs in message 3 \(user\)") as caught:
+        tape.exchanges(request("a", "b", "how are they today?"))
+    assert caught.value.diff is not None
+    assert "-how are you today?\n+how are they today?\n" in caught.value.diff.unified()
+    with pytest.raises(NotOnTapeError, match="request 1 of 3, differs in having 1 message more"):
+        tape.exchanges(request("a"))
+    with pytest.raises(NotOnTapeError, match="which is empty"):
+        index().exchanges(request("a"))
+
+
+def test_times_of_other_days_are_found_once_these_days_are_given():
+    asked = TapeForm(days_near("2027-01-05")).parts([{"role": "user", "text": "note 2027-01-05"}], [])
+    recorded = request("note 2026-11-23")
+    assert asked.key == recorded.key
+    assert index(recorded).exchanges(asked)
+
+
+def test_keys_are_known_by_their_values():
+    there = {
+        "OPENAI_API_KEY": "local-one",
+        "MY_SECRET_TOKEN": "Zk3vQ9xLw7Rt2Bn8",
+        "HOME": "/home/somebody",
+        "SHORT_KEY": "abc",
+    }
+    keys = keys_of(["OPENAI_API_KEY"], there)
+    assert {"local-one", "Zk3vQ9xLw7Rt2Bn8"} <= keys and "/home/somebody" not in keys
+    clean = cleaner(keys)
+    found = clean({"a": ["the key local-one, Zk3vQ9xLw7Rt2Bn8"], "local-one": "/home/somebody abc"})
+    assert found == {"a": ["the key [redacted: key], [redacted: key]"], "[redacted: key]": "/home/somebody abc"}
+    assert clean(clean(found)) == found
+
+
+def test_days_of_a_tape_are_those_round_its_moments():
+    tape = read_tape(b"".join(LINES), "a.jsonl")
+    at = date.fromisoformat(NOW[:10])
+    assert tape.days == {(at + timedelta(n)).isoformat() for n in (-1, 0, 1)}

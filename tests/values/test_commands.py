@@ -1,0 +1,76 @@
+"""What a magic is in Python, for every error that may be raised there."""
+
+import ast
+from pathlib import Path
+
+import deepnb
+from deepnb import DeepnbError
+from deepnb.values.text import in_python
+from tests.support.tables import every_row
+
+SHELL = ("magics", "widgets", "views", "tour")
+"""Rooms whose errors only somebody who types magics, or clicks, can meet."""
+
+
+@every_row(
+    ("typed", "python"),
+    [
+        ("%agent new b starts it, %agent threads lists those there are", "session.new('b') starts it, session.threads lists those there are"),
+        ("%agent resume, then %agent compact", "session.resume(), then session.compact()"),
+        ("%agent rewind 3", "session.rewind(3)"),
+        ("%agent shows it", "session shows it"),
+        ("type %agent PROMPT, or a prompt", "type session.run(PROMPT), or a prompt"),
+        ("%memory show /memory/a.md shows it", "session.memory.read('/memory/a.md') shows it"),
+        ("%agent use openai:gpt-5.2", "session.use('openai:gpt-5.2')"),
+        ("%agent use http://a:1/b, or another", "session.attach('http://a:1/b'), or another"),
+        ("%agent use URL --header NAME asks for it", "session.attach(URL, header=NAME) asks for it"),
+        ("%agent history --bring SECTION[:MESSAGES]", "session.bring_back(SECTION[:MESSAGES])"),
+        ("%skills add --yes report replaces it", "session.skills.add('report', replace=True) replaces it"),
+        ("%pip install langchain-openai", "pip install langchain-openai"),
+        ("%load_ext deepnb", "%load_ext deepnb"),
+        ("15 % of the window", "15 % of the window"),
+    ],
+)  # fmt: skip
+def test_a_command_is_a_call(typed, python):
+    assert in_python(typed) == python
+
+
+def test_an_error_says_what_to_do_where_it_is_met():
+    error = DeepnbError("no thread 'b'", "%agent new b starts it")
+    assert str(error) == "no thread 'b': session.new('b') starts it"
+    assert error.typed == "no thread 'b': %agent new b starts it"
+
+
+def words(node: ast.AST) -> str:
+    """The constant words of an expression, with `x` where something is filled in."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(words, node.values))
+    return "x"
+
+
+def errors() -> list[tuple[str, str]]:
+    """(where, what to type) of all that may be raised outside the shell's own rooms."""
+    root = Path(deepnb.__file__).parent
+    found = []
+    for file in sorted(root.rglob("*.py")):
+        where = file.relative_to(root)
+        if where.parts[0] in SHELL:
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("Error"):
+                found += [(f"{where}:{node.lineno}", words(arg)) for arg in node.args]
+    return found
+
+
+def test_no_error_of_the_python_face_names_a_magic():
+    found = errors()
+    assert len(found) > 200
+    kept = ("%load_ext deepnb", " % ")
+    wrong = [
+        (where, line)
+        for where, words in found
+        if "%" in (line := in_python(words)) and not any(k in line for k in kept)
+    ]
+    assert wrong == []

@@ -1,0 +1,61 @@
+"""A Messages is the beginning of a log that only grows: nobody else's view ever changes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb.values.messages import Message, Messages
+
+
+def some(*ids: str) -> list[Message]:
+    return [Message(i, "user", f"text of {i}") for i in ids]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 40), st.integers(0, 3)), max_size=20))
+def test_growing_one_view_never_changes_another(steps):
+    """Each step grows some view made so far, keeping some of it; a plain list is the model."""
+    views: list[tuple[Messages, list[Message]]] = [(Messages(), [])]
+    for number, (which, kept, more) in enumerate(steps):
+        view, model = views[which % len(views)]
+        kept = min(kept, len(model))
+        new = some(*(f"{number}.{i}" for i in range(more)))
+        views.append((view.replace_from(kept, new), [*model[:kept], *new]))
+    for view, model in views:
+        assert list(view) == model
+        assert view == Messages(model)
+        assert len(view) == len(model)
+
+
+def test_appending_shares_the_list():
+    first = Messages(some("a", "b"))
+    second = first.replace_from(2, some("c"))
+    assert second._values is first._values
+    assert list(first) == some("a", "b")
+
+
+def test_two_that_grow_from_one_are_apart():
+    root = Messages(some("a"))
+    left, right = root.replace_from(1, some("l")), root.replace_from(1, some("r"))
+    assert (list(left), list(right), list(root)) == (some("a", "l"), some("a", "r"), some("a"))
+
+
+def test_keeping_less_starts_another_log():
+    first = Messages(some("a", "b"))
+    assert list(first.replace_from(1, some("x"))) == some("a", "x")
+    assert list(first) == some("a", "b")
+
+
+def test_it_is_a_sequence():
+    view = Messages(some("a", "b")).replace_from(2, some("c"))
+    older = Messages(some("a", "b"))
+    older.replace_from(2, some("z"))
+    assert view[-1].id == "c"
+    assert view[1:] == tuple(some("b", "c"))
+    assert older[-1].id == "b"
+    assert older[:] == tuple(some("a", "b"))
+    for index in (2, -3):
+        with pytest.raises(IndexError):
+            older[index]
+    assert older != list(older)
