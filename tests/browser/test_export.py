@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from deepnb import Session
 from deepnb.views.turn import TurnView
 from tests.support.browsers import marks
@@ -22,6 +24,7 @@ def weigh(what: str) -> str:
     return f"{what} weighs 3 kg"
 
 
+@pytest.mark.slow
 def test_a_page_shows_the_text_of_the_views_and_asks_for_nothing(context: Any, tmp_path: Path) -> None:
     s = Session(model=Scripted(answers=[call("weigh", what="<b>lead</b>"), ANSWER]), **unasked(weigh))
     s.run("how heavy is <i>lead</i>?")

@@ -77,7 +77,6 @@ def seen(request: pytest.FixtureRequest, workspace: Workspace) -> Iterator[Page]
     """The notebook, run in a front end."""
     front = str(request.param)
     notebook = workspace.run(f"{front[:3]}.ipynb", CELLS, front, size=(1400, 1200))
-    notebook.page.set_default_timeout(15_000)
     yield Page(notebook, workspace.place)
     notebook.close()
 

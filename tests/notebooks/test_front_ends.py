@@ -21,7 +21,7 @@ from deepnb.widgets.actions import TAB_STYLE
 from tests.support.browsers import written
 from tests.support.notebooks import PATIENT
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
 CELLS = (
     "%load_ext deepnb",
@@ -149,7 +149,6 @@ def missing(text: str, shown: str) -> list[str]:
 # -- the rules of VS Code and Colab
 
 
-@pytest.mark.slow
 def test_every_output_is_html_and_text_or_a_widget_and_text(ran: Any) -> None:
     seen = {frozenset(data) for _, data in outputs(ran)}
     empty = frozenset[str]()  # the place of what has come to an end, or is to come

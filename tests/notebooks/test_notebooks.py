@@ -35,11 +35,9 @@ def prompts(notebook: Any) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(p, id=p.name, marks=[] if p.name[:2] in ("00", "01") else pytest.mark.slow) for p in ALL],
-)
+@pytest.mark.parametrize("path", [pytest.param(p, id=p.name) for p in ALL])
 def test_a_notebook_shows_what_its_file_shows(path: Path, tmp_path: Path) -> None:
     """Without an encoding in the cache, and none is fetched."""
     assert list(texts(execute(path, {"TIKTOKEN_CACHE_DIR": str(tmp_path)}))) == list(texts(read(path)))

@@ -20,7 +20,11 @@ def rounds(where: str, folder: Path, seed: str, count: int, *ops: str) -> None:
     assert told["killed"] == count
 
 
+IN_CI = pytest.mark.parametrize("where", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True)
+
+
 @pytest.mark.slow
+@IN_CI
 def test_every_restart_resumes(where, tmp_path):
     rounds(where, tmp_path, "short", 2)
 
@@ -32,6 +36,7 @@ def test_every_restart_resumes_at_a_hundred_points(where, tmp_path, seed):
 
 
 @pytest.mark.slow
+@IN_CI
 def test_a_kill_between_the_write_of_memory_and_the_checkpoint_neither_loses_nor_doubles_a_fact(where, tmp_path):
     rounds(where, tmp_path, "memory", 4, "memory")
 

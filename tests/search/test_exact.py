@@ -72,7 +72,7 @@ def test_they_are_found_first_among_two_thousand_chunks() -> None:
     assert missed == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_they_are_found_first_among_ten_thousand_chunks() -> None:
     missed, chunks = ranks(markdown(5.3))
     assert chunks >= 10_000

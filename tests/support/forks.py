@@ -68,7 +68,8 @@ def _serve(address: str) -> list[str]:
     gc.collect()
     gc.freeze()
     os.write(1, b".")
-    while listener in select.select([listener, 0], [], [])[0]:
+    heard: list[Any] = [listener, 0]
+    while listener in select.select(heard, [], [])[0]:
         client = listener.accept()[0]
         if os.fork() == 0:
             listener.close()
@@ -105,7 +106,8 @@ def _watched(client: socket.socket) -> list[str]:
     for file in files:
         os.close(file)
     ended = os.pidfd_open(program)
-    while ended not in select.select([client, ended], [], [])[0]:
+    heard: list[Any] = [client, ended]
+    while ended not in select.select(heard, [], [])[0]:
         number = client.recv(1)
         os.killpg(program, number[0] if number else signal.SIGKILL)
         if not number:

@@ -1,0 +1,70 @@
+"""Programs that begin as forks: they are started, signalled, killed and ended as any other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.forks import python
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no forks here")]
+MODULES = "import sys; print('langgraph' in sys.modules)"
+
+
+def ran(code: str, *arguments: str, **how: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*python(), "-c", code, *arguments], capture_output=True, text=True, timeout=60, **how)
+
+
+def begun(code: str) -> tuple[subprocess.Popen[str], int]:
+    """A program that prints its process id and goes on."""
+    process = subprocess.Popen(
+        [*python(), "-c", f"import os, time; print(os.getpid(), flush=True)\n{code}"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    return process, int(process.stdout.readline())
+
+
+def test_it_has_the_modules_and_its_own_arguments_directory_environment_and_files(tmp_path: Path) -> None:
+    assert ran(MODULES).stdout == "True\n"
+    code = "import os, sys; print(sys.argv, os.getcwd(), sorted(os.environ), sys.stdin.read()); sys.exit(3)"
+    done = ran(code, "a", cwd=tmp_path, env={**sys_settings(), "ONE": "1"}, input="typed")
+    assert done.returncode == 3 and not done.stderr
+    assert done.stdout == f"{['-c', 'a']} {tmp_path} {sorted({*sys_settings(), 'ONE'} | added())} typed\n"
+
+
+def sys_settings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+
+
+def added() -> set[str]:
+    """What Python adds to an environment without a locale."""
+    code = "import os; print(*os.environ)"
+    return {*subprocess.run([sys.executable, "-c", code], env={}, capture_output=True, text=True).stdout.split()}
+
+
+def test_an_error_a_signal_and_a_kill_end_both() -> None:
+    failed = ran("1 / 0")
+    assert failed.returncode == 1 and failed.stderr.endswith("ZeroDivisionError: division by zero\n")
+    assert ran("import os; os.kill(os.getpid(), 9)").returncode == -signal.SIGKILL
+    process, _ = begun("try: time.sleep(60)\nexcept KeyboardInterrupt: print('interrupted')")
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == ("interrupted\n", None) and process.returncode == 0
+    process, number = begun("time.sleep(60)")
+    process.kill()
+    process.communicate(timeout=60)  # whose other end the fork has
+    until = time.monotonic() + 60
+    while os.path.exists(f"/proc/{number}") and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not os.path.exists(f"/proc/{number}")
+
+
+def test_with_other_settings_of_python_it_is_started_as_usual(tmp_path: Path) -> None:
+    done = ran(MODULES, env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert (done.stdout, done.returncode) == ("False\n", 0)
