@@ -37,7 +37,8 @@ class Member:
 def tree(module: str) -> ast.Module:
     """Return the source of a module of deepnb, parsed."""
     place = _PACKAGE.joinpath(*module.split(".")[1:])
-    file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    package = place / "__init__.py"
+    file = package if package.exists() else place.with_suffix(".py")
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
