@@ -29,6 +29,7 @@ from tests.support.replays import replayed, same, tape, untimed
 from tests.support.scripted import Paid, Scripted, call
 from tests.support.tables import every_row
 from tests.support.windows import tight_window
+from tests.support.wings import wing
 
 
 @pytest.fixture
@@ -428,6 +429,7 @@ def test_nothing_is_recorded_before_the_recording_and_after_it(file):
     assert [p for e in tape(file).exchanges for _, p in e.pieces] == [{"text": "two"}]
 
 
+@wing("compare")
 def test_a_background_turn_is_recorded(file):
     s = Session(model=Scripted(answers=["one"]))
     s.record(file)
