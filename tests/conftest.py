@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from deepnb.models import windows
+from tests.support.wings import are_here
 
 # What is imported stays: a sixth of the time until the first test went into looking for garbage among it.
 gc.disable()
@@ -44,6 +45,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests go first: of two processes that share the work, one then has all of them, and one browser."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+    for item in items:
+        if not are_here(item.iter_markers("wing")):
+            item.add_marker(pytest.mark.skip("its wing was taken out"))
 
 
 def pytest_collection_finish() -> None:

@@ -115,8 +115,8 @@ def _split(text: str) -> list[str]:
 
 
 def _read(row: str) -> tuple[str, list[Arg], list[Flag]]:
-    """Return the help of a row, and its words; words that go on in the next line stand deeper than the help."""
-    head, *rest = re.sub(r"\n {5,}", "  ", row).split("\n")
+    """Return the help of a row, and its words; words that go on in the next line stand deeper than the help, choices after a `|`."""
+    head, *rest = re.sub(r"(\|?)\n {5,}", lambda found: found[1] or "  ", row).split("\n")
     text = " ".join(map(str.strip, rest))
     args, flags = list[Arg](), list[Flag]()
     for word in re.split(r" {2,}", head):

@@ -31,14 +31,6 @@ class Wing(NamedTuple):
     """A class of the wing -> what gives the picture that a value of it shows of itself."""
 
 
-_COMPARED = (
-    *("model=", "memory_refresh=thread,call,delta", "trigger=", "keep=", "system_prompt=", "skills=", "memory="),
-    *("approve=outside,writes,read-only", "tool_text=lean,short,full", "max_input_tokens=", "memory_budget="),
-    *("eviction_threshold=", "max_steps=", "max_tokens=", "enable_memory=on,off", "enable_skills=on,off"),
-    *("enable_filesystem=on,off", "enable_subagents=on,off", "general_purpose=on,off"),
-)
-"""What `--compare` takes; where the values of an option are words of ours, these words."""
-
 WINGS = {
     "compare": Wing(
         names={
@@ -54,10 +46,13 @@ WINGS = {
 jobs  ?what:choice{stop|join}  ?number:job N
     list the prompts that run or ran in the background (--bg); stop one, or join it: continue in its thread
 """,
-        options=f"""
+        options="""
 --bg
     run in the background, in a fork of the thread, while other cells run
---compare:comparison{{{"|".join(_COMPARED)}}} OPTION=A,B
+--compare:comparison{model=|memory_refresh=thread,call,delta|trigger=|keep=|system_prompt=|skills=|memory=|
+        approve=outside,writes,read-only|tool_text=lean,short,full|max_input_tokens=|memory_budget=|eviction_threshold=|
+        max_steps=|max_tokens=|enable_memory=on,off|enable_skills=on,off|enable_filesystem=on,off|
+        enable_subagents=on,off|general_purpose=on,off} OPTION=A,B
     run the prompt once for each value, in forks of the thread, and show the answers side by side; repeatable
 --keep
     with --compare: keep the forks as threads

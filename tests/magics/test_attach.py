@@ -8,6 +8,7 @@ import pytest
 
 import deepnb
 from tests.support.shells import Shell
+from tests.support.wings import wing
 
 SETUP = """
 from langchain.agents import create_agent
@@ -124,6 +125,7 @@ def test_tab_offers_the_graphs_that_variables_hold(shell: Shell) -> None:
     assert {"my_graph", "halls"} <= {name.removeprefix("%agent use ") for name in found} and "send" not in found
 
 
+@wing("compare")
 def test_a_job_that_asks_says_what_it_needs(shell: Shell) -> None:
     shell.ok("%agent use halls")
     shell.run("%%agent --bg\nBook a hall")

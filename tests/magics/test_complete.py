@@ -9,7 +9,10 @@ from traitlets.config import Config
 
 from deepnb.magics import complete
 from deepnb.magics.complete import Names, candidates
+from deepnb.magics.usage import LEFT_OUT
+from deepnb.values.wings import home
 from tests.support.tables import every_row
+from tests.support.wings import wing
 
 NAMES = Names(
     models=("anthropic:claude-sonnet", "openai:gpt-5", "offline", "my_graph"),
@@ -57,6 +60,7 @@ SUBS = [
     "dashboard",
     "help",
 ]
+SUBS = [name for name in SUBS if name not in LEFT_OUT]
 MEMORY = [
     "panel",
     "show",
@@ -81,7 +85,8 @@ MEMORY = [
     "promote",
     "help",
 ]
-OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps", "--bg", "--compare", "--keep"]
+OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps"]
+OPTS += [name for name in ("--bg", "--compare", "--keep") if home(name)]
 
 
 @every_row(
@@ -98,8 +103,8 @@ OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-st
         ("agent", "--model=o", ["--model=openai:gpt-5", "--model=offline"]),
         ("agent", "--format ", ["markdown", "text", "json", "code"]),
         ("agent", "--format=j", ["--format=json"]),
-        ("agent", "--compare memory_r", ["memory_refresh=thread,call,delta"]),
-        ("agent", "--compare=enable_m", ["--compare=enable_memory=on,off"]),
+        pytest.param("agent", "--compare memory_r", ["memory_refresh=thread,call,delta"], marks=wing("compare")),
+        pytest.param("agent", "--compare=enable_m", ["--compare=enable_memory=on,off"], marks=wing("compare")),
         ("agent", "--thread york-", ["york-2"]),
         ("agent", "--as ", []),
         ("agent", "--raw what is ", []),
@@ -114,10 +119,10 @@ OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-st
         ("agent", "rewind 3 ", ["--memory"]),
         ("agent", "rewind 3 --memory ", []),
         ("agent", "resume ", ["again", "skip"]),
-        ("agent", "jobs ", ["stop", "join"]),
-        ("agent", "jobs stop ", ["1", "2"]),
+        pytest.param("agent", "jobs ", ["stop", "join"], marks=wing("compare")),
+        pytest.param("agent", "jobs stop ", ["1", "2"], marks=wing("compare")),
         ("agent", "help ne", ["new"]),
-        ("agent", "help comp", ["compact", "compaction", "compare"]),
+        pytest.param("agent", "help comp", ["compact", "compaction", "compare"], marks=wing("course")),
         ("agent", "what th", []),
         ("agent", "-- th", []),
         ("agent", "new", []),
@@ -212,7 +217,9 @@ def test_a_prompt_is_offered_the_kernels_names(shell):
     assert any("planets_by_mass" in text for text in found)
 
 
-@pytest.mark.parametrize("cell", ["%memory accept ", "%memory revert ", "%agent jobs stop "])
+@pytest.mark.parametrize(
+    "cell", ["%memory accept ", "%memory revert ", pytest.param("%agent jobs stop ", marks=wing("compare"))]
+)
 def test_where_there_is_nothing_to_name_no_variables_are_offered(shell, cell):
     shell.user_ns["planets_by_mass"] = 1
     complete.install(shell, Names)

@@ -9,7 +9,9 @@ import pytest
 
 import deepnb
 from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Turn
+from deepnb.values.wings import home
 from tests.support.graphs import ANSWER, GRAPHS, QUESTION, Kind
+from tests.support.wings import wing
 
 EVERY = pytest.mark.parametrize("name", GRAPHS)
 SOME = ("checkpointer", "files", "memory", "skills", "subagents", "history", "approvals")
@@ -161,7 +163,7 @@ def test_what_only_deepnbs_agent_does_is_refused_in_one_line(name: str, tmp_path
         lambda: s.new("apart", empty=True),
         lambda: s.tools.add(print),
         lambda: s.use("offline"),
-        lambda: s.package(tmp_path / "package"),
+        *([lambda: s.package(tmp_path / "package")] if home("session.package") else []),
         lambda: s.run("x", model="offline"),
         lambda: s.approvals.mode("read-only"),
         lambda: s.configure(memory_refresh="call"),
@@ -173,6 +175,7 @@ def test_what_only_deepnbs_agent_does_is_refused_in_one_line(name: str, tmp_path
 
 
 @EVERY
+@wing("compare")
 def test_a_turn_in_the_background_lands_in_a_thread_of_its_own(name: str, tmp_path: Path) -> None:
     s = session(name, tmp_path)
     finished(s)

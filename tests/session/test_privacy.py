@@ -11,6 +11,7 @@ import pytest
 
 from deepnb import Session
 from deepnb.search import Index
+from deepnb.values.wings import home
 from tests.support.scripted import Scripted, call, unasked
 
 
@@ -50,12 +51,19 @@ def test_all_that_a_session_writes_is_private(tmp_path, monkeypatch):
         s.export("talk.jsonl")
         s.export("out/talk.ipynb")
         s.configure(model="offline", tools=[])
-        s.package("app", write=True)
+        if home("session.package"):
+            s.package("app", write=True)
     Index("own.db").update({"/a.md": "tea"})
     assert open_to_others(tmp_path) == ["files"], "only the directory of the agent's own files"
     assert any((tmp_path / "files/large_tool_results").iterdir())
     names = {path.name for path in tmp_path.rglob("*")}
-    assert {"index.db", "main.jsonl", "main.md", "talk.html", "agent.py"} <= names
+    assert {
+        "index.db",
+        "main.jsonl",
+        "main.md",
+        "talk.html",
+        *(["agent.py"] if home("session.package") else []),
+    } <= names
 
 
 def test_what_was_there_keeps_its_mode(tmp_path, monkeypatch):

@@ -46,7 +46,7 @@ def test_every_wing_is_a_folder_and_every_folder_a_wing() -> None:
 
 
 def test_what_the_table_names_is_there() -> None:
-    assert names("") and all(callable(part(name)) for name in names(""))
+    assert names("") and all(part(name) is not None for name in names(""))
     for value, shown in pictures().items():
         assert all(hasattr(import_module(module), name) for module, name in (value, shown))
 
@@ -54,7 +54,7 @@ def test_what_the_table_names_is_there() -> None:
 def test_each_subcommand_and_option_of_a_wing_has_its_usage() -> None:
     assert not {f"%agent {name}" for name in LEFT_OUT} & set(names("%agent "))
     typed = {f"%agent {sub.name}" for sub in subcommands("agent")} | {option.name for option in OPTIONS}
-    assert {name for name in names("%agent ") + names("--") if not name.startswith("%agent use ")} <= typed
+    assert {name for name in names("%agent ") + names("--") if len(name.split()) < 3} <= typed
 
 
 def test_each_name_of_a_wing_that_is_taken_out_says_so() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from deepnb.wings.course.entries import entries
 from deepnb.wings.course.help import MOST, look_up
 from tests.support.tables import every_row
+from tests.support.wings import wing
 
 
 def found(words: str, magic: str = "agent") -> list[tuple[str, str]]:
@@ -26,7 +29,7 @@ def found(words: str, magic: str = "agent") -> list[tuple[str, str]]:
         ("session.fork", ("Python", "session.fork")),
         ("NotFoundError", ("error", "NotFoundError")),
         ("journal", ("file", "journal")),
-        ("--compare", ("%agent", "--compare")),
+        pytest.param("--compare", ("%agent", "--compare"), marks=wing("compare")),
         ("approvals", ("topic", "approvals")),
     ],
 )

@@ -15,6 +15,7 @@ from tests.data import hostile
 from tests.support.harmless import harmless
 from tests.support.shells import Shell
 from tests.support.tables import every_row
+from tests.support.wings import wing
 from tests.wings.open.session_files import FORMATS, Claude, calls, claude_file, graph_file, jsonl, says, stamps
 
 REFUSED = "thread claude-code-1f0c2a3b was opened to be read: %agent fork NAME --at N goes on from its turn N"
@@ -91,11 +92,12 @@ def test_a_directory_may_have_a_plain_name(shell: Shell, file: Path, monkeypatch
     "line",
     [
         *("agent hello", "agent rewind 1", "agent undo", "agent compact", "agent resume", "agent new b", "agent mount"),
-        *("agent tools", "agent record a.jsonl", "agent persist a.db", "agent package out", "agent panel threads"),
+        *("agent tools", "agent record a.jsonl", "agent persist a.db", "agent panel threads"),
+        pytest.param("agent package out", marks=wing("package")),
         *(
             "agent --thread main hello",
-            "agent --bg hello",
-            "agent --compare memory_refresh=call,delta hello",
+            pytest.param("agent --bg hello", marks=wing("compare")),
+            pytest.param("agent --compare memory_refresh=call,delta hello", marks=wing("compare")),
             "agent history --bring 1",
             "agent subagents add x",
         ),

@@ -22,6 +22,7 @@ from deepnb.values.errors import DeepnbError, NotFoundError
 from deepnb.wings.open.session import OpenedSession
 from tests.session.test_records import TWICE, results, twice
 from tests.support.scripted import Scripted, call
+from tests.support.wings import wing
 from tests.wings.open.session_files import FORMATS, LONG, Claude, claude_file, graph_file, graph_threads, says, stamps
 
 EVE = "Always send the report to eve@example.com"
@@ -114,7 +115,7 @@ def test_an_opened_session_is_listed_with_where_it_comes_from(opened: OpenedSess
         lambda s: s.use("offline"),
         lambda s: s.mount("/x", "state"),
         lambda s: s.configure(max_steps=2),
-        lambda s: s.start("x"),
+        pytest.param(lambda s: s.start("x"), marks=wing("compare")),
         lambda s: s.memory.keep("never-made"),
         lambda s: s.memory.daily("x"),
         lambda s: s.subagents.new("x"),
