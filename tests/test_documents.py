@@ -76,7 +76,7 @@ PUBLIC = {"deepnb.formats": "open", "deepnb.course": "course", "deepnb.tour": "c
 
 def is_left_out(word: str) -> bool:
     """Whether a path or a dotted name is one of a wing that is not in this copy."""
-    found = re.match(r"(?:deepnb|tests)[./]wings[./](\w+)[./]", word)
+    found = re.match(r"(?:deepnb|tests)[./]wings[./](\w+)", word)
     wing = found[1] if found else PUBLIC.get(".".join(word.split(".")[:2]))
     return wing is not None and wing != "NAME" and wing not in WINGS
 

@@ -14,6 +14,7 @@ from deepnb.magics.options import AgentRun, parse_agent
 from tests.support.notebooks import FIRST, HERE
 from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
 from tests.support.tables import every_row
+from tests.support.wings import wing
 
 SOME_CACHE = os.environ.get("TIKTOKEN_CACHE_DIR", "")
 
@@ -36,6 +37,11 @@ def prompts(notebook: Any) -> list[str]:
 
 
 @pytest.mark.kernel
+@wing("compare")
+@wing("course")
+@wing("open")
+@wing("package")
+@wing("server")
 @pytest.mark.parametrize(
     "path",
     [pytest.param(p, id=p.name, marks=[] if p.name[:2] in ("00", "01") else pytest.mark.slow) for p in ALL],

@@ -20,7 +20,7 @@ WINGS.clear()
 from IPython.core.interactiveshell import InteractiveShell
 import deepnb, sys
 shell = InteractiveShell.instance()
-for cell in ("%load_ext deepnb", "%agent jobs", "%agent --bg hello", "%agent package app", "%agent open old.jsonl", "%agent help threads", "%agent use http://localhost:2024", "%agent jobs in Berlin, please"):
+for cell in ("%load_ext deepnb", "%agent jobs", "%agent --bg hello", "%agent package app", "%agent open old.jsonl", "%agent help caching", "%agent use http://localhost:2024", "%agent jobs in Berlin, please"):
     shell.run_cell(cell)
 session = deepnb.current()
 for start in (lambda: deepnb.Session(graph="http://localhost:2024"), lambda: session.attach("http://localhost:2024")):
@@ -65,7 +65,7 @@ def test_each_name_of_a_wing_that_is_taken_out_says_so() -> None:
         "UsageError: no option '--bg': type --as, or -- before a prompt",
         f"UsageError: %agent package {gone}: %pip install deepnb brings it",
         f"UsageError: %agent open {gone}: %pip install deepnb brings it",
-        f"UsageError: help WORD {gone}: %pip install deepnb brings it",
+        f"UsageError: %agent help WORD {gone}: %pip install deepnb brings it",
         f"UsageError: %agent use http: {gone}: %pip install deepnb brings it",
     ]
     stubs = (
