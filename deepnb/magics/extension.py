@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from deepnb.magics import complete, last_error, shell, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
-from deepnb.magics.usage import MAGICS, usage_text
+from deepnb.magics.usage import MAGICS, subcommand, usage_text
 from deepnb.values import wings
 from deepnb.values.errors import DeepnbError
 
@@ -205,11 +205,14 @@ class Extension:
     def _call(self, magic: str, command: Command) -> Any:
         """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            if not (words := str(command.args["words"] or "").strip("\"' ")):
-                from deepnb.views.view import text_view
+            from deepnb.views.view import text_view
 
+            words, reference = str(command.args["words"] or "").strip("\"' "), "%agent help WORD"
+            if not words:
                 return text_view("", usage_text(magic))
-            return wings.part("help WORD")(magic, words)
+            if wings.home(reference) is None and (sub := subcommand(magic, words)) is not None:
+                return text_view(f"%{magic} {sub.usage}", sub.help)
+            return wings.part(reference)(magic, words)
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
         if (instead := self.sessions.instead(magic, command.name)) is not None:

@@ -93,8 +93,8 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
     ),
     "course": Wing(
         names={
-            "help WORD": "help:show_help",
-            "help TOPIC": "entries:topic_names",
+            "%agent help WORD": "help:show_help",
+            "%agent help TOPIC": "entries:topic_names",
             "python -m deepnb lab": "lab:run_lab",
             "python -m deepnb tour": "tour:run_tour",
         },

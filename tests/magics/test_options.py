@@ -11,6 +11,7 @@ from deepnb.magics.slips import one_edit_apart
 from deepnb.magics.usage import LEFT_OUT, MAGICS, SUBCOMMANDS, subcommand, subcommands, usage_text
 from deepnb.values.errors import DeepnbError
 from tests.support.tables import every_row
+from tests.support.wings import wing
 
 
 @every_row(
@@ -102,13 +103,24 @@ def use(**given: Any) -> Command:
         ("turns", Command("turns", {"which": None})),
         ("turns 3", Command("turns", {"which": "3"})),
         ('turns "left out"', Command("turns", {"which": '"left out"'})),
-        ("open a.jsonl", Command("open", {"path": "a.jsonl", "thread": None, "list": False})),
-        ("open ~/.claude/projects", Command("open", {"path": "~/.claude/projects", "thread": None, "list": False})),
-        ("open .", Command("open", {"path": ".", "thread": None, "list": False})),
-        ("open 'a b/c.db' --thread x:1", Command("open", {"path": "'a b/c.db'", "thread": "x:1", "list": False})),
-        (
+        pytest.param(
+            "open a.jsonl", Command("open", {"path": "a.jsonl", "thread": None, "list": False}), marks=wing("open")
+        ),
+        pytest.param(
+            "open ~/.claude/projects",
+            Command("open", {"path": "~/.claude/projects", "thread": None, "list": False}),
+            marks=wing("open"),
+        ),
+        pytest.param("open .", Command("open", {"path": ".", "thread": None, "list": False}), marks=wing("open")),
+        pytest.param(
+            "open 'a b/c.db' --thread x:1",
+            Command("open", {"path": "'a b/c.db'", "thread": "x:1", "list": False}),
+            marks=wing("open"),
+        ),
+        pytest.param(
             "open postgresql://u@h/d --list",
             Command("open", {"path": "postgresql://u@h/d", "thread": None, "list": True}),
+            marks=wing("open"),
         ),
         ("budget", Command("budget", {"items": False})),
         ("compact", Command("compact")),
@@ -155,9 +167,9 @@ def test_a_subcommand_whose_arguments_fit_is_that_subcommand(line, command):
         ("--as answer --format text hi", AgentRun("hi", as_name="answer", format="text")),
         ("--quiet --max-steps 7 status", AgentRun("status", quiet=True, max_steps=7)),
         ("-- new york", AgentRun("new york")),
-        ("open the file", AgentRun("open the file")),
+        pytest.param("open the file", AgentRun("open the file"), marks=wing("open")),
         ("open a.csv and plot it", AgentRun("open a.csv and plot it")),
-        ("open https://a.example/b", AgentRun("open https://a.example/b")),
+        pytest.param("open https://a.example/b", AgentRun("open https://a.example/b"), marks=wing("open")),
         ("turns out to be slow", AgentRun("turns out to be slow")),
         ("--", None),
         ("--raw -- --raw is fun", AgentRun("--raw is fun", raw=True)),

@@ -28,7 +28,7 @@ def test_a_mistyped_line_is_an_error_that_says_what_to_type(line):
     with pytest.raises(DeepnbError) as error:
         parsed = parse_agent(line)
         if isinstance(parsed, Command) and parsed.name == "help":
-            part("help WORD")("agent", str(parsed.args["words"]))
+            part("%agent help WORD")("agent", str(parsed.args["words"]))
     said = error.value.typed
     assert "%agent " in said or "%memory" in said or "%skills" in said
     assert len(said.splitlines()) == 1

@@ -14,6 +14,7 @@ from deepnb.magics.options import AgentRun, parse_agent
 from tests.support.notebooks import FIRST, HERE
 from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
 from tests.support.tables import every_row
+from tests.support.wings import wing
 
 SOME_CACHE = os.environ.get("TIKTOKEN_CACHE_DIR", "")
 
@@ -37,6 +38,11 @@ def prompts(notebook: Any) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.kernel
+@wing("compare")
+@wing("course")
+@wing("open")
+@wing("package")
+@wing("server")
 @pytest.mark.parametrize("path", [pytest.param(p, id=p.name) for p in ALL])
 def test_a_notebook_shows_what_its_file_shows(path: Path, tmp_path: Path) -> None:
     """Without an encoding in the cache, and none is fetched."""

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import deepnb
-from deepnb.values.wings import WINGS
 from deepnb.wings.course.exercises import EXERCISES
 from deepnb.wings.course.grading import CheckView
 from tests.support.notebooks import ALL, HERE, copied, read
 from tests.support.shells import Shell
+from tests.support.wings import wing
 from tests.wings.course.solutions import SOLUTIONS
 
 BEFORE = {
@@ -187,7 +187,7 @@ def test_mistakes_are_one_line(bare_shell: Shell, tmp_path: Path) -> None:
         deepnb.course.grade(tmp_path)
 
 
-@pytest.mark.skipif("open" not in WINGS, reason="nothing opens a session here")
+@wing("open")
 @pytest.mark.parametrize("begun", ["01"], indirect=True)
 def test_an_opened_session_is_not_what_is_checked(begun: Shell) -> None:
     for cell in SOLUTIONS["01"]:
