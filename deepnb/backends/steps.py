@@ -25,7 +25,7 @@ OWN = "deepnb keeps its records there"
 
 
 def is_withheld(path: str) -> bool:
-    """Whether whoever writes just now may not write a file, or delete a directory: the journal, and for a tool the records."""
+    """Return whether whoever writes just now may not write a file, or delete a directory: the journal, and for a tool the records."""
     return is_journal(path) or (writer().tool and f"{normpath('/' + path.lstrip('/'))}/".casefold().startswith(RECORDS))
 
 
@@ -113,7 +113,7 @@ class Steps:
             return error
 
     def accept(self, held: HeldChange) -> str | None:
-        """Make a change that waited, merged with what came since; gives the error, if any."""
+        """Make a change that waited, merged with what came since; return the error, if any."""
         path = held.path
         if held.line:
             with writing(origin=held.origin, note=f"accepted {held.id}, {held.why}"):
@@ -133,7 +133,7 @@ class Steps:
                 self.record.enter(path, text, settles=entry_id)
 
     def ask_about(self, path: str, text: str, current: str) -> str | None:
-        """An ordinary file is never altered: one that would hold a credential waits for the user."""
+        """Return the error of a write that would put a credential into an ordinary file, which waits for the user; None for any other."""
         if writer().origin != "agent":
             return None
         found = credentials("\n".join(added_lines(current, text)))

@@ -28,7 +28,7 @@ _MANY = 200_000
 
 
 def without_credentials(value: Any) -> Any:
-    """The value with its credentials masked, in messages, mappings, sequences and exceptions."""
+    """Return the value with its credentials masked, in messages, mappings, sequences and exceptions."""
     from langchain_core.messages import BaseMessage
 
     match value:
@@ -55,7 +55,7 @@ def without_credentials(value: Any) -> Any:
 
 
 def redacted_text(text: str) -> str:
-    """The text with its credentials masked."""
+    """Return the text with its credentials masked."""
     key = hash(text), len(text)
     if key in _clean:
         return text
@@ -82,7 +82,7 @@ def _sequence(value: Any) -> Any:
 
 
 def _changes(named: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that held a credential, without it."""
+    """Return the values that held a credential, without it."""
     made = ((name, without_credentials(value), value) for name, value in named.items())
     return {name: new for name, new, old in made if new is not old}
 

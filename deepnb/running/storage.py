@@ -171,7 +171,7 @@ class Storage:
     # -- the home of memory
 
     def keep(self, directory: Path) -> int:
-        """Keep memory, notes, skills and journal in a directory from now on; returns how many files went there.
+        """Keep memory, notes, skills and journal in a directory from now on; return how many files went there.
 
         What is there already stays, and is joined with what was held until now.
         """
@@ -180,7 +180,7 @@ class Storage:
         return count
 
     def move(self, home: Place) -> int:
-        """Keep memory at another place from now on, with what is there already; returns how many files went there."""
+        """Keep memory at another place from now on, with what is there already; return how many files went there."""
         there = home.backend
         files = {m["path"] for m in self._default.glob("**/*", "/").matches or () if not m.get("is_dir")}
         texts = {p: self._default.download_files([p])[0].content for p in sorted(files) if self._paths.is_guarded(p)}
@@ -267,7 +267,7 @@ class Storage:
             one._rewire()
 
     def _indexed_in(self) -> str | None:
-        """Where the index is: beside the files, if these are kept on a disk, all of them there."""
+        """Return where the index is: beside the files, if these are kept on a disk, all of them there."""
         elsewhere = any(prefix.startswith("/memory/") or "/memory/".startswith(prefix) for prefix in self.mounts)
         return None if elsewhere else self.kept
 

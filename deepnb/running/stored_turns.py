@@ -46,7 +46,7 @@ class KeptTurns:
         self._heads: dict[str, tuple[Sent, ...]] = {}
 
     def write(self, thread: str, turns: Sequence[Turn]) -> str | None:
-        """Keep what is new of a thread's turns; gives the id of the last one."""
+        """Keep what is new of a thread's turns; return the id of the last one."""
         kept = self._ids.setdefault(thread, [])
         same = next((n for n, (a, b) in enumerate(zip(kept, turns, strict=False)) if a[0] is not b), None)
         same = min(len(kept), len(turns)) if same is None else same
@@ -73,7 +73,7 @@ class KeptTurns:
         return id_
 
     def state(self, state: Snapshot) -> dict[str, Any]:
-        """A state in JSON's own words."""
+        """Return a state in JSON's own words."""
         if id(state) not in self._states:
             self._states[id(state)] = state, self._state(state)
         return self._states[id(state)][1]
@@ -96,7 +96,7 @@ class KeptTurns:
         }
 
     def read(self, thread: str, head: str | None, messages: Messages, files_at: FilesAt) -> list[Turn]:
-        """The turns of a thread that holds these messages now."""
+        """Return the turns of a thread that holds these messages now."""
         kept, before = list[tuple[Turn, str]](), None
         held = {id_: turn for turn, id_ in self._ids.get(thread, ())}
         state = self._reader(messages, files_at)
@@ -174,7 +174,7 @@ FilesSeen = Callable[[Snapshot, str | None], Mapping[str, str]]
 def turns_of(
     thread: Thread, messages: Sequence[BaseMessage], begun: Mapping[str, Begin], files_at: FilesSeen
 ) -> tuple[Turn, ...]:
-    """The turns of a thread whose snapshot has been read, out of its messages and where each `begun`."""
+    """Return the turns of a thread whose snapshot has been read, out of its messages and where each `begun`."""
     waiting = {call.id for call in thread.asked}
     if thread.runs:  # its open calls are being run
         waiting |= {call["id"] for m in messages[-1:] for call in getattr(m, "tool_calls", ())}
@@ -198,7 +198,7 @@ def turns_of(
 
 
 def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
-    """The turns of a thread that another session went on with: those we know all of, then the others.
+    """Return the turns of a thread that another session went on with: those we know all of, then the others.
 
     One that failed and was taken out of the thread is none of the checkpointer's.
     """

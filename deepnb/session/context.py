@@ -154,6 +154,7 @@ class SessionContext:
 
     def flush(self) -> Flush:
         """Ask once, silently, what is worth keeping of the messages that are still sent; kept with the last turn."""
+        from deepnb.engine.request import still_sent
         from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("flush", "%memory flush")
@@ -163,10 +164,7 @@ class SessionContext:
         events = list[Event]()
         try:
             values = work.state.values(thread)
-            from deepnb.engine import keys
-
-            cut = int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
-            sent = [m for m in (values.get(keys.MESSAGES) or [])[cut:] if "lc_source" not in m.additional_kwargs]
+            sent = [m for m in still_sent(values) if "lc_source" not in m.additional_kwargs]
             work.backend.begin()
             made = run_apart(
                 lambda: flusher(sent, values, work.current.now(), by_hand=True) if sent else None,
