@@ -83,4 +83,4 @@ def no_download(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(url: str) -> bytes:
         raise AssertionError(f"a test tried to fetch {url}")
 
-    monkeypatch.setattr("deepnb.context.encodings.download", refuse)
+    monkeypatch.setattr("deepnb.context.counting.download", refuse)

@@ -12,7 +12,7 @@ from pkgutil import resolve_name
 import yaml
 
 import deepnb
-from deepnb.reference.document import anchor
+from deepnb.wings.course.entries import anchor
 from deepnb.wiring.options import Options
 from tests import ROOT
 from tests.support.environments import PROJECT

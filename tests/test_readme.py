@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from deepnb.tour.places import notebooks
+from deepnb.wings.course.lab import notebooks
 from tests import ROOT
 from tests.support.badges import MARK, badges, project_urls, with_badges
 from tests.support.kernels import Pool, Ran

@@ -92,6 +92,9 @@ class GuardedBackend(WrapperBackend):
         self._last_read.set(file_path, text)
         return slice_read_response(protocol.FileData(content=_masked(text), encoding="utf-8"), offset, limit)
 
+    def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
+        return self.inner.download_files(paths)
+
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:

@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 from deepnb.backends.merge import Conflict
 from deepnb.gate import redact
-from deepnb.values.diff import FileDiff, Hunk, apply, lines_of
 from deepnb.values.errors import DeepnbError
+from deepnb.values.files import FileDiff, Hunk, apply, lines_of
 
 Origin = Literal["user", "agent", "tool output", "flush", "external"]
 """Who changed the file; `external` is another process, or anybody outside deepnb."""

@@ -15,9 +15,9 @@ from deepnb.backends.locks import Lock
 from deepnb.backends.merge import Conflict
 from deepnb.backends.writer import writer
 from deepnb.gate import redact
-from deepnb.values.clock import in_turn
-from deepnb.values.diff import FileDiff
 from deepnb.values.errors import BusyError, DeepnbError
+from deepnb.values.files import FileDiff
+from deepnb.values.text import in_turn
 
 # -- what each writer knows of each file: the base of what it writes next
 
@@ -48,7 +48,8 @@ class LastRead:
 
     def show_model(self, texts: Mapping[str, str]) -> None:
         """The current thread's model has just been shown these texts."""
-        self._texts.update(((self._model(), path), text) for path, text in texts.items())
+        model = self._model()
+        self._texts.update(((model, path), text) for path, text in texts.items())
 
     def show_user(self, texts: Mapping[str, str | None]) -> None:
         """These texts were displayed; None where there is no such file."""

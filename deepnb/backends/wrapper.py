@@ -75,12 +75,16 @@ class WrapperBackend(protocol.BackendProtocol):
 
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
         """Return the files in the order that was asked for, fetched in one batch from each backend."""
-        refused = [p for p in paths if self.read_refusal(p)]
-        answers = {p: protocol.FileDownloadResponse(path=p, error="file_not_found") for p in refused}
-        while left := [p for p in dict.fromkeys(paths) if p not in answers]:
-            backend = self.owner(left[0])
-            mine = [p for p in left if self.owner(p) is backend]
-            answers.update(zip(mine, backend.download_files(mine), strict=True))
+        answers: dict[str, protocol.FileDownloadResponse] = {}
+        batches: dict[int, tuple[protocol.BackendProtocol, list[str]]] = {}
+        for path in dict.fromkeys(paths):
+            if self.read_refusal(path):
+                answers[path] = protocol.FileDownloadResponse(path=path, error="file_not_found")
+            else:
+                owner = self.owner(path)
+                batches.setdefault(id(owner), (owner, []))[1].append(path)
+        for owner, mine in batches.values():
+            answers.update(zip(mine, owner.download_files(mine), strict=True))
         return [answers[p] for p in paths]
 
     def ls(self, path: str) -> protocol.LsResult:

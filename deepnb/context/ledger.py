@@ -1,5 +1,7 @@
 """The ledger of a run: what each model call was really sent, and what it cost."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,9 +10,8 @@ from langchain_core.messages import BaseMessage
 
 from deepnb.context.counting import Meter
 from deepnb.values.budget import Budget
-from deepnb.values.prices import Price, cost_of, price_of
 from deepnb.values.request import Request
-from deepnb.values.turn import Event, ModelStarted, Path, Purpose, TextDelta, Usage
+from deepnb.values.turn import Event, ModelStarted, Path, Price, Purpose, TextDelta, Usage, cost_of, price_of
 
 
 class Recorder:

@@ -35,7 +35,7 @@ from deepnb.values.approvals import (
     digest,
     is_unreadable,
 )
-from deepnb.values.memo import Memo
+from deepnb.values.lazy import Memo
 from deepnb.values.turn import Decided, ToolEnded, ToolStarted
 
 _OURS = "deepnb_approval"

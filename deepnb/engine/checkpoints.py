@@ -23,10 +23,10 @@ from langgraph.types import Overwrite
 from deepnb.engine import keys
 from deepnb.engine.answer import usage
 from deepnb.engine.compaction import turn_start
+from deepnb.engine.keys import MEMORY_THREAD
 from deepnb.engine.request import is_request, message_text
 from deepnb.engine.state_backend import with_writes
 from deepnb.values.messages import SUMMARY, Message, ToolCall
-from deepnb.values.session_file import MEMORY_THREAD
 from deepnb.values.turn import Event, TextDelta, ToolEnded, ToolStarted, Usage
 
 FAR = 100

@@ -13,7 +13,7 @@ from deepnb.gate.own_words import own_words
 from deepnb.values.budget import Rule
 from deepnb.values.image import image_size, image_tokens
 from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY
-from deepnb.values.prompt import system_pieces
+from deepnb.values.request import system_pieces
 
 IMAGE = "image"
 """The label of a piece that is an image: its tokens are an estimate, with every counter."""

@@ -19,7 +19,7 @@ from langgraph.types import Overwrite
 from deepnb.engine import keys
 from deepnb.engine.file_extras import SkippedEntries
 from deepnb.engine.request import mark_of
-from deepnb.values.growing_list import GrowingList
+from deepnb.values.messages import GrowingList
 
 APPENDED = "appended"
 """Key of a write that adds its text to the end of the file, in the place of `content`."""

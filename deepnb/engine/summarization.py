@@ -23,7 +23,7 @@ from deepnb.engine.request import is_request, lowered, mark_of, reserves, source
 from deepnb.engine.state_backend import without_messages
 from deepnb.values.budget import Budget
 from deepnb.values.errors import LimitError, RefusedError, RunError
-from deepnb.values.model_failure import causes, is_overflow, refusal, told_window
+from deepnb.values.failures import causes, is_overflow, refusal, told_window
 from deepnb.values.offload import Offload
 from deepnb.values.turn import Compacted, Event
 

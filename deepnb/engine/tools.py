@@ -21,9 +21,8 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from deepnb.engine import coroutines, keys
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import LONGEST, bounded, tool_name
-from deepnb.values.failures import failure_text, own_traceback
-from deepnb.values.model_failure import NotOnTapeError
-from deepnb.values.prompt import MORE_TOOLS
+from deepnb.values.failures import NotOnTapeError, failure_text, own_traceback
+from deepnb.values.request import MORE_TOOLS
 from deepnb.values.turn import ToolEnded
 
 _SCHEMAS: dict[CodeType | None, Any] = {}

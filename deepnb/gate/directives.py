@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from operator import itemgetter
 
-from deepnb.gate.prohibitions import COMMAND, LEAD, forbids
-from deepnb.gate.regex import regex
+from deepnb.gate.own_words import COMMAND, LEAD, forbids, pieces
+from deepnb.gate.spans import regex
 
 _ENGLISH = regex(
     r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"
@@ -113,7 +113,9 @@ _KEPT, _SHORT = 1_000_000, 20_000
 def is_directive(line: str) -> bool:
     """Whether a line reads like an instruction, a rule or a wish of the user's."""
     pieces = [line[at : at + _LONGEST] for at in range(0, len(line), _LONGEST - 100)] or [""]
-    return any(_directive(piece) for piece in pieces)
+    return any(
+        _reads_so(piece) or ((folded := fold(piece)) != piece.casefold() and _reads_so(folded)) for piece in pieces
+    )
 
 
 def unsaid(
@@ -182,7 +184,8 @@ class _Text:
     """A text that was heard, read as far as somebody asked; a JSON string's escapes are read."""
 
     def __init__(self, text: str) -> None:
-        self._plain = _unescaped(text)
+        unescaped = "\\" in text and _ESCAPED().sub(lambda m: chr(int(m[1], 16)), text).replace("\\n", "\n")
+        self._plain = unescaped or text
         self.folded = fold(self._plain)
 
     @cached_property
@@ -289,20 +292,12 @@ def with_words_of(lines: Sequence[str], texts: Iterable[str]) -> Iterator[str]:
             yield text
 
 
-def _directive(text: str) -> bool:
-    return _reads_so(text) or ((folded := fold(text)) != text.casefold() and _reads_so(folded))
-
-
 def _reads_so(text: str) -> bool:
     if _ENGLISH().search(text) or _CHINESE().search(text) or _OTHERS().search(text):
         return True
     return any(
         COMMAND().match(sentence) or _BARE().search(sentence) for sentence in _SENTENCE().split(text) if sentence
     )
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPED().sub(lambda m: chr(int(m[1], 16)), text).replace("\\n", "\n") if "\\" in text else text
 
 
 def fold(text: str) -> str:
@@ -316,20 +311,17 @@ def fold(text: str) -> str:
 @lru_cache(4096)
 def content(text: str) -> frozenset[str]:
     """The words of a text that say what it is about, folded: an identifier whole and in parts, CJK in pairs."""
-    return frozenset(_content(text))
-
-
-def _content(text: str) -> Iterator[str]:
-    stop = _stop()
+    stop, found = _stop(), set[str]()
     for match in _PIECE().finditer(fold(text)):
         if match["cjk"]:
             for run in _CJK_STOP().split(match["cjk"]):
-                yield from (run[i : i + 2] for i in range(len(run) - 1))
+                found.update(run[i : i + 2] for i in range(len(run) - 1))
             continue
         word = match["name"]
         if len(parts := re.split(r"[.\-/@:_]", word)) > 1:
-            yield word.rstrip(".")
-        yield from (_stem(part) for part in parts if part not in stop and (len(part) > 1 or part.isdigit()))
+            found.add(word.rstrip("."))
+        found.update(_stem(part) for part in parts if part not in stop and (len(part) > 1 or part.isdigit()))
+    return frozenset(found)
 
 
 def _stem(word: str) -> str:
@@ -351,3 +343,50 @@ def _weights(text: str) -> dict[str, float]:
 @cache
 def _stop() -> frozenset[str]:
     return frozenset(fold(_STOP_TEXT).split())
+
+
+# -- A summary in which no rule or wish is called the user's that their own words don't support
+
+_USER = regex(
+    r"\b(?:(?:the|der|die|el|la|le)\s+|l['’])?(?:user|human|(?:be)?nutzer(?:in)?|utilisat(?:eur|rice)|usuari[oa])\b"  # the user
+    r"|用户(?:本人)?",
+    re.IGNORECASE,
+)
+_HEADING = regex(r"\s*(?:#{1,6}\s.*|\*\*.*\*\*|.*[:：])\s*$")  # ## User preferences
+_THEIRS = regex(
+    r"\b(?:user|human|intent|preferences?|wishes|rules?|constraints?|nutzer|utilisateur|usuario)\b|用户|偏好|要求",
+    re.IGNORECASE,
+)
+SOMEBODY = "somebody (not in the user's own words)"
+_LEAST = 1 / 3
+
+
+def attributed(summary: str, foreign: Iterable[str], own: Iterable[str]) -> str:
+    """The summary, with somebody in place of the user in sentences of rules and wishes which the user did not say.
+
+    Looser than `unsaid`, since a summary puts things in other words: what the user says a third to 0.6 of, and nobody
+    more, stays as it is.
+    """
+    lines = summary.split("\n")
+    users, others = Sources(own), Sources(with_words_of([*pieces(summary)], foreign))
+    theirs = False
+    for n, line in enumerate(lines):
+        if _HEADING().match(line):
+            theirs = bool(_THEIRS().search(line))
+            continue
+        of_user, parts = theirs, [*pieces(line)]
+        for i, part in enumerate(parts):
+            of_user = of_user or bool(_USER().search(part))
+            if of_user and _is_wrong(part, users, others):
+                words = part.lstrip(" \t-*•>")
+                labelled = f"{part[: len(part) - len(words)]}{SOMEBODY.capitalize()}: {words}"
+                parts[i] = _USER().sub(SOMEBODY, part) if _USER().search(part) else labelled
+        lines[n] = "".join(parts)
+    return "\n".join(lines)
+
+
+def _is_wrong(part: str, users: Sources, others: Sources) -> bool:
+    if not is_directive(part) or says(users, part, others):
+        return False
+    share = users.cover(part)
+    return share < _LEAST or share >= SUPPORT or others.cover(part) > share

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from deepnb.gate.span import Span
+from deepnb.gate.spans import Span
 
 _LEAST = 12
 """Characters: what is shorter (`none`, `test`) would be found in plain text."""

@@ -18,14 +18,13 @@ from deepnb.engine import keys
 from deepnb.engine.request import message_text, said_in
 from deepnb.engine.retries import Retried
 from deepnb.gate import credentials, redact
-from deepnb.gate.own_words import MONTH
-from deepnb.gate.prohibitions import said
+from deepnb.gate.own_words import MONTH, said
 from deepnb.memory.daily import bare
 from deepnb.memory.guarding import Facts, heard
 from deepnb.memory.layers import note_path
 from deepnb.values.answers import calls_among, split_thinking
 from deepnb.values.errors import RefusedError
-from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.failures import NotOnTapeError
 from deepnb.values.offload import Flush
 
 PROMPT = """\
@@ -138,7 +137,8 @@ class Flusher:
         note = (self._backend.download_files([file])[0].content or b"").decode("utf-8", "replace")
         whole = "\n".join(f"{m.type} {message_text(m)}" for m in going)
         known = whole if by_hand else going[0].id or f"{going[0].type}\n{message_text(going[0])}"
-        mark = f"<!-- flush {'by hand ' * by_hand}{_hash(known)} -->"
+        digest = sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        mark = f"<!-- flush {'by hand ' * by_hand}{digest} -->"
         if mark in note:
             return None
         lines, how = self._lines(going, file, note)
@@ -234,7 +234,3 @@ def _by_rule(going: Iterable[BaseMessage]) -> list[str]:
     """The sentences of these messages that the rules take for worth keeping; in those of a nested agent none."""
     texts = [] if writer().origin == "agent" else ["\n".join(_clean(said_in(m))) for m in going]
     return [*dict.fromkeys(sentence for text in texts for _, sentence in said(text))]
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -18,9 +18,8 @@ from deepnb.backends.writer import guard_refusal, writer, writing
 from deepnb.engine import approvals, keys
 from deepnb.gate import redact_value
 from deepnb.memory import guarding
-from deepnb.memory.layers import ALWAYS
+from deepnb.memory.layers import ALWAYS, LONG_TERM
 from deepnb.memory.layers import NOTES as NOTES_FOLDER
-from deepnb.memory.scope import LONG_TERM
 from deepnb.values.approvals import Effect, Mode, Rule, policy_of
 from deepnb.values.errors import DeepnbError
 from deepnb.workshop.approvals import NOTES, READS, TASK, Effects, marked, state_of

@@ -25,16 +25,15 @@ from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory import middleware
 from deepnb.memory.budget import CAP, Count, Fitted, fitted, plain
 from deepnb.memory.flush import Flusher
-from deepnb.memory.guarding import heard
-from deepnb.memory.guidelines import WRITES, memory_block
+from deepnb.memory.guarding import WRITES, heard, memory_block
 from deepnb.memory.layers import note_paths
 from deepnb.memory.middleware import with_block
 from deepnb.skills.middleware import PROMPT
+from deepnb.values.agent import skill_line
 from deepnb.values.budget import Budget, Size
+from deepnb.values.files import check_path
 from deepnb.values.messages import MEMORY_UPDATE
-from deepnb.values.paths import check_path
-from deepnb.values.prompt import MEMORY_OPEN
-from deepnb.values.skills import skill_line
+from deepnb.values.request import MEMORY_OPEN
 from deepnb.wiring.model import main_model
 from deepnb.wiring.options import Options, changed, check_sizes
 

@@ -11,10 +11,9 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
 from deepnb.gate import redact
-from deepnb.models.keys import guard_keys, has_key, kept_key
-from deepnb.models.names import EXAMPLES, OFFLINE, PROVIDERS
+from deepnb.models.keys import EXAMPLES, OFFLINE, PROVIDERS, guard_keys, has_key, kept_key
 from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError
-from deepnb.values.model_failure import has_credential
+from deepnb.values.failures import has_credential
 
 
 @dataclass(frozen=True)

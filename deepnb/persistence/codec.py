@@ -13,13 +13,12 @@ from typing import Any, cast
 
 from deepnb.persistence.savers import redacted_text
 from deepnb.values import turn as values
-from deepnb.values.anchors import Anchor
+from deepnb.values.agent import Skill
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.budget import Budget, Rule
-from deepnb.values.growing_list import GrowingList
-from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, Offload
+from deepnb.values.messages import GrowingList
+from deepnb.values.offload import Anchor, BroughtBack, Flush, HistoryMessage, Offload
 from deepnb.values.request import Request, Sent
-from deepnb.values.skills import Skill
 
 CLASSES: Mapping[str, type] = {
     one.__name__: one

@@ -12,8 +12,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from deepnb.engine import keys
 from deepnb.gate import redact
-from deepnb.values.bare_image import bare_images
 from deepnb.values.errors import DeepnbError, RefusedError
+from deepnb.values.image import bare_images
 
 # -- values with credentials masked, as they go into a database; a value that holds none is the same object
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -16,7 +16,7 @@ from deepnb.running.thread import Thread
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.errors import BusyError, DeepnbError
 from deepnb.values.fingerprint import fingerprint
-from deepnb.values.memo import Memo
+from deepnb.values.lazy import Memo
 from deepnb.values.turn import Event, Turn
 from deepnb.wiring.options import Options, own_tools
 from deepnb.workshop.kernel import Kernel, PlainKernel
@@ -226,13 +226,17 @@ class Paths:
 
     def __init__(self, current: Current) -> None:
         self._current = current
-        self._guarded = Memo(_guarded)
         self._shared = Memo(_shared)
 
     def is_guarded(self, path: str) -> bool:
         """Return whether the guard stands before a file: memory, notes, skills and subagents."""
         options = self._current.options
-        return self._guarded(options.memory, options.skills)(path)
+        names, folders = guarded_paths(options.memory, options.skills)
+        return path in names or path.startswith(folders)
+
+    def is_remembered(self, path: str) -> bool:
+        """Whether a file stands behind the guard, or is one of deepnb's own, such as the journal."""
+        return path.startswith("/.deepnb/") or self.is_guarded(path)
 
     def is_shared(self, path: str) -> bool:
         """Return whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
@@ -272,11 +276,7 @@ def _nothing(path: str) -> bool:
     return False
 
 
-def _guarded(memory: Sequence[str], skills: Sequence[str]) -> Callable[[str], bool]:
+def _shared(memory: tuple[str, ...], skills: tuple[str, ...]) -> Callable[[str], bool]:
     names, folders = guarded_paths(memory, skills)
-    return lambda path: path in names or path.startswith(folders)
-
-
-def _shared(memory: Sequence[str], skills: Sequence[str]) -> Callable[[str], bool]:
-    guarded = _guarded(memory, skills)
-    return lambda path: guarded(path) or path.startswith("/.deepnb/")
+    own = (*folders, "/.deepnb/")
+    return lambda path: path in names or path.startswith(own)

@@ -8,13 +8,13 @@ from functools import cached_property
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.models.keys import kept_keys
 from deepnb.models.windows import all_told, ask_again
 from deepnb.running.current import Current
 from deepnb.running.home import Home
+from deepnb.values.agent import Subagent
 from deepnb.values.approvals import Policy
-from deepnb.values.subagents import Subagent
 from deepnb.values.turn import CodeOutput
 from deepnb.wiring.options import Options, same
 
@@ -154,14 +154,9 @@ class Graphs:
         return (agents, self._home.backend, self.recording, all_told(), *kept_keys(), *self._variables(options))
 
     def _make(self, options: Options, agents: Sequence[Subagent]) -> Built:
-        if options.graph is not None and options.graph.is_served:
-            from deepnb.wiring.served import served
-
-            return served(options, self)
         if options.graph is not None:
-            from deepnb.wiring.attach import attach
-
-            return attach(options, self)
+            attached: Built = options.graph.make(options, self)
+            return attached
         from deepnb.wiring.build import build
 
         return build(options, self, agents)

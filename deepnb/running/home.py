@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.layers import ALWAYS, NOTES
-from deepnb.memory.scope import LONG_TERM
+from deepnb.memory.layers import ALWAYS, LONG_TERM, NOTES
 from deepnb.running.current import Current, Paths
 from deepnb.running.sources import Sources, paths
 from deepnb.running.thread import Thread
-from deepnb.values.memo import Memo
+from deepnb.values.lazy import Memo
 from deepnb.values.turn import Snapshot
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns
 from deepnb.running.thread import Thread
 from deepnb.values.approvals import policy_of
 from deepnb.values.errors import BusyError
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 from deepnb.values.turn import CodeOutput, ToolEnded, Turn, Usage
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.scope import scope_of
+from deepnb.memory.layers import scope_of
 from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home
 from deepnb.running.thread import Thread, running, waits
+from deepnb.values.agent import Skill
 from deepnb.values.approvals import PendingCall
 from deepnb.values.errors import NotFoundError
-from deepnb.values.memo import Memo
-from deepnb.values.skills import Skill
+from deepnb.values.lazy import Memo
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:

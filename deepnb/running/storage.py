@@ -245,11 +245,14 @@ class Storage:
     @property
     def _default(self) -> Any:
         base = self._base if self._main is None else self._main.guard.inner
-        return base if self.home is None else SplitBackend(base, self.home.backend, self._is_at_home)
+        if self.home is None:
+            return base
+        is_at_home = self._paths.is_remembered if self._has_all else self._is_in_state
+        return SplitBackend(base, self.home.backend, is_at_home)
 
-    def _is_at_home(self, path: str) -> bool:
-        remembered = self._paths.is_guarded(path) or path.startswith("/.deepnb/")
-        return remembered and (self._has_all or path.startswith(self._given.state))
+    def _is_in_state(self, path: str) -> bool:
+        """Whether memory of this path is in the home, where what was passed in as `backend` has memory of its own."""
+        return path.startswith(self._given.state) and self._paths.is_remembered(path)
 
     @property
     def _has_all(self) -> bool:

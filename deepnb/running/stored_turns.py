@@ -16,7 +16,7 @@ from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, TurnRow
 from deepnb.running.current import Paths
 from deepnb.running.thread import RUNS, Thread
-from deepnb.values.lazy_mapping import LazyMapping
+from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import Messages
 from deepnb.values.request import Request, Sent
 from deepnb.values.turn import Snapshot, Turn

@@ -7,12 +7,12 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Any
 
-from deepnb.memory.scope import MAIN, Scope
+from deepnb.memory.layers import MAIN, Scope
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError
 from deepnb.values.offload import BroughtBack, HistoryMessage
 from deepnb.values.server_address import LOST
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 from deepnb.values.turn import Event, ModelEnded, Snapshot, ToolEnded, Turn
 
 _HOOK = re.compile(r"\.(before|after)_(model|agent)$")  # MemoryMiddleware.before_model

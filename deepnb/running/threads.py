@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.scope import MAIN, Scope, scope_of
+from deepnb.memory.layers import MAIN, Scope, scope_of
 from deepnb.running.current import Current, granted_tool
 from deepnb.running.state import State
 from deepnb.running.thread import Thread, check_name, waits
@@ -48,9 +48,9 @@ class Threads:
     def __getitem__(self, name: str) -> Thread:
         if name in self._lent:
             raise BusyError(f"a background job is running in thread {name}", "%agent jobs lists it; wait, or stop it")
-        unread = self._unread()
         if name in self._threads:
             return self._read(self._threads[name])
+        unread = self._unread()
         if name in unread or self._state.metadata(name) is not None:
             unread.setdefault(name, "")
             return self._opened(name)

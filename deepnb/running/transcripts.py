@@ -6,12 +6,11 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from deepnb.backends.tree import AppendFile
-from deepnb.context.chain import Chain, Told
-from deepnb.context.transcript import COST, VERSION, Line, read, safe_id, to_json
+from deepnb.context.transcript import COST, VERSION, Chain, Line, Told, read, safe_id, to_json
 from deepnb.running.current import Current
 from deepnb.running.home import Home
 from deepnb.running.threads import Threads
-from deepnb.values.forgetting import blot_out, pattern
+from deepnb.values.files import blot_out, pattern
 from deepnb.values.messages import Added, Message
 from deepnb.values.turn import Event, Notice, Turn
 
@@ -176,10 +175,11 @@ class Transcripts:
         return tuple(map(Notice, one.notices()))
 
     def event(self, event: Event | Added) -> None:
-        """Something happened in the turn."""
+        """Something happened in the turn; where its transcript is kept was looked up when it began."""
         if self._turn is not None:
             one, number = self._turn
-            self._write(one, one.chain.event(event), number)
+            if lines := list(one.chain.event(event)):
+                one.write(lines, self._now(), number)
 
     def outside(self, thread: str, messages: Sequence[Message], events: Iterable[Event]) -> None:
         """Something happened to a thread between its turns: a compaction by hand."""

@@ -17,7 +17,7 @@ from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
 from deepnb.values.budget import rule_for
-from deepnb.values.turn import Snapshot, Turn, Turns
+from deepnb.values.turn import Compacted, ModelEnded, Snapshot, Turn, Turns
 from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
 
 if TYPE_CHECKING:
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
 from collections.abc import Sequence
 
 from deepnb.skills.catalog import Catalog, Found
+from deepnb.subagents.files import Files, tool_names
+from deepnb.values.agent import Listed, Skill, Subagent
 from deepnb.values.approvals import Policy
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
-from deepnb.values.memo import Memo
-from deepnb.values.skills import Skill
-from deepnb.values.subagents import Listed, Subagent
-from deepnb.wiring.subagent_files import Files, tool_names
+from deepnb.values.lazy import Memo
 from deepnb.workshop.kernel import PlainKernel
 
 _LOG = logging.getLogger("deepnb")
@@ -91,6 +90,17 @@ class Workspace:
     def turns(self) -> Turns:
         """The turns of the current thread."""
         return Turns(self.thread.turns)
+
+    def fills(self) -> tuple[list[int], list[int]]:
+        """Return (tokens of each request for an answer, indices of those that a compaction came before)."""
+        totals: list[int] = []
+        compactions: list[int] = []
+        for event in (e for turn in self.turns for e in turn.events if not e.path):
+            if isinstance(event, Compacted):
+                compactions.append(len(totals))
+            elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
+                totals.append(event.call.budget.total)
+        return totals, [at for at in compactions if at < len(totals)]
 
     @property
     def snapshot(self) -> Snapshot:

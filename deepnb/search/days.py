@@ -14,7 +14,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from deepnb.search.keys import Scores
+from deepnb.search.words import Scores
 
 AFTER, BEFORE = 7.0, 1.0
 """Days after a date, and before it, in which nearness falls to a third: one tells of what was rather than of what will
@@ -131,17 +131,13 @@ def nearness(spans: tuple[Span, ...], days: Scores) -> Scores:
     for span in spans:
         worth = 1.0
         for moved in (_in_year(span, year) for year in years) if span.yearly else (span,):
-            near = _near(moved, ordinals)
+            late = np.maximum(ordinals - moved.last.toordinal(), 0)
+            early = np.maximum(moved.first.toordinal() - ordinals, 0)
+            near = np.exp(-late / AFTER - early / BEFORE)
             best = np.maximum(best, worth * near)
             worth = EARLIER if near.max() == 1 else worth
     out[known] = best
     return out
-
-
-def _near(span: Span, days: Scores) -> Scores:
-    late = np.maximum(days - span.last.toordinal(), 0)
-    early = np.maximum(span.first.toordinal() - days, 0)
-    return np.exp(-late / AFTER - early / BEFORE)
 
 
 def _in_year(span: Span, year: int) -> Span:

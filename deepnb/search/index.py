@@ -21,17 +21,14 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from deepnb.search import vectors
-from deepnb.search.database import Damaged, Database, has_fts5
+from deepnb.search import scoring
+from deepnb.search.database import Damaged, Database, has_fts5, migrate
 from deepnb.search.days import asked_days, nearness
-from deepnb.search.fusion import COARSE, FINE, Leg, by_rank, by_weight, dated
-from deepnb.search.hits import LEGS, Hit, fading, filled, hit
-from deepnb.search.keys import content_hash
+from deepnb.search.hits import LEGS, Hit, Request, fading, filled, hit
 from deepnb.search.passages import passages
 from deepnb.search.reading import Reader, within
-from deepnb.search.request import Request
-from deepnb.search.schema import migrate
-from deepnb.search.words import QUERY, Query, plain, read_query
+from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
+from deepnb.search.words import QUERY, Query, content_hash, plain, read_query
 from deepnb.search.writing import Changes, batches, bump, erase_file, purge, read_anew, vacuum, write_file
 from deepnb.values.errors import BusyError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 
@@ -57,7 +54,7 @@ class Index:
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        embedder: vectors.Embedder | None = None,
+        embedder: scoring.Embedder | None = None,
         source: Callable[[], Mapping[str, str]] | None = None,
         library: Literal["", "sqlite3", "apsw"] = "",
     ) -> None:
@@ -184,21 +181,21 @@ class Index:
     def _embed(self) -> int:
         if self.embedder is None:
             return 0
-        model = vectors.model_name(self.embedder)
+        model = scoring.model_name(self.embedder)
         with self._open() as db:
-            todo = vectors.missing(db, model)
+            todo = scoring.missing(db, model)
         done = 0
-        for i in range(0, len(todo), vectors.BATCH):
-            part = todo[i : i + vectors.BATCH]
+        for i in range(0, len(todo), scoring.BATCH):
+            part = todo[i : i + scoring.BATCH]
             try:
-                found = vectors.unit_vectors(self.embedder.embed_documents([text for _, text in part]))
+                found = scoring.unit_vectors(self.embedder.embed_documents([text for _, text in part]))
                 if len(found) != len(part):
                     raise ValueError(f"{len(found)} vectors for {len(part)} texts")
             except Exception as error:
                 self.notices.append(f"{len(todo) - done} chunks have no vector: {_line(error)}")
                 break
             with self._open() as db, db.transaction(write=True):
-                vectors.store(db, model, [hash_ for hash_, _ in part], found)
+                scoring.store(db, model, [hash_ for hash_, _ in part], found)
                 bump(db)
             done += len(part)
         return done
@@ -262,7 +259,7 @@ class Index:
             return list(filled((hit(reader, span, found, room.passage) for span in spans), room, request.most))
 
     def _found(
-        self, reader: Reader, query: Query, legs: Sequence[str], vector: vectors.Vectors | None
+        self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None
     ) -> dict[str, Leg]:
         """What each leg finds, by name."""
         found: dict[str, Leg] = {}
@@ -277,14 +274,14 @@ class Index:
                     found[name] = reader.leg(scored.keys, scored.fine, FINE)
                     found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
         if vector is not None and self.embedder is not None:
-            found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)
+            found["vector"] = reader.vector(scoring.model_name(self.embedder), vector)
         return found
 
-    def _query_vector(self, text: str) -> vectors.Vectors | None:
+    def _query_vector(self, text: str) -> scoring.Vectors | None:
         if self.embedder is None:
             return None
         try:
-            found = vectors.unit_vectors([self.embedder.embed_query(plain(text))])[0]
+            found = scoring.unit_vectors([self.embedder.embed_query(plain(text))])[0]
         except Exception as error:
             self.notices.append(f"searched without vectors: {_line(error)}")
             return None

@@ -6,13 +6,25 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from deepnb.search import vectors
+from deepnb.search import scoring
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import Database
 from deepnb.search.days import IN_FIGURES, day_of, is_date
-from deepnb.search.grams import LONGEST
-from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, content_hash, file_range, unit_key
-from deepnb.search.words import Tokens, indexed, label, labelled, plain
+from deepnb.search.words import (
+    FILES,
+    HEAD,
+    LONGEST,
+    Tokens,
+    chunk_key,
+    chunk_range,
+    content_hash,
+    file_range,
+    indexed,
+    label,
+    labelled,
+    plain,
+    unit_key,
+)
 from deepnb.values.errors import LimitError
 
 READING = 4
@@ -72,7 +84,7 @@ def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
     tokens = text.split()
     different = set(tokens)
     words = read.read(different)
-    as_is, title = read.are_plain(text, different), _title(path)
+    as_is, title = read.are_plain(text, different), re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])
     heads = [f"{title} {chunk.heading}" for chunk in found.chunks]
     return Prepared(
         path=path,
@@ -153,7 +165,7 @@ class Changes:
         )
         if db.value("SELECT EXISTS (SELECT 1 FROM embeddings)"):
             for number in self.files:
-                vectors.hash_chunks(db, *chunk_range(number))
+                scoring.hash_chunks(db, *chunk_range(number))
         sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
         db.many(sql, (row for _, (keys, file) in files for row in zip(keys, file.bodies, strict=True)))
         db.many(sql, (row for number, (_, file) in files for row in file.head_postings(number)))
@@ -350,8 +362,3 @@ def _names(
                 found[unit, name] = None
         at += len(token)
     return found
-
-
-def _title(path: str) -> str:
-    """The words of a file's name: "2026-02-16" of memory/2026-02-16.md."""
-    return re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])

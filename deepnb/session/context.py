@@ -5,20 +5,20 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from deepnb.context import history, upstream_history
+from deepnb.context import history
 from deepnb.memory.layers import note_path
 from deepnb.running.runner import recorder
 from deepnb.running.thread import Thread, brought_messages, brought_text
 from deepnb.running.workspace import Workspace
 from deepnb.session.part import BackendFiles
 from deepnb.values.budget import Budget, growth
-from deepnb.values.clock import moment
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
 from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, HistorySection, HistorySections, Offload
-from deepnb.values.stack import Stack
-from deepnb.values.turn import Call, Compacted, Event, Flushed, ModelEnded, ModelStarted, Turn
-from deepnb.values.xray import Xray
+from deepnb.values.text import moment
+from deepnb.values.turn import Call, Compacted, Event, Flushed
+from deepnb.values.xray import Stack, Xray
 
+NO_REQUESTS = "the requests of this session were not recorded"
 FIXED = ("system", "memory", "skills", "tools")
 """The parts of a request that no compaction shortens."""
 
@@ -74,7 +74,10 @@ class SessionContext:
 
     def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
         """The request of the last call for an answer, that of turn `turn`, or call `call` of it, both from 1."""
-        sent = [(t.number, c) for t in self._workspace.turns for c in calls(t) if c.request is not None]
+        turns = self._workspace.turns
+        sent = [(t.number, c) for t in turns for c in t.requested]
+        if not sent and (self._workspace.current.read_only or any(t.calls for t in turns)):
+            raise NotFoundError(NO_REQUESTS, "%agent budget shows an estimate by part")
         if not sent:
             raise NotFoundError("no model calls yet", "%agent PROMPT makes one")
         at = turn if turn is not None else sent[-1][0]
@@ -96,8 +99,7 @@ class SessionContext:
                 (turn.number, c.number),
             )
             for turn in self._workspace.turns
-            for c in calls(turn)
-            if c.request is not None
+            for c in turn.requested
         ]
 
     def stack(self) -> Stack:
@@ -198,15 +200,6 @@ class SessionContext:
         self._workspace.threads.add(thread, happened, usage(happened))
 
 
-def calls(turn: Turn) -> tuple[Call, ...]:
-    """A turn's calls in order, as they ended; one that did not end as it began."""
-    found: dict[int, Call] = {}
-    for event in turn.events:
-        if isinstance(event, ModelStarted | ModelEnded):
-            found[event.call.number] = event.call
-    return tuple(found.values())
-
-
 def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
     """The call that is meant among those of a turn."""
     if not there:
@@ -253,7 +246,7 @@ class SessionHistory:
         path = (last and last.path) or f"{history.PREFIX}{work.thread.name}.md"
         text = BackendFiles(work.backend).get(path, "")
         found = sorted(
-            history.sections(path, text) or upstream_history.sections(path, text), key=lambda one: moment(one.at)
+            history.sections(path, text) or history.upstream_sections(path, text), key=lambda one: moment(one.at)
         )
         return HistorySections(_with_compactions(found, made))
 

@@ -11,8 +11,8 @@ from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
 from deepnb.values.code import CODE_TOOLS
 from deepnb.values.errors import BusyError, InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.values.redaction import without_credentials
-from deepnb.values.whole_file import make_folder, write_whole
+from deepnb.values.events import without_credentials
+from deepnb.values.files import make_folder, write_whole
 
 LARGEST = 10_000_000
 """Bytes of a file that is loaded."""

@@ -6,23 +6,21 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from deepnb.backends.journal import Entry, OpenConflict, open_conflicts, text_after
 from deepnb.backends.merge import Merged, merge
 from deepnb.backends.writer import writing
 from deepnb.context.transcript import spoken
 from deepnb.memory.daily import addition
-from deepnb.memory.layers import ALWAYS, layers, note_path
-from deepnb.memory.scope import LONG_TERM
+from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_path
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.part import BackendFiles, Part, refused
-from deepnb.values.diff import FileDiff, file_diffs
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.files import FileDiff, check_path, file_diffs
 from deepnb.values.offload import Flush
-from deepnb.values.paths import check_path
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
@@ -30,15 +28,18 @@ if TYPE_CHECKING:
 
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.record import HeldChange
-    from deepnb.memory.promotion import Candidate
+    from deepnb.memory.daily import Candidate
     from deepnb.running.storage import Storage
     from deepnb.search import Hit
     from deepnb.session.memory_steps import Promotion
-    from deepnb.values.forgetting import Occurrences
+    from deepnb.values.files import Occurrences
 
 
 class SessionMemory(Part):
     """The memory files of a session. Writes go through the same backend as the agent's own."""
+
+    # What a picture says of each file where it is not known what the prompt has of it.
+    known_state: ClassVar[Literal["edited"] | None] = None
 
     def __init__(self, workspace: Workspace, context: SessionContext) -> None:
         super().__init__(workspace)
@@ -130,7 +131,7 @@ class SessionMemory(Part):
             raise InvalidError("the query is empty", "%memory search QUERY")
         if k is not None and k < 1:
             raise InvalidError(f"k can't be {k}", "give a whole number above 0")
-        from deepnb.memory.scoped import ScopedBackend
+        from deepnb.memory.guarding import ScopedBackend
         from deepnb.memory.searching import TRANSCRIPTS, texts_of
 
         work = self._workspace

@@ -10,15 +10,12 @@ from deepnb.backends.journal import Entry, entry
 from deepnb.backends.writer import writing
 from deepnb.context.history import PREFIX
 from deepnb.gate import redact
-from deepnb.memory.daily import entries
-from deepnb.memory.layers import note_day
-from deepnb.memory.promotion import MOST, Candidate, candidates
-from deepnb.memory.scope import LONG_TERM
+from deepnb.memory.daily import MOST, Candidate, candidates, entries
+from deepnb.memory.layers import LONG_TERM, note_day
 from deepnb.running.workspace import Workspace
 from deepnb.session.part import BackendFiles, refused
-from deepnb.values.diff import FileDiff
 from deepnb.values.errors import BusyError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.forgetting import Occurrences, blot_out, lines_with, pattern, without
+from deepnb.values.files import FileDiff, Occurrences, blot_out, lines_with, pattern, without
 
 if TYPE_CHECKING:
     from deepnb.backends.record import Root

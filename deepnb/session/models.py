@@ -8,13 +8,11 @@ from typing import Any
 
 from deepnb.engine.images import takes_images
 from deepnb.gate import redact
-from deepnb.models.keys import check_takes_key, keep_key, kept_key
-from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, PROVIDERS, window_of
-from deepnb.models.ollama import ollama_models
+from deepnb.models.keys import OFFLINE, OFFLINE_WINDOW, PROVIDERS, check_takes_key, keep_key, kept_key, window_of
 from deepnb.models.resolve import is_teaching, missing, resolve
-from deepnb.models.windows import served_models, window_for
+from deepnb.models.windows import ollama_models, served_models, window_for
+from deepnb.values.agent import ModelInfo, ModelInfos
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.values.model_info import ModelInfo, ModelInfos
 from deepnb.wiring.options import Options
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from deepnb.running.workspace import Workspace
 from deepnb.values.errors import DeepnbError, InvalidError, RefusedError
-from deepnb.values.paths import check_path
-from deepnb.values.short_repr import short_repr
+from deepnb.values.files import check_path
+from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.part import Part
+from deepnb.values.agent import TASK
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
-from deepnb.values.subagents import TASK
 from deepnb.wiring.options import check_parts
 from deepnb.workshop.approvals import NOTES, READS, WRITES
 from deepnb.workshop.server_facts import PREFIX, Address, address

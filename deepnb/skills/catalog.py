@@ -11,9 +11,8 @@ from hashlib import blake2b
 from typing import Any
 
 from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
-from deepnb.skills.names import normal
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
-from deepnb.values.skills import Finding, Skill
+from deepnb.values.agent import Finding, Skill, normal
 
 DISABLED = ".disabled"
 """The file of a source that names, a line each, the skills that are switched off."""
@@ -89,7 +88,11 @@ class Catalog:
         odd: Sequence[tuple[_Place, Any]],
         bars: Bars,
     ) -> Found:
-        marks = {path: _mark(response) for path, response in told.items()}
+        contents = {path: response.content for path, response in told.items()}
+        marks = {
+            path: str(told[path].error).encode() if content is None else blake2b(content, digest_size=16).digest()
+            for path, content in contents.items()
+        }
         errors = tuple((s, str(found.error or "")) for s, found in zip(self.sources, listings, strict=True))
         errors = tuple((s, e) for s, e in errors if e and "not_found" not in e)
         strange = tuple((p, kind) for p, listing in odd if (kind := _strange(listing)))
@@ -154,11 +157,6 @@ def _places(sources: Sequence[str], listings: Sequence[Any]) -> list[_Place]:
             if entry.get("is_dir") and name not in ("", ".", "..") and "/" not in name:
                 found.append(_Place(source, f"{source}{name}/{FILE_NAME}"))
     return found
-
-
-def _mark(response: Any) -> bytes:
-    content = response.content
-    return str(response.error).encode() if content is None else blake2b(content, digest_size=16).digest()
 
 
 def _strange(listing: Any) -> str | None:

@@ -8,9 +8,10 @@ import ast
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
-from deepnb.gate.regex import regex
+from deepnb.gate.spans import regex
 
 FROM_TEXT = "read_from_text_"
 """Begins the id of a call that was read from text."""
@@ -287,12 +288,8 @@ def _pairs(text: str, name: str, offered: Mapping[str, Any]) -> dict[str, Any]:
     args: dict[str, Any] = {}
     for one in _PAIR().finditer(text):
         key, value = one[1] or one[3], one[2] if one[1] else one[4]
-        args[key] = value if types.get(key) == "string" else _literal(value)
+        args[key] = value
+        if types.get(key) != "string":
+            with suppress(ValueError):
+                args[key] = json.loads(value)
     return args
-
-
-def _literal(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

@@ -11,8 +11,7 @@ from typing import Any, Literal, get_args
 
 from deepnb.gate import credentials
 from deepnb.values.errors import InvalidError
-from deepnb.values.listing import Listing
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.text import Listing, excerpt, short_repr
 
 Rule = Literal["ask", "allow", "deny"]
 """What happens to a call of a tool: the user is asked, it runs, it is refused."""

@@ -8,9 +8,8 @@ from math import ceil, floor
 from typing import Literal
 
 from deepnb.values.errors import InvalidError
-from deepnb.values.items import Item, items
-from deepnb.values.request import Request
-from deepnb.values.short_repr import short_repr
+from deepnb.values.request import Item, Request, items
+from deepnb.values.text import short_repr
 
 Kind = Literal["fraction", "tokens", "messages"]
 Size = tuple[Kind, float]
@@ -21,6 +20,9 @@ LEAST = 1_024
 
 PARTS = ("system", "memory", "skills", "tools", "summary", "user", "assistant", "tool results")
 """What a request is made of, in the order in which the gauge draws it."""
+
+NOT_RECORDED = "not recorded"
+"""A further part, of a session read from a file: what a request held and the file does not (an estimate)."""
 
 
 @dataclass(frozen=True)

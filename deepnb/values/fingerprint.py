@@ -73,11 +73,8 @@ def _of_function(function: FunctionType, above: tuple[int, ...]) -> Iterator[Any
         except ValueError:  # nothing is in it yet
             yield "empty"
     beside = (function.__globals__.get(name) for name in _names(code))
-    yield from (_fact(one, above) for one in beside if isinstance(one, FunctionType) and _is_beside(one, function))
-
-
-def _is_beside(one: FunctionType, function: FunctionType) -> bool:
-    return one.__globals__ is function.__globals__
+    functions = (one for one in beside if isinstance(one, FunctionType))
+    yield from (_fact(one, above) for one in functions if one.__globals__ is function.__globals__)
 
 
 def _of_code(code: CodeType) -> Iterator[Any]:

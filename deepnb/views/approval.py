@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from deepnb.values.answers import how_called
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.code import CODE_TOOLS, CodeReview, review, shown
-from deepnb.values.diff import FileDiff
+from deepnb.values.files import FileDiff
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html
 from deepnb.views.text import clean, counted, page, short, title_line

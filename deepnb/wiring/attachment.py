@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from deepnb.values.agent import Feature, Features
 from deepnb.values.errors import InvalidError
-from deepnb.values.features import Feature, Features
 
 if TYPE_CHECKING:
     from deepnb.engine.attached_graph import GraphParts
-    from deepnb.engine.server_graph import ServerGraph
+    from deepnb.engine.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,9 @@ class Attachment:
     """Where its files are; None where it has none."""
     in_state: bool
     """Whether they are in its state, memory included, so that each thread has its own."""
-    served: ServerGraph | None = None
+    make: Callable[..., Any]
+    """Makes what the session needs of it, from options and a host."""
+    served: Graph | None = None
     """The agent, where it is on a server, which `graph` is then."""
     stored: Any = None
     """The backend of its memory and skills, where these are in a server's store and not in the state."""
@@ -66,7 +69,9 @@ def is_graph(value: object) -> bool:
     return not names.isdisjoint({"langgraph.pregel.main.Pregel", "langgraph.graph.state.StateGraph"})
 
 
-def attachment(graph: Any, messages: str, *, backend: Any = None, checkpointer: Any = None) -> Attachment:
+def attachment(
+    graph: Any, messages: str, make: Callable[..., Any], *, backend: Any = None, checkpointer: Any = None
+) -> Attachment:
     """Return a graph with all that is known of it; an error in one line for what can't be attached.
 
     `backend` and `checkpointer` are what was given beside it.
@@ -78,7 +83,7 @@ def attachment(graph: Any, messages: str, *, backend: Any = None, checkpointer: 
     parts = graph_parts(graph)
     where = backend if backend is not None else _backend(parts)
     found = _features(name, graph, parts, where, checkpointer)
-    return Attachment(graph, name, messages, parts, found, where, _is_state(where))
+    return Attachment(graph, name, messages, parts, found, where, _is_state(where), make)
 
 
 def _check(graph: Any, messages: str) -> None:
@@ -117,7 +122,7 @@ def _is_state(backend: Any) -> bool:
 
 def _features(name: str, graph: Any, parts: GraphParts, backend: Any, checkpointer: Any) -> Features:
     """Return what a graph has, in the order in which it is listed."""
-    from deepnb.models.names import window_of
+    from deepnb.models.keys import window_of
     from deepnb.models.resolve import label_of
 
     own, given = has_checkpointer(graph), checkpointer is not None

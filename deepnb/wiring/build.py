@@ -10,7 +10,6 @@ from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer
 from deepnb.context.counting import Meter
 from deepnb.engine.approvals import ApprovalMiddleware
-from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
 from deepnb.engine.request import tool_name
@@ -18,12 +17,12 @@ from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import LeanToolsMiddleware, described
 from deepnb.memory.flush import Flusher
-from deepnb.memory.guarding import GuardMiddleware
-from deepnb.memory.scoped import ScopedBackend
+from deepnb.memory.guarding import GuardMiddleware, ScopedBackend
+from deepnb.subagents.delegation import DelegationMiddleware
+from deepnb.values.agent import Subagent
 from deepnb.values.budget import Rule
-from deepnb.values.cached import UNKNOWN, Caching
-from deepnb.values.prompt import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
-from deepnb.values.subagents import Subagent
+from deepnb.values.request import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
+from deepnb.values.xray import UNKNOWN, Caching
 from deepnb.wiring.delegation import Tools, delegation, in_force
 from deepnb.wiring.layers import Common, Host, Layers
 from deepnb.wiring.model import Measured, caching_of, main_model

@@ -12,23 +12,20 @@ from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.context import history
 from deepnb.engine.approvals import ApprovalMiddleware
-from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.images import ImagesMiddleware, takes_images
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import AsyncToolsMiddleware, FileToolsMiddleware, ToolErrorsMiddleware, is_async
-from deepnb.memory.budget import memory_budget
+from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
-from deepnb.memory.layers import ALWAYS
-from deepnb.memory.middleware import memory_middleware
-from deepnb.memory.nested import NestedMemoryMiddleware
-from deepnb.memory.scope import Scope
-from deepnb.memory.searching import MemorySearch
-from deepnb.memory.tools import READS, MemoryToolsMiddleware
+from deepnb.memory.layers import ALWAYS, Scope
+from deepnb.memory.middleware import MEMORY_MIDDLEWARE
+from deepnb.memory.searching import READS, MemorySearch, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.subagents.delegation import DelegationMiddleware
+from deepnb.values.agent import FILE_TOOLS
 from deepnb.values.approvals import Policy
-from deepnb.values.subagents import FILE_TOOLS
 from deepnb.values.turn import CodeOutput
 from deepnb.wiring.model import Measured, caching_of
 from deepnb.wiring.options import Options
@@ -144,7 +141,7 @@ class Layers:
         sources, refresh = self.options.memory, self.options.memory_refresh
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
         form = tool_text(self.options, own)
-        files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.program.now()[:10], form)
+        files = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.program.now()[:10], form)
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
         tools = MemoryToolsMiddleware(backend, sources, self.program.now, self.program.search)
         return Memory((nested, self._worded(tools, own)), (files,), files.rebased if refresh == "delta" else None)

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, window_of
-from deepnb.skills.names import near, normal, wrong_name
+from deepnb.models.keys import OFFLINE, OFFLINE_WINDOW, window_of
+from deepnb.values.agent import Subagent, near, normal, wrong_name
 from deepnb.values.approvals import Effect, policy_of
 from deepnb.values.budget import Kind, Size, rule_for
 from deepnb.values.errors import InvalidError, RefusedError
-from deepnb.values.paths import check_path
-from deepnb.values.prices import Price
-from deepnb.values.prompt import SYSTEM_PROMPT
-from deepnb.values.subagents import Subagent
+from deepnb.values.files import check_path
+from deepnb.values.request import SYSTEM_PROMPT
+from deepnb.values.turn import Price
 from deepnb.workshop.approvals import Effects, marked
 
 if TYPE_CHECKING:

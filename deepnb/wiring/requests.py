@@ -12,14 +12,12 @@ from deepnb.engine import keys
 from deepnb.engine.images import taken
 from deepnb.engine.request import tool_name
 from deepnb.engine.tools import LeanToolsMiddleware
-from deepnb.memory.guidelines import WRITES
+from deepnb.memory.guarding import WRITES
 from deepnb.memory.middleware import MemoryMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.values.budget import Budget
-from deepnb.values.prompt import system_parts
-from deepnb.values.request import Request
-from deepnb.values.stack import Layer, Stack
-from deepnb.values.xray import Xray
+from deepnb.values.request import Request, system_parts
+from deepnb.values.xray import Layer, Stack, Xray
 from deepnb.wiring.build import Built
 
 _LAYERS = (

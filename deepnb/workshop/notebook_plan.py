@@ -7,9 +7,9 @@ from typing import Any
 
 from deepnb.backends.writer import credential_in
 from deepnb.gate import credentials, redact
-from deepnb.values.diff import FileDiff
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.values.short_repr import short_repr
+from deepnb.values.files import FileDiff
+from deepnb.values.text import short_repr
 from deepnb.workshop.notebooks import (
     LARGEST,
     content_of,

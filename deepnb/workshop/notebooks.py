@@ -15,8 +15,8 @@ from typing import Any
 
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.values.terminal_text import terminal_text
-from deepnb.values.whole_file import write_whole
+from deepnb.values.files import write_whole
+from deepnb.values.text import terminal_text
 
 # -- A notebook of the working directory as a file: where it is, its bytes, its version
 

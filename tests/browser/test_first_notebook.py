@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from deepnb.tour.places import FIRST, notebooks
+from deepnb.wings.course.lab import FIRST, notebooks
 from tests.support.browsers import CONTRAST, DARK, Notebook, Workspace, marks
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]

@@ -17,7 +17,6 @@ from pydantic import Field
 
 from deepnb import Session
 from deepnb.context.counting import Counter
-from deepnb.session.context import calls
 from deepnb.values.budget import Rule, headroom
 from deepnb.values.turn import Compacted, Turn
 from deepnb.views.budget import budget_view
@@ -135,7 +134,7 @@ def test_the_first_request_that_passes_the_mark_is_the_first_that_is_compacted(c
         s.run("word " * int(share * window / weight))
         turn = s.turns[-1]
         passed = compacted(turn)
-        answers = [c for c in calls(turn) if c.purpose == "answer"]
+        answers = [c for c in turn.requested if c.purpose == "answer"]
         by_messages = rule.trigger_tokens is None
         for total in passed:
             if not by_messages:

@@ -11,8 +11,8 @@ import json
 import pytest
 
 from deepnb.magics.options import AgentRun, Command, parse_agent
-from deepnb.magics.reference import show_help
 from deepnb.values.errors import DeepnbError
+from deepnb.wings.course.help import show_help
 from tests import DATA
 from tests.support.tables import every_row
 

@@ -13,14 +13,14 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from deepnb import Session, open_session
-from deepnb.gate.prohibitions import said as kinds_said
+from deepnb.gate.own_words import said as kinds_said
 from deepnb.magics.interpolate import fill
 from deepnb.memory.layers import note_day
 from tests import DATA
 from tests.support.compactions import AT_LENGTH, Phased
 from tests.support.scripted import call
-from tests.support.session_files import Claude, says
 from tests.support.shells import Shell
+from tests.wings.open.session_files import Claude, says
 
 WORDINGS = json.loads((DATA / "wordings.json").read_text("utf-8"))
 SAID = [one["said"] for one in WORDINGS]

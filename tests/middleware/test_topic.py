@@ -12,8 +12,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 import deepnb.testing
-from deepnb.reference.topic import FOLDER
 from deepnb.testing import ScriptedModel, call
+from deepnb.wings.course.entries import FOLDER
 
 TOPIC = FOLDER / "middleware.md"
 

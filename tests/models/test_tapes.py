@@ -15,16 +15,17 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
-from deepnb.models.tapes.errors import recorded
+from deepnb.models.tapes.pieces import recorded
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.failures import NotOnTapeError
 from deepnb.values.turn import Compacted, ModelEnded, ModelStarted, TextDelta, ThinkingDelta
 from tests.support.anthropic_server import AnthropicServer
+from tests.support.chat_server import Fail, Say, Use
 from tests.support.compactions import Phased, compactions
 from tests.support.local_server import KINDS, local_server
 from tests.support.nesting import Plan, Planned
-from tests.support.openai_server import Fail, OpenAIServer, Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.replays import replayed, same, tape, untimed
 from tests.support.scripted import Paid, Scripted, call
 from tests.support.tables import every_row

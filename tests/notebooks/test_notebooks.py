@@ -11,8 +11,8 @@ import nbformat
 import pytest
 
 from deepnb.magics.options import AgentRun, parse_agent
-from deepnb.tour.places import FIRST, notebooks
-from deepnb.tour.show import SKILL, SKILL_NAME, STORY, WINDOW
+from deepnb.wings.course.lab import FIRST, notebooks
+from deepnb.wings.course.tour import SKILL, SKILL_NAME, STORY, WINDOW
 from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
 from tests.support.tables import every_row
 

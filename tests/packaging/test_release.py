@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deepnb.tour.places import FIRST
+from deepnb.wings.course.lab import FIRST
 from tests.support.environments import VERSIONS, built, environment, interpreter
 from tests.support.notebooks import ALL, execute, read, texts
 

@@ -13,9 +13,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb import Session
 from deepnb.engine import checkpoints, keys, state_backend
-from deepnb.formats.opening import open_session
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.values.turn import Compacted
+from deepnb.wings.open.opening import open_session
 from tests.support.scripted import Scripted
 
 WORDS = "The gauge at the mill reads fourteen. " * 20

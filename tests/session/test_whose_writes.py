@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from deepnb import Session
-from tests.course.solutions import SOLUTIONS
 from tests.support.kernels import Kernel
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
+from tests.wings.course.solutions import SOLUTIONS
 
 SKILL = "---\nname: tables\ndescription: Reads tables.\n---\n\n# Tables\n"
 

@@ -12,7 +12,8 @@ from langchain_openai import ChatOpenAI
 from deepnb import Session
 from deepnb.values.turn import Call, Turn, Usage
 from tests.support.anthropic_server import AnthropicServer
-from tests.support.openai_server import OpenAIServer, Say, Use
+from tests.support.chat_server import Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.prefix_cache import PrefixCache
 
 PROVIDERS = ("anthropic", "openai")

@@ -21,7 +21,7 @@ from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
 from deepnb.context.transcript import live_messages
-from deepnb.models.names import OFFLINE
+from deepnb.models.keys import OFFLINE
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.turn import CodeOutput, ModelEnded, ModelStarted, ThinkingDelta, ToolEnded, ToolStarted, Turn
 from tests.support.anthropic_server import AnthropicServer

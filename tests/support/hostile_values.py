@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb import list_sessions, open_session
 from deepnb.values.errors import DeepnbError
-from deepnb.views.opened import opened_view
+from deepnb.wings.open.view import opened_view
 
 SECRET = "sk-hostile-0123456789abcdef"
 SAID = "what the session says"

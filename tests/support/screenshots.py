@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deepnb.tour.places import notebooks
+from deepnb.wings.course.lab import notebooks
 from tests.support.browsers import Notebook, jupyter_lab, open_chromium, written
 
 LOAD = "%load_ext deepnb\n%config DeepNB.window = 5000\nimport pandas as pd\nplanets = pd.read_csv('data/planets.csv')"

@@ -1,21 +1,71 @@
-"""A tape: what models were asked and what they answered, as values and as lines of JSON.
+"""A text without what differs from run to run though nobody changed a word: ids that are drawn, and the time now.
 
-The first line says what the file is. After it come, in the order in which they happened, the models that were used,
-parts (a message of a request, or its list of tools, each written once and named by its digest) and exchanges: a
-request as the names of its parts, and the answer in the pieces it was streamed in, with the milliseconds from the
-request. Its requests are masked, and nothing in it has credentials, before it comes here; an exchange keeps the moment
-it was made at, since a day near it in a request is masked too.
+A date is masked only near the moments that are given: any other date is a word of the prompt or of the data.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from hashlib import blake2b
+from json import dumps
 from typing import Any
 
-from deepnb.models.tapes.masks import days_near
+from deepnb.gate import credentials, redact, redact_value
 from deepnb.values.errors import InvalidError
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.text import excerpt, short_repr
+
+ID, TIME, DAY = "<id>", "<time>", "<day>"
+
+_IDS = re.compile(
+    r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"  # a UUID
+    r"|\b(?:call|toolu|chatcmpl|msg|run)[_-][A-Za-z0-9]{20,}\b"  # what providers and LangChain name calls
+    r"|\bsession_[0-9a-f]{8,32}\b"  # the history file of a subagent
+    r"|(?<=<!-- flush )[0-9a-f]{12}(?= -->)|(?<=<!-- flush by hand )[0-9a-f]{12}(?= -->)"  # made of a message's id
+    r"|\b[0-9a-f]{12}(?=:\d{1,6} )"  # the same, in the heading of an offloaded part
+    r"|(?<= at )0x[0-9a-fA-F]{6,16}\b"  # <Thing object at 0x7f...>
+)
+_TIMES = re.compile(
+    r"(?P<day>\b\d{4}-\d\d-\d\d)"
+    r"(?P<time>[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|^## \d\d:\d\d\b",  # the heading of an entry in a daily note
+    re.MULTILINE,
+)
+
+
+def days_near(at: str) -> frozenset[str]:
+    """The day of an ISO timestamp, the one before and the one after, as `YYYY-MM-DD`."""
+    day = date.fromisoformat(at[:10]).toordinal()
+    first, last = date.min.toordinal(), date.max.toordinal()
+    return frozenset(date.fromordinal(n).isoformat() for n in (day - 1, day, day + 1) if first <= n <= last)
+
+
+def masked(text: str, days: Iterable[str]) -> str:
+    """The text with ids, and times of these days, replaced by their masks; the same object if it has none.
+
+    Law: `masked(masked(t, a), b) == masked(t, a | b)`.
+    """
+    near = frozenset(days)
+
+    def time(found: re.Match[str]) -> str:
+        if found["day"] is None:
+            return f"## {TIME}"
+        if found["day"] not in near:
+            return found[0]
+        return TIME if found["time"] else DAY
+
+    made = _TIMES.sub(time, _IDS.sub(ID, text))
+    return text if made == text else made
+
+
+# -- A tape: what models were asked and what they answered, as values and as lines of JSON
+# The first line says what the file is. After it come, in the order in which they happened, the models that were used,
+# parts (a message of a request, or its list of tools, each written once and named by its digest) and exchanges: a
+# request as the names of its parts, and the answer in the pieces it was streamed in, with the milliseconds from the
+# request. Its requests are masked, and nothing in it has credentials, before it comes here; an exchange keeps the moment
+# it was made at, since a day near it in a request is masked too.
 
 VERSION = 1
 _TRIES = 10
@@ -204,3 +254,98 @@ def _line(value: Json) -> bytes:
         return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair
         return json.dumps(value).encode() + b"\n"
+
+
+# -- A request in the form in which a tape keeps and finds it: without credentials, ids, times, or a provider's own forms
+
+_KEY = "[redacted: key]"
+_SHORTEST = 8
+"""Characters of a key that is known by its value: a shorter one could be any word."""
+_KEPT = 4_096
+"""Parts that are remembered."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A request as the names of its parts, and the parts."""
+
+    tools: str
+    messages: tuple[str, ...]
+    texts: Mapping[str, Any] = field(compare=False, default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What two requests have in common that are the same."""
+        return (self.tools, *self.messages)
+
+
+class TapeForm:
+    """Brings requests into a tape's form; each message is worked on once, in however many requests it is sent."""
+
+    def __init__(self, days: Iterable[str], secrets: Iterable[str] = ()) -> None:
+        """`days` are those whose times are masked, `secrets` what is a key though nothing but its owner knows it."""
+        self._days = frozenset(days)
+        self.clean = cleaner(secrets)
+        self._known: dict[bytes, tuple[str, Any]] = {}
+
+    def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
+        """The parts of a request whose messages are as `models.tapes.pieces` gives them."""
+        made = [self._part(one) for one in (list(map(list, tools)), *messages)]
+        return Parts(made[0][0], tuple(name for name, _ in made[1:]), dict(made))
+
+    def _part(self, raw: Any) -> tuple[str, Any]:
+        known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
+        if (found := self._known.get(known)) is None:
+            found = self.masked_part(self.clean(raw))
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[known] = found
+        return found
+
+    def masked_part(self, part: Any) -> tuple[str, Any]:
+        """A part without ids and times, and its name."""
+        made = self._masked(part)
+        return digest(made), made
+
+    def _masked(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return masked(value, self._days)
+        if isinstance(value, Mapping):
+            return {key: self._masked(item) for key, item in value.items()}
+        return [self._masked(item) for item in value] if isinstance(value, list) else value
+
+
+def cleaner(secrets: Iterable[str]) -> Callable[[Any], Any]:
+    """What takes known keys, and all that looks like a credential, out of a JSON-like value."""
+    known = sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True)
+
+    def without(value: Any) -> Any:
+        if isinstance(value, str):
+            for secret in known:
+                value = value.replace(secret, _KEY)
+            return value
+        if isinstance(value, Mapping):
+            return {without(key): without(item) for key, item in value.items()}
+        return [without(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def clean(value: Any) -> Any:
+        return _keys_too(redact_value(without(value) if known else value))
+
+    return clean
+
+
+def keys_of(variables: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> frozenset[str]:
+    """The values of the environment that are keys: those of these variables, and those whose name and value tell."""
+    found, there = set[str](), dict(os.environ if environment is None else environment)
+    named = frozenset(variables)
+    for name, value in there.items():
+        if name in named or any(f.start > len(name) for f in credentials(f"{name}={value}")):
+            found |= {value, value.strip()}
+    return frozenset(found)
+
+
+def _keys_too(value: Any) -> Any:
+    """A JSON-like value with the keys of its mappings redacted: a model may take a credential for the name of an argument."""
+    if isinstance(value, dict):
+        return {redact(key) if isinstance(key, str) else key: _keys_too(item) for key, item in value.items()}
+    return [_keys_too(item) for item in value] if isinstance(value, list | tuple) else value

@@ -11,14 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
-from deepnb.models.teaching.conditions import Condition, Unplaced
-from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.grammar import Ask, dated
-from deepnb.models.teaching.moves import Script, Use, failure
+from deepnb.models.teaching.conversation import Conversation, Step, first_match, short
+from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, dated
 from deepnb.models.teaching.tables import Column, Frame, listed_tables, mentioned, parse_frame, singular, without_tables
-from deepnb.models.teaching.talk import QUESTION, confess, says
+from deepnb.models.teaching.talk import QUESTION, Script, Use, confess, failure, says
 from deepnb.models.teaching.vocabulary import may_ask, names_part, pieces, speaks_of_tables, unknown_words
-from deepnb.models.teaching.words import first_match, short
 
 QUERY, INSPECT, LIST = "query_table", "inspect_variable", "list_variables"
 _SHOWN, _LOOKED_AT, _PROBED = 12, 3, 2  # lines of an answer; tables, if none is named; columns with unknown words

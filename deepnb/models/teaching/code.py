@@ -7,14 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from deepnb.models.teaching.answers import answer, left_out, refusal, understood, wants_table
-from deepnb.models.teaching.conditions import Condition, Unplaced
-from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.grammar import Ask, dated, read
-from deepnb.models.teaching.moves import Script, Use, failure
+from deepnb.models.teaching.conversation import Conversation, Step, first_match, short
+from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, dated, read
 from deepnb.models.teaching.tables import UNITS, Frame
-from deepnb.models.teaching.talk import says
+from deepnb.models.teaching.talk import Script, Use, failure, says
 from deepnb.models.teaching.vocabulary import may_ask
-from deepnb.models.teaching.words import first_match, short
 
 RUN, CELL = "run_python", "propose_cell"
 _BY_CODE = r"\b(?:with|using|in|by|use)\s+(?:python|pandas|code)\b\s*(?:to\b|[:,])?|使?用\s*(?:代码|pandas|python)"
@@ -199,7 +196,8 @@ def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, co
     if step.args.get("code") == code and asked.by and len(set(figures.values())) > 1:
         what = says(c, "measure", x=how, k=asked.column) if how else says(c, "number")
         high, low = (
-            f"{' and '.join(one for one, value in figures.items() if value == end)} ({_figure(end)})"
+            f"{' and '.join(one for one, value in figures.items() if value == end)}"
+            f" ({end:{'.0f' if end.is_integer() or abs(end) >= 1000 else '.4g'}})"
             for end in (max(figures.values()), min(figures.values()))
         )
         names = {asked.column, *(dated(one)[0] for one in asked.by)} if not asked.where else set()
@@ -210,7 +208,3 @@ def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, co
     more = [f"… {len(lines) - _SHOWN}"] if len(lines) > _SHOWN else []
     quote = "\n".join(["```", *lines[:_SHOWN], *more, "```"])
     return says(c, "gave", v=quote) + (f"\n{kept.strip()}" if kept else "")
-
-
-def _figure(value: float) -> str:
-    return f"{value:.0f}" if value.is_integer() or abs(value) >= 1000 else f"{value:.4g}"

@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from deepnb.models.teaching.conversation import HAN_RUN, chinese
 from deepnb.models.teaching.tables import Frame, singular
-from deepnb.models.teaching.words import HAN_RUN, chinese
 
 _NOISE = """
 a an the of in on at for from to is are was were do does did has have had with there it this we ones which what
