@@ -174,20 +174,17 @@ class GuardedBackend(WrapperBackend):
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError:
-            return self._upload_bytes(path, content)
+            if not self.is_guarded(path):
+                return self.inner.upload_files([(path, content)])[0].error
+            try:
+                return self._steps.upload_bytes(path, content)
+            except DeepnbError:
+                return "permission_denied"
         if self.is_guarded(path) or path.startswith(RECORDS):
             return "permission_denied" if self.write(path, text).error else None
         if self._steps.ask_about(path, text, self.record.text(path) or ""):
             return "permission_denied"
         return self.inner.upload_files([(path, content)])[0].error
-
-    def _upload_bytes(self, path: str, content: bytes) -> str | None:
-        if not self.is_guarded(path):
-            return self.inner.upload_files([(path, content)])[0].error
-        try:
-            return self._steps.upload_bytes(path, content)
-        except DeepnbError:
-            return "permission_denied"
 
     # -- what the session asks for
 

@@ -13,7 +13,7 @@ from deepagents.backends.protocol import DeleteResult, EditResult
 
 from deepnb.backends.disk import replace_text
 from deepnb.backends.journal import is_journal
-from deepnb.backends.merge import Conflict, Merged, all_crlf, merge
+from deepnb.backends.merge import Merged, all_crlf, merge
 from deepnb.backends.record import BOTH, HeldChange, HeldChanges, LastRead, Record, conflict_notice, redacted
 from deepnb.backends.writer import added_lines, credential_in, to_ask_about, unfit, writer, writing
 from deepnb.gate import credentials, redact
@@ -225,12 +225,8 @@ class Steps:
         conflicts = redacted(merged.conflicts)
         self.record.enter(path, merged.text, conflicts=conflicts)
         for conflict in conflicts:
-            self._say(path, conflict)
+            if tell := writer().tell:
+                tell(f"conflict in {path}, {conflict}")
+            if tell is None or writer().origin != "user":
+                self.held_changes.notice(conflict_notice(path, conflict))
         return None
-
-    def _say(self, path: str, conflict: Conflict) -> None:
-        tell = writer().tell
-        if tell:
-            tell(f"conflict in {path}, {conflict}")
-        if tell is None or writer().origin != "user":
-            self.held_changes.notice(conflict_notice(path, conflict))

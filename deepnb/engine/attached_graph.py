@@ -73,7 +73,11 @@ def graph_parts(compiled: Any) -> GraphParts:
             models.append(one)
         elif isinstance(one, AgentMiddleware):
             middleware.append(one)
-            coroutines |= _only_async(one)
+            coroutines |= any(
+                getattr(type(one), f"a{hook}") is not getattr(AgentMiddleware, f"a{hook}")
+                and getattr(type(one), hook) is getattr(AgentMiddleware, hook)
+                for hook in ("wrap_model_call", "wrap_tool_call")
+            )
         elif isinstance(one, BaseTool):
             tools[one.name] = one
             coroutines |= is_async(one) and getattr(one, "func", None) is None
@@ -136,15 +140,6 @@ def _globals(function: FunctionType) -> list[Any]:
     return [
         one for one in named if isinstance(one, Runnable) or (isinstance(one, FunctionType) and one.__globals__ is own)
     ]
-
-
-def _only_async(one: AgentMiddleware[Any, Any, Any]) -> bool:
-    """Return whether a hook of a middleware has no synchronous twin."""
-    return any(
-        getattr(type(one), f"a{hook}") is not getattr(AgentMiddleware, f"a{hook}")
-        and getattr(type(one), hook) is getattr(AgentMiddleware, hook)
-        for hook in ("wrap_model_call", "wrap_tool_call")
-    )
 
 
 _KINDS: tuple[Allowed, ...] = ("approve", "edit", "reject")

@@ -174,16 +174,6 @@ class Run:
             return ""
         return f"the run stopped with interrupt({found[0]}), and a session can't answer it"
 
-    def _asks(self, interrupts: Iterable[Any], config: dict[str, Any]) -> None:
-        """Tell of the calls that wait for the user, each once."""
-        known = {one.id for one in self.interrupts}
-        new = [one for one in interrupts if one.id not in known]
-        self.interrupts = (*self.interrupts, *new)
-        messages = (self.values or {}).get(keys.MESSAGES) or ()
-        for call in self._graph.asked(new, config["configurable"]["thread_id"], messages):
-            self._is_asked = True
-            self.tell(Asked(call, call.path))
-
     def tell(self, event: Event) -> None:
         """Add an event, in the order in which all who hear of the run hear it."""
         with self._recording:  # the tools of a step run side by side: all who hear of them hear the same order
@@ -217,7 +207,13 @@ class Run:
                 if mode == "values":
                     self.values = chunk
                 elif keys.INTERRUPT in chunk:
-                    self._asks(chunk[keys.INTERRUPT], config)
+                    known = {one.id for one in self.interrupts}
+                    new = [one for one in chunk[keys.INTERRUPT] if one.id not in known]
+                    self.interrupts = (*self.interrupts, *new)
+                    messages = (self.values or {}).get(keys.MESSAGES) or ()
+                    for call in self._graph.asked(new, config["configurable"]["thread_id"], messages):
+                        self._is_asked = True
+                        self.tell(Asked(call, call.path))
                 else:
                     for message in new_messages(chunk):
                         if message.role == "assistant":

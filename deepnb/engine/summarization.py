@@ -162,7 +162,9 @@ class SummarizationMiddleware(CompactionSteps):
         cutoff = turn_start(messages) if last else self._cutoff(messages, plan.fixed, must=must)
         if not cutoff:
             if error is None and is_request(messages[-1]):
-                tell_notice(_full(plan.budget))
+                limit = plan.budget.rule.trigger_tokens
+                past = f"past the trigger of {limit:,} tokens" if limit else "past the trigger"
+                tell_notice(f"the context is {past}, but there is nothing to compact: {_largest(plan.budget)}")
             return None
         if any(source_of(m) == keys.BROUGHT_BACK for m in messages[turn_start(messages) : cutoff]):
             tell_notice("the messages added from the history did not fit into the request and were not sent: add fewer")
@@ -319,12 +321,6 @@ def _update(done: Done, messages: int) -> dict[str, Any]:
         "created_at_index": messages,
     }
     return {keys.OFFLOAD: event, keys.OFFLOAD_ID: done.session}
-
-
-def _full(budget: Budget) -> str:
-    limit = budget.rule.trigger_tokens
-    past = f"past the trigger of {limit:,} tokens" if limit else "past the trigger"
-    return f"the context is {past}, but there is nothing to compact: {_largest(budget)}"
 
 
 def _largest(budget: Budget) -> str:

@@ -41,9 +41,17 @@ def without_credentials(value: Any) -> Any:
             changed = _changes(named)
             return value.model_copy(update=changed) if changed else value
         case Mapping():
-            return _mapping(value)
+            media = value.get("type") in _MEDIA
+            out = {
+                without_credentials(k): bare_images(v) if media else without_credentials(v) for k, v in value.items()
+            }
+            same = all(k in value and v is value[k] for k, v in out.items())
+            return value if same and len(out) == len(value) else out
         case list() | tuple():
-            return _sequence(value)
+            items = [without_credentials(item) for item in value]
+            if all(a is b for a, b in zip(items, value, strict=True)):
+                return value
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         case BaseException():
             text = redacted_text(str(value))
             return value if text == str(value) else RuntimeError(text)
@@ -65,20 +73,6 @@ def redacted_text(text: str) -> str:
             _clean.clear()
         _clean.add(key)
     return found
-
-
-def _mapping(value: Mapping[Any, Any]) -> Any:
-    media = value.get("type") in _MEDIA
-    out = {without_credentials(k): bare_images(v) if media else without_credentials(v) for k, v in value.items()}
-    same = all(k in value and v is value[k] for k, v in out.items())
-    return value if same and len(out) == len(value) else out
-
-
-def _sequence(value: Any) -> Any:
-    out = [without_credentials(item) for item in value]
-    if all(a is b for a, b in zip(out, value, strict=True)):
-        return value
-    return type(value)(*out) if hasattr(value, "_fields") else type(value)(out)
 
 
 def _changes(named: Mapping[str, Any]) -> dict[str, Any]:

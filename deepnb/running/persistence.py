@@ -162,7 +162,13 @@ class Persistence:
             for gone in self._rows.keys() - set(names):
                 self.records.remove_thread(gone)
                 del self._rows[gone]
-            self._save_session()
+            policy = dumps(policy_of(self._current.options.approve).option)
+            for name, value in (("thread", self._current.thread.name), ("policy", policy), ("model", self._model)):
+                if self._session.get(name) != value:
+                    self.records.set_fact(name, value)
+                    self._session[name] = value
+                    if name == "policy":
+                        self.records.set_fact("policy signature", self.sign(policy))
         if self._current.is_idle:
             self.database.make_whole()
 
@@ -197,15 +203,6 @@ class Persistence:
         facts = {k: v for k, v in plain.items() if v}
         rights = {k: v for k, v in facts.items() if k in _RIGHTS}
         return {**facts, "signature": self.sign([thread.name, rights])} if rights else facts
-
-    def _save_session(self) -> None:
-        policy = dumps(policy_of(self._current.options.approve).option)
-        for name, value in (("thread", self._current.thread.name), ("policy", policy), ("model", self._model)):
-            if self._session.get(name) != value:
-                self.records.set_fact(name, value)
-                self._session[name] = value
-                if name == "policy":
-                    self.records.set_fact("policy signature", self.sign(policy))
 
     @property
     def _model(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
@@ -20,7 +20,6 @@ from deepnb.values.turn import Event, Notice, ToolEnded, Turn, Usage
 
 if TYPE_CHECKING:
     from deepnb.context.ledger import Recorder
-    from deepnb.engine.graph import Graph
     from deepnb.running.play import Played
     from deepnb.wiring.build import Built
 
@@ -261,7 +260,13 @@ class Runner:
             last = thread.to_resume(choice)
             answers = None
             if thread.cut and choice == "skip":
-                _skip_tools(work.built.graph, thread.config, last.events)
+                from deepnb.engine import keys
+                from deepnb.engine.graph import skipped_results
+
+                graph = work.built.graph
+                graph.drop_pending_steps(thread.config)
+                messages = graph.state(thread.config).values.get(keys.MESSAGES) or ()
+                graph.answer_tools(thread.config, skipped_results(messages, last.events))
             elif thread.asked:
                 answers = work.built.graph.answers(thread.decided.values())
             built = self._built_for(thread.model)
@@ -374,16 +379,6 @@ class Runner:
         work.backend.restored(what)
         work.transcripts.moved(thread.name, thread.snapshot.messages, "rewind", what)
         return (Notice(f"this cell was run again: turn {number}{later} undone (%agent undo restores it)"),)
-
-
-def _skip_tools(graph: Graph, config: Mapping[str, Any], events: Iterable[Event]) -> None:
-    """Give the tool calls of an interrupted step results: of those that had ended their own, the rest are skipped."""
-    from deepnb.engine import keys
-    from deepnb.engine.graph import skipped_results
-
-    graph.drop_pending_steps(config)
-    messages = graph.state(config).values.get(keys.MESSAGES) or ()
-    graph.answer_tools(config, skipped_results(messages, events))
 
 
 def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = None) -> Recorder:

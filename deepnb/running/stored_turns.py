@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deepnb.context.ledger import last_request
-from deepnb.engine.checkpoints import Begin, StoredTurn, stored_turns
+from deepnb.engine.checkpoints import Begin, stored_turns
 from deepnb.engine.probe import to_message
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, TurnRow
@@ -187,7 +187,9 @@ def turns_of(
         before, ended = (_state(thread.name, place, seen, log, files_at) for place, seen in places)
         if made:
             made[-1] = replace(made[-1], after=ended)
-        made.append(_turn_of(thread.name, one, len(made) + 1, before, begin.at if begin else ""))
+        facts: dict[str, Any] = {"usage": one.usage, "model": one.model, "started": begin.at if begin else ""}
+        turn = (len(made) + 1, thread.name, one.prompt, one.text, one.events, before, before)
+        made.append(Turn(*turn, budget=None, **facts))
     if made:
         stopped = thread.unfinished and not thread.asked
         why = (RUNS if thread.runs else ENDED) if stopped else None
@@ -217,8 +219,3 @@ def _state(thread: str, checkpoint: str | None, seen: str | None, messages: Mess
     place = Snapshot(thread, checkpoint=checkpoint)
     files = LazyMapping(lambda: files_at(place, seen))
     return Snapshot(thread, files=files, messages=messages, checkpoint=checkpoint)
-
-
-def _turn_of(thread: str, one: StoredTurn, number: int, before: Snapshot, started: str) -> Turn:
-    facts: dict[str, Any] = {"usage": one.usage, "model": one.model, "started": started}
-    return Turn(number, thread, one.prompt, one.text, one.events, before, before, budget=None, **facts)

@@ -88,15 +88,6 @@ class Threads:
         """Threads are kept elsewhere from now on: what is there is looked for when somebody asks."""
         self._stored = None
 
-    def _listed_anew(self) -> None:
-        """See which threads a server has now; those that were known stay, should it not answer."""
-        known, self._stored = self._stored, None
-        try:
-            self._unread()
-        except DeepnbError:
-            self._stored = known or {}
-            raise
-
     def _opened(self, name: str) -> Thread:
         """Return a thread of the checkpointer, as it was made."""
         if name not in self._threads:
@@ -120,7 +111,12 @@ class Threads:
     def infos(self) -> ThreadInfos:
         """Return the threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
         if self._state.paths.is_served:
-            self._listed_anew()
+            known, self._stored = self._stored, None
+            try:
+                self._unread()
+            except DeepnbError:
+                self._stored = known or {}
+                raise
             unread = self._unread().keys() - {self._current.thread.name}
             return ThreadInfos(
                 replace(ThreadInfo(name, 0, 0) if name in unread else self.info(self[name]), **self._state.served(name))

@@ -1,6 +1,6 @@
 """What fills the context of the current thread: counted, shown, flushed and compacted."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -83,7 +83,11 @@ class SessionContext:
         at = turn if turn is not None else sent[-1][0]
         chosen = _chosen([c for number, c in sent if number == at], at, call, sent[-1][0])
         assert chosen.request is not None
-        earlier = next(_before(sent, at, chosen), None)
+        place = next(i for i, (number, c) in enumerate(sent) if number == at and c is chosen)
+        of_its_kind = (
+            (n, c) for n, c in reversed(sent[:place]) if (c.path, c.purpose) == (chosen.path, chosen.purpose)
+        )
+        earlier = next(of_its_kind, None)
         if earlier is None:
             return Xray(at, chosen, chosen.request)
         number, before = earlier
@@ -212,12 +216,6 @@ def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Ca
             "%agent budget lists them",
         )
     return found
-
-
-def _before(sent: Sequence[tuple[int, Call]], turn: int, call: Call) -> Iterator[tuple[int, Call]]:
-    """The calls before one, of the same agent and purpose, the nearest first."""
-    at = next(i for i, (number, c) in enumerate(sent) if number == turn and c is call)
-    return ((n, c) for n, c in reversed(sent[:at]) if (c.path, c.purpose) == (call.path, call.purpose))
 
 
 # -- the offloaded history of the current thread: its sections, and bringing messages of them back

@@ -82,7 +82,10 @@ def is_scalar(value: object) -> bool:
     kind = type(value)
     if is_one_of(value, _TIMES) or is_from(value, "pandas", _MOMENTS):
         zone = getattr(value, "tzinfo", None)
-        return zone is None or type(zone) in (timezone, ZoneInfo) or not _is_main(zone)
+        if zone is None or type(zone) in (timezone, ZoneInfo):
+            return True
+        # the class of any other runs code of the user unless it is of the packages that pandas and dateutil bring
+        return str(type.__dict__["__module__"].__get__(type(zone))).split(".")[0] in ("pytz", "dateutil", "pandas")
     return id(kind) in _scalar_ids(len(sys.modules)) or is_missing(value)
 
 
@@ -168,12 +171,6 @@ def _collection(value: Any, limit: int, depth: int) -> str:
         items = [_text(item, limit, depth + 1) for item in islice(value, ITEMS)]
     more = ["..."] * (len(value) > ITEMS)
     return left + ", ".join(items + more) + "," * (kind is tuple and len(value) == 1) + right
-
-
-def _is_main(zone: object) -> bool:
-    """Return whether a time zone's class was written outside the packages that pandas and dateutil bring."""
-    module = type.__dict__["__module__"].__get__(type(zone))
-    return str(module).split(".")[0] not in ("pytz", "dateutil", "pandas")
 
 
 @lru_cache(maxsize=2)

@@ -113,7 +113,15 @@ def _mask(table: Columns, where: Mapping[str, Any]) -> Any:
 def _condition(column: Any, name: str, wanted: Any) -> Any:
     """Return which rows equal a value, are one of a list, or lie within `min` and `max`; a missing one only equals None."""
     if isinstance(wanted, Mapping):
-        return _range(column, name, wanted)
+        if unknown := set(wanted) - {"min", "max"} or (not wanted and {"nothing"}):
+            raise InvalidError(
+                f"a range of {name!r} has {', '.join(map(repr, sorted(unknown)))}", "use 'min' and 'max'"
+            )
+        mask = column.notna()
+        for bound, how in (("min", "ge"), ("max", "le")):
+            if wanted.get(bound) is not None:
+                mask = mask & _compared(column, name, how, wanted[bound])
+        return mask
     values = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
     if not all(is_scalar(value) for value in values):
         raise InvalidError(f"a condition on {name!r} is not plain data", "give a value, a list, or min and max")
@@ -121,16 +129,6 @@ def _condition(column: Any, name: str, wanted: Any) -> Any:
     for value in values:
         if value is not None:
             mask = mask | _compared(column, name, "eq", value)
-    return mask
-
-
-def _range(column: Any, name: str, wanted: Mapping[str, Any]) -> Any:
-    if unknown := set(wanted) - {"min", "max"} or (not wanted and {"nothing"}):
-        raise InvalidError(f"a range of {name!r} has {', '.join(map(repr, sorted(unknown)))}", "use 'min' and 'max'")
-    mask = column.notna()
-    for bound, how in (("min", "ge"), ("max", "le")):
-        if wanted.get(bound) is not None:
-            mask = mask & _compared(column, name, how, wanted[bound])
     return mask
 
 

@@ -374,12 +374,20 @@ def columns_of(value: Any) -> Columns:
     Of a table of another library they are copied: one that is too long for that is refused.
     """
     if columnar_name(value):
-        return _copied(columnar_table(value))
+        table = columnar_table(value)
+        if table.step > 1:
+            raise LimitError(f"the table has {table.rows:,} rows", f"only {SCANNED:,} of another library are copied")
+        copied: dict[str, Any] = {}
+        for i in range(table.width):
+            with suppress(TypeError):  # of a nested type
+                copied[_label(table.name(i))] = table.column(i)
+        return Columns(copied, table.rows)
     frame = value
     if pandas_name(value) == "Series":
         frame = value.to_frame("value" if value.name is None else value.name)
     parts: dict[str, Any] = {}
-    for name, part in [*_index_parts(frame.index), *_frame_parts(frame)]:
+    own = ((_label(frame.columns[i]), frame.iloc[:, i]) for i in range(frame.shape[1]))
+    for name, part in (*_index_parts(frame.index), *own):
         free = name
         while free in parts:
             free += "_2"
@@ -403,20 +411,6 @@ def _index_parts(index: Any) -> list[tuple[str, Any]]:
         return [("index", index.to_series())]
     levels = index.names if class_name(index) == "MultiIndex" else [index.name]
     return [(_label(name), index.get_level_values(i).to_series()) for i, name in enumerate(levels) if name is not None]
-
-
-def _copied(table: ColumnarTable) -> Columns:
-    if table.step > 1:
-        raise LimitError(f"the table has {table.rows:,} rows", f"only {SCANNED:,} of another library are copied")
-    parts: dict[str, Any] = {}
-    for i in range(table.width):
-        with suppress(TypeError):  # of a nested type
-            parts[_label(table.name(i))] = table.column(i)
-    return Columns(parts, table.rows)
-
-
-def _frame_parts(frame: Any) -> list[tuple[str, Any]]:
-    return [(_label(frame.columns[i]), frame.iloc[:, i]) for i in range(frame.shape[1])]
 
 
 def _label(label: object) -> str:
