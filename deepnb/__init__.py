@@ -76,7 +76,7 @@ if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
     def __getattr__(name: str) -> Any:
         import importlib
 
-        if name == "course" in __all__:
+        if name == "course" and name in _wings.WINGS:
             return importlib.import_module("deepnb.course")
         if _wings.home(f"deepnb.{name}"):
             return _wings.part(f"deepnb.{name}")

@@ -82,7 +82,7 @@ _UKRAINIAN = frozenset("іїєґўІЇЄҐЎђћџјљњЂЋЏЈЉЊөүұқғң
 
 @lru_cache(50_000)
 def char_tokens(char: str) -> float:
-    """Tokens a character takes among others of its script."""
+    """Return tokens a character takes among others of its script."""
     code = ord(char)
     if 0x3400 <= code <= 0x9FFF or 0xF900 <= code <= 0xFAFF:
         return _han(char)
@@ -120,11 +120,11 @@ def _han(char: str) -> float:
 _LATIN = "À-ÖØ-öø-ɏḀ-ỿ"
 _SIGNS = r"\x00-\x08\x0e-\x1b!-/:-@\[-`{-\x7f"
 _PIECE = re.compile(
-    rf"[^0-9A-Za-z{_LATIN}\r\n]?(?:[A-ZÀ-ÖØ-Þ]*[a-zß-öø-ɏḀ-ỿ]+|[A-ZÀ-ÖØ-Þ]+)(?:'(?:[sdmt]|ll|ve|re)(?![a-z]))?"
-    r"|[0-9]{1,3}"
-    rf"|[ ]?[^\x00-\x7f{_LATIN}\s]+"
-    rf"|[ ]?[{_SIGNS}]+[\r\n/]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+|."
+    rf"[^0-9A-Za-z{_LATIN}\r\n]?(?:[A-ZÀ-ÖØ-Þ]*[a-zß-öø-ɏḀ-ỿ]+|[A-ZÀ-ÖØ-Þ]+)(?:'(?:[sdmt]|ll|ve|re)(?![a-z]))?"  # _name, I'll
+    r"|[0-9]{1,3}"  # 128
+    rf"|[ ]?[^\x00-\x7f{_LATIN}\s]+"  # 你好
+    rf"|[ ]?[{_SIGNS}]+[\r\n/]*"  # }); and a line end
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+|."  # line ends, blanks, any other
 )
 
 _WINDOW = 64
@@ -148,7 +148,7 @@ Cost = tuple[float, float, float, float]
 
 
 def approximate(text: str) -> int:
-    """About how many tokens `text` has; linear in its length, 0 for an empty one."""
+    """Return about how many tokens `text` has; linear in its length, 0 for an empty one."""
     costs = [_known_cost(piece) if len(piece) <= _KEPT else _cost(piece) for piece in _PIECE.findall(text)]
     tokens = 0.0
     for start in range(0, len(costs), _WINDOW):
@@ -179,7 +179,7 @@ def _same(tokens: float) -> Cost:
 
 
 def _run(core: str) -> Cost:
-    """A run in other letters, or of other signs; of a line drawn with one sign, most is free."""
+    """Return a run in other letters, or of other signs; of a line drawn with one sign, most is free."""
     drawn = sum(a == b and "─" <= a <= "╿" for a, b in pairwise(core))
     tokens = max(1.0, sum(map(char_tokens, core)) - 0.9 * drawn)
     if "\u0e00" <= core[0] <= "\u0e7f":  # Thai, with blanks between phrases only
@@ -191,7 +191,7 @@ def _run(core: str) -> Cost:
 
 
 def _word(piece: str) -> Cost:
-    """A Latin word, with the sign or blank before it."""
+    """Return a Latin word, with the sign or blank before it."""
     bare = piece[0].isalpha()
     stem, _, contracted = (piece if bare else piece[1:]).partition("'")
     more = 1.0 if contracted not in ("", "s", "t") else 0.0
@@ -204,7 +204,7 @@ def _word(piece: str) -> Cost:
 
 
 def _lengths(stem: str, bare: bool) -> tuple[float, float]:
-    """(tokens at home, tokens elsewhere) by a word's length, case and letters; `bare`: with no blank before it."""
+    """Return (tokens at home, tokens elsewhere) by a word's length, case and letters; `bare`: with no blank before it."""
     length = len(stem)
     upper = length > 1 and stem.isupper()
     if not upper and length > 2 and stem[:2].isupper():  # `GVsb`, as base64 has it
@@ -222,7 +222,7 @@ def _lengths(stem: str, bare: bool) -> tuple[float, float]:
 
 
 def _is_hard(stem: str) -> bool:
-    """Whether nobody's words look like this: too long, hardly a vowel, four consonants in a row."""
+    """Return whether nobody's words look like this: too long, hardly a vowel, four consonants in a row."""
     length = len(stem)
     return length > 30 or (
         length > 3 and (sum(c in _VOWEL for c in stem) < length / 6 or _HARD.search(stem) is not None)

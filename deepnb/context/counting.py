@@ -72,19 +72,19 @@ class Meter:
         return self._current().text("", "", text, 0).tokens
 
     def answer(self, message: BaseMessage) -> int:
-        """Tokens of what a model answered: its text, its calls and what it thought."""
+        """Return tokens of what a model answered: its text, its calls and what it thought."""
         memo = self._current()
         thought = thinking_text(message)
         return sum(piece.tokens for piece in memo.message(message)) + (memo.counter.count(thought) if thought else 0)
 
     def budget(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Budget:
-        """What a request costs, by part."""
+        """Return what a request costs, by part."""
         return self.measured(messages, tools)[0]
 
     def measured(
         self, messages: Sequence[BaseMessage], tools: Sequence[Any], last: Request | None = None
     ) -> tuple[Budget, Request]:
-        """What a request costs, and its pieces, shared with those of the request before it."""
+        """Return what a request costs, and its pieces, shared with those of the request before it."""
         memo = self._current()
         body = memo.body([m for m in messages if m.type != "system"])
         head = (*memo.tools(tools), *memo.system([m for m in messages if m.type == "system"]))
@@ -122,7 +122,7 @@ class _Memo:
     longest: int = 0
 
     def message(self, message: BaseMessage) -> tuple[Sent, ...]:
-        """One message in pieces."""
+        """Return one message in pieces."""
         return self.body((message,))[0]
 
     def body(self, messages: Sequence[BaseMessage]) -> list[tuple[Sent, ...]]:
@@ -155,7 +155,7 @@ class _Memo:
         return pieces
 
     def tools(self, tools: Sequence[Any]) -> tuple[Sent, ...]:
-        """The bound tools of a request; while they are the same as in one before it, none is looked at."""
+        """Return the bound tools of a request; while they are the same as in one before it, none is looked at."""
         for given, pieces in tuple(self.offers):
             if len(given) == len(tools) and all(
                 a is b or (type(a) is type(b) is dict and a == b) for a, b in zip(given, tools, strict=True)
@@ -166,7 +166,7 @@ class _Memo:
         return pieces
 
     def _tool(self, tool: Any) -> Sent:
-        """One bound tool. Its schema is written once, though upstream copies tools, and providers' dicts, at each call."""
+        """Return one bound tool. Its schema is written once, though upstream copies tools, and providers' dicts, at each call."""
         name, arguments = tool_name(tool), getattr(tool, "args_schema", None)
         same = tool if isinstance(tool, Mapping) else (tool.description, id(arguments)) if arguments else id(tool)
         known = self.schemas.get((name, type(tool)))
@@ -229,7 +229,7 @@ class NotAtHandError(LookupError):
 
 
 def download(url: str, pause: float = 10.0, limit: float = 120.0) -> bytes:
-    """The bytes at `url`; a TimeoutError after `pause` seconds of silence, or `limit` seconds in all."""
+    """Return the bytes at `url`; a TimeoutError after `pause` seconds of silence, or `limit` seconds in all."""
     import ssl
     from urllib.request import urlopen
 
@@ -267,7 +267,7 @@ class Encodings:
             thread.start()
 
     def counter(self, model: str) -> Callable[[str], int] | None:
-        """How to count for a model, once its encoding is there."""
+        """Return how to count for a model, once its encoding is there."""
         return self._ready.get(model)
 
     def settled(self, seconds: float = 60.0) -> bool:
@@ -299,7 +299,7 @@ def encoding_of(model: Any, encodings: Encodings | None = None) -> Callable[[], 
 
 
 def load(name: str, fetch: Download | None = None) -> Any:
-    """A `tiktoken.Encoding` made from the cached file, or from a fetched one; NotAtHandError where there is neither.
+    """Return a `tiktoken.Encoding` made from the cached file, or from a fetched one; NotAtHandError where there is neither.
 
     tiktoken's own recipe for the encoding is run, with our reading of the file in the place of its.
     """
@@ -323,7 +323,7 @@ def load(name: str, fetch: Download | None = None) -> Any:
 
 
 def cached_at(url: str) -> Path | None:
-    """Where tiktoken keeps a file it has fetched; None where it is told to keep none."""
+    """Return where tiktoken keeps a file it has fetched; None where it is told to keep none."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if (place := os.environ.get(variable)) is not None:
             return Path(place) / sha1(url.encode()).hexdigest() if place else None
@@ -331,7 +331,7 @@ def cached_at(url: str) -> Path | None:
 
 
 def _file(url: str, expected: str | None, fetch: Download | None) -> bytes:
-    """The file at `url`, from the cache or fetched into it; only ever one with the right hash."""
+    """Return the file at `url`, from the cache or fetched into it; only ever one with the right hash."""
     place = cached_at(url)
     with suppress(OSError):
         if place is not None and _is_right(data := place.read_bytes(), expected):

@@ -47,7 +47,7 @@ class Addition(NamedTuple):
 
 
 def section(at: str, messages: Sequence[Message]) -> str:
-    """One compaction as it is appended: its time, how many messages, then each verbatim, without credentials."""
+    """Return one compaction as it is appended: its time, how many messages, then each verbatim, without credentials."""
     body = _body(messages)
     count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
     marks = list(map(mark, messages))
@@ -57,7 +57,7 @@ def section(at: str, messages: Sequence[Message]) -> str:
 
 
 def addition(text: str, at: str, messages: Sequence[Message]) -> Addition:
-    """What to add to a file so that it holds each of the messages once."""
+    """Return what to add to a file so that it holds each of the messages once."""
     found = list(_sections(text))
     keep = None
     if found and not found[-1].whole:  # perhaps the beginning of what is now to be written, cut short
@@ -71,7 +71,7 @@ def addition(text: str, at: str, messages: Sequence[Message]) -> Addition:
 
 
 def sections(path: str, text: str) -> tuple[HistorySection, ...]:
-    """The sections of a history file, in order of time."""
+    """Return the sections of a history file, in order of time."""
     return tuple(
         HistorySection(s.head[1], path, s.body.rstrip("\n"), int(s.head[2]), tuple(s.items)) for s in _sections(text)
     )
@@ -141,7 +141,7 @@ def _body(messages: Sequence[Message]) -> str:
 
 
 def _lines(messages: Sequence[Message], body: str) -> list[int]:
-    """How many lines each message has in the body; none where taking a credential out joined two of them."""
+    """Return how many lines each message has in the body; none where taking a credential out joined two of them."""
     counts = [_message(m).count("\n") for m in messages]
     if sum(counts) != body.count("\n"):  # one was more than a line long
         parts = [redact(_message(m)) for m in messages]
@@ -171,7 +171,7 @@ _ROLES = {"human": "user", "ai": "assistant"}
 
 
 def upstream_sections(path: str, text: str) -> tuple[HistorySection, ...]:
-    """The sections of a history file, in their order."""
+    """Return the sections of a history file, in their order."""
     heads = list(_UPSTREAM_BEGIN.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
     made = []

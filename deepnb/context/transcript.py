@@ -74,7 +74,7 @@ class Line:
 
 
 def to_json(line: Line) -> bytes:
-    """The line as it is written, its end included."""
+    """Return the line as it is written, its end included."""
     head: dict[str, Any] = {"type": line.type, "at": line.at, "session": line.session, "n": line.n}
     head |= {"turn": line.turn} if line.turn is not None else {}
     head |= {"path": list(map(safe_id, line.path))} if line.path else {}
@@ -86,7 +86,7 @@ def to_json(line: Line) -> bytes:
 
 
 def from_json(text: str | bytes) -> Line:
-    """The line of a JSON object; ValueError if it is not one."""
+    """Return the line of a JSON object; ValueError if it is not one."""
     value = json.loads(text)
     kinds = {"type": str, "at": str, "session": str, "n": int}
     if not isinstance(value, dict) or not all(isinstance(value.get(k), kind) for k, kind in kinds.items()):
@@ -97,7 +97,7 @@ def from_json(text: str | bytes) -> Line:
 
 
 def read(text: bytes) -> tuple[tuple[Line, ...], int]:
-    """(the lines of a transcript, how many were cut short and are left out)."""
+    """Return (the lines of a transcript, how many were cut short and are left out)."""
     lines: dict[tuple[str, int], Line] = {}
     cut = 0
     for piece in text.split(b"\n"):
@@ -113,7 +113,7 @@ def read(text: bytes) -> tuple[tuple[Line, ...], int]:
 
 
 def live_messages(lines: Iterable[Line], session: str | None = None) -> tuple[Line, ...]:
-    """The messages of the thread as it stands, in order: as `session` left it, or whoever wrote the last line."""
+    """Return the messages of the thread as it stands, in order: as `session` left it, or whoever wrote the last line."""
     told = list(lines)
     session = session or (told[-1].session if told else None)
     messages: dict[str, Line] = {}
@@ -141,7 +141,7 @@ def live_messages(lines: Iterable[Line], session: str | None = None) -> tuple[Li
 
 
 def agents(lines: Iterable[Line]) -> dict[Path, str]:
-    """Path of a nested agent -> its name, as the `task` call says that it works for."""
+    """Return Path of a nested agent -> its name, as the `task` call says that it works for."""
     named: dict[Path, str] = {}
     for line in lines:
         asked = [line.data] if line.type == "tool_start" else line.data.get("tool_calls") or ()
@@ -153,7 +153,7 @@ def agents(lines: Iterable[Line]) -> dict[Path, str]:
 
 
 def said(line: Line) -> str:
-    """What a line says, for reading: the words of a message or a notice, a summary, how a turn ended."""
+    """Return what a line says, for reading: the words of a message or a notice, a summary, how a turn ended."""
     data = line.data
     for key in ("text", "summary", "interrupted", "error", "what", "status", "model", "forked"):
         if isinstance(found := data.get(key), str) and (key != "status" or line.type == "tool_end"):
@@ -167,14 +167,14 @@ _DRAWN = re.compile(r"(?:lc_)?(?:run-)?-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]
 
 @lru_cache(4096)
 def safe_id(id_: str) -> str:
-    """The id as it is written: itself, but for one that holds a credential."""
+    """Return the id as it is written: itself, but for one that holds a credential."""
     if _DRAWN.fullmatch(id_) and id_[-36:] not in OWN:
         return id_
     return id_ if redact(id_) == id_ else f"redacted-{sha256(id_.encode()).hexdigest()[:16]}"
 
 
 def spoken(lines: Sequence[Line]) -> str:
-    """A transcript in which each message is a line, at the number it has in the file; memory's updates are none."""
+    """Return a transcript in which each message is a line, at the number it has in the file; memory's updates are none."""
     kept = (line.type == "message" and line.data.get("source") != MEMORY_UPDATE for line in lines)
     return "\n".join(" ".join(said(line).split()) if is_ else "" for line, is_ in zip(lines, kept, strict=True))
 
@@ -211,7 +211,7 @@ class Chain:
         return _written(self._head)
 
     def event(self, event: values.Event | Added) -> Iterator[Told]:
-        """The lines of an event. Pieces of an answer make none (the answer does, when it has ended), nor do thoughts."""
+        """Yield the lines of an event. Pieces of an answer make none (the answer does, when it has ended), nor do thoughts."""
         path = event.path
         match event:
             case Added():
@@ -250,17 +250,21 @@ class Chain:
             case values.Notice(text=text):
                 yield "notice", {"text": redact(text)}, path
             case _:
+                # An event that this version knows nothing of; a field called like a line's own is written `its_NAME`.
                 kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(event).__name__).lower()
-                yield kind, _generic(event), path
+                named = {f.name: getattr(event, f.name) for f in fields(event) if f.name != "path"}
+                plain = _plain(redact_value(_plain(named)))
+                yield kind, {f"its_{k}" if k in (*ENVELOPE, "head") else k: v for k, v in plain.items()}, path
 
     def message(self, message: Message, path: values.Path = ()) -> Iterator[Told]:
-        """The line of a message that joined a conversation; none where it is told already, word for word."""
+        """Yield the line of a message that joined a conversation; none where it is told already, word for word."""
         id_, words = message.id, hash((message.text, message.status, repr(message.tool_calls)))
         known = id_ in self._told
         if known and self._told[id_] == words:
             return
         if not known:
-            self._parents[id_] = self._last(path)
+            caller = self._asked.get((path[:-1], path[-1])) if path else None
+            self._parents[id_] = self._nested.get(path) or caller if path else self._head
             if path:
                 self._nested[path] = id_
             else:
@@ -277,7 +281,7 @@ class Chain:
             yield "head", {"head": self.head}, ()
 
     def follow(self, messages: Sequence[Message], why: str = "head", **facts: str) -> Iterator[Told]:
-        """The lines that make the transcript's thread this one: what is missing, what moved, where it stands.
+        """Yield the lines that make the transcript's thread this one: what is missing, what moved, where it stands.
 
         With a `why` of its own (`rewind`, `undo`) there is a line for it even where nothing changed.
         """
@@ -300,7 +304,7 @@ class Chain:
             yield why, {**facts, "head": self.head}, ()
 
     def end(self, turn: values.Turn) -> Told:
-        """The line of a turn's end."""
+        """Return the line of a turn's end."""
         unfinished = "".join(self._pieces) if turn.interrupted or turn.error else ""
         told = _some(
             usage=_usage(turn.usage) if turn.usage != values.Usage() else None,
@@ -320,12 +324,6 @@ class Chain:
             if not added.path:
                 self._pieces.clear()
         yield from self.message(added.message, added.path)
-
-    def _last(self, path: values.Path) -> str | None:
-        """The message behind which the next one of an agent stands."""
-        if not path:
-            return self._head
-        return self._nested.get(path) or self._asked.get((path[:-1], path[-1]))
 
 
 def _written(id_: str | None) -> str | None:
@@ -349,7 +347,7 @@ def _body(message: Message) -> dict[str, Any]:
 
 
 def _result(event: values.ToolEnded, number: int) -> Message:
-    """The message of a nested agent's tool; `number` counts the results of the calls of that id."""
+    """Return the message of a nested agent's tool; `number` counts the results of the calls of that id."""
     return Message(
         "/".join((*event.path, event.id)) + (f"-{number}" if number > 1 else ""),
         "tool",
@@ -387,15 +385,8 @@ def _some(**facts: Any) -> dict[str, Any]:
     return {k: v for k, v in facts.items() if v not in (None, "", [], {})}
 
 
-def _generic(event: Any) -> dict[str, Any]:
-    """The fields of an event that this version knows nothing of; one called like a line's own is written `its_NAME`."""
-    named = {f.name: getattr(event, f.name) for f in fields(event) if f.name != "path"}
-    plain = _plain(redact_value(_plain(named)))
-    return {f"its_{k}" if k in (*ENVELOPE, "head") else k: v for k, v in plain.items()}
-
-
 def _plain(value: Any) -> Any:
-    """A value in JSON's own words: what has none is written as its text."""
+    """Return a value in JSON's own words: what has none is written as its text."""
     match value:
         case str() | bool() | int() | None:
             return value

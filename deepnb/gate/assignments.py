@@ -45,7 +45,7 @@ _STEP = 256  # after a long value that is none, go on here: work stays linear on
 
 
 def assignments(text: str, low: str) -> Iterator[Span]:
-    """Spans of the values given to such names, with their kinds; `low` is the text, lowered, of one length."""
+    """Yield spans of the values given to such names, with their kinds; `low` is the text, lowered, of one length."""
     text = text.translate(_BARS) if any(chr(bar) in text for bar in _BARS) else text
     word, done, rows_start, rows_end = "", 0, 0, 0
     for name in names(text, low):
@@ -76,7 +76,7 @@ def _span(name: Name, value: Value) -> Span:
 
 
 def _listed(text: str, name: Name) -> tuple[Value, bool] | None:
-    """The value of a name in a list of names, which is as far in the list of values, and whether it is a credential."""
+    """Return the value of a name in a list of names, which is as far in the list of values, and whether it is a credential."""
     after = _LIST_AFTER().match(text, name.stop)
     before = after and _LIST_BEFORE().search(text, max(0, name.start - 300), name.start)
     if after is None or before is None or "," not in before[1] + after[0]:
@@ -94,7 +94,7 @@ def _listed(text: str, name: Name) -> tuple[Value, bool] | None:
 
 
 def _parts(text: str, name: Name) -> list[Value]:
-    """The literals of the variables that are joined to a credential of this name; none where one of them has none."""
+    """Return the literals of the variables that are joined to a credential of this name; none where one of them has none."""
     chain = _CHAIN().match(text, name.stop)
     found = list[re.Match[str]]()
     for word in re.findall(r"[A-Za-z_]\w*", chain[1]) if chain else ():
@@ -108,7 +108,7 @@ def _parts(text: str, name: Name) -> list[Value]:
 
 
 def _value_of(text: str, name: Name) -> tuple[Value, bool]:
-    """What is given to a name, and whether it is a credential."""
+    """Return what is given to a name, and whether it is a credential."""
     between = _SEPARATOR().match(text, name.stop)
     if between is None and _DASHES().search(text, max(0, name.start - 40), name.start):
         between = _FLAG().match(text, name.stop)
@@ -222,7 +222,7 @@ _VALUE_BEFORE = ((_SAID_IN_COMMENT, 200, True), (_VALUE_FIRST, 320, False), (_SA
 
 
 def _in_a_form(text: str, name: Name) -> Iterator[Value]:
-    """The credentials that are given to a name in one of these forms: after it, then before it."""
+    """Yield the credentials that are given to a name in one of these forms: after it, then before it."""
     for form in _FORMS:
         between = form.between().match(text, name.stop)
         if between is None or (form.before and not _stands(form.before, text, name.start, _BACK)):
@@ -240,7 +240,7 @@ def _in_a_form(text: str, name: Name) -> Iterator[Value]:
 
 
 def _stands(pattern: _Pattern, text: str, end: int, back: int) -> re.Match[str] | None:
-    """What stands right before a place, within `back` characters."""
+    """Return what stands right before a place, within `back` characters."""
     return pattern().search(text, max(0, end - back), end)
 
 
@@ -279,7 +279,7 @@ class Column(NamedTuple):
 
 
 def column(text: str, name: Name) -> Column | None:
-    """The column that a name heads; None where the name is no head."""
+    """Return the column that a name heads; None where the name is no head."""
     found = _html(text, name) or _printed(text, name) or _separated(text, name)
     if found is None:
         return None
@@ -347,7 +347,7 @@ def _separated(text: str, name: Name) -> Column | None:
 
 
 def _is_head(text: str, start: int, head: str, sign: str) -> bool:
-    """Whether a line is words alone, and the first of its table."""
+    """Return whether a line is words alone, and the first of its table."""
     above = text.rfind("\n", max(0, start - 1 - _WIDTH), max(0, start - 1)) + 1
     cells = text[above : max(above, start - 1)].split(sign)
     follows = len(cells) == head.count(sign) + 1 and all(len(cell.split()) <= 3 for cell in cells)

@@ -41,7 +41,7 @@ class Finding:
 
 
 def credentials(text: str) -> tuple[Finding, ...]:
-    """The credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
+    """Return the credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
     if text in (clean := own.CLEAN):
         return ()
     marks = [m.span() for m in _MARK().finditer(text)] if "[redacted: " in text else []
@@ -66,7 +66,7 @@ def credentials(text: str) -> tuple[Finding, ...]:
 
 
 def redact(text: str) -> str:
-    """The text with `[redacted: GitHub token]` for each credential; the same object if it has none."""
+    """Return the text with `[redacted: GitHub token]` for each credential; the same object if it has none."""
     # A mark may bring two halves together: what is no mark shrinks each time.
     while text not in own.CLEAN and (findings := credentials(text)):
         parts, at = [], 0
@@ -78,7 +78,7 @@ def redact(text: str) -> str:
 
 
 def redact_value(value: Any) -> Any:
-    """A JSON-like value with its texts redacted, keys kept; the same object where nothing was found.
+    """Return a JSON-like value with its texts redacted, keys kept; the same object where nothing was found.
 
     A text under a telling key counts as given to that name: `{"password": "..."}`.
     """
@@ -98,7 +98,7 @@ def redact_value(value: Any) -> Any:
 
 
 def reasons(findings: Iterable[Finding]) -> str:
-    """What was found, and in which lines, never the value: `a value named password (line 2, 5); what looks like ...`."""
+    """Return what was found, and in which lines, never the value: `a value named password (line 2, 5); what looks like ...`."""
     lines: dict[str, list[int]] = {}
     for found in findings:
         lines.setdefault(found.reason, []).append(found.line)
@@ -106,7 +106,7 @@ def reasons(findings: Iterable[Finding]) -> str:
 
 
 def refusal(findings: Iterable[Finding], where: str) -> str:
-    """One line that says what was refused and where, never the value: for a tool's answer or an error."""
+    """Return one line that says what was refused and where, never the value: for a tool's answer or an error."""
     place = " ".join(redact(where).split())
     return f"not written to {place}: it holds {reasons(findings)}; write where it is kept instead, never the value"
 
@@ -128,7 +128,7 @@ def _under(key: Any, item: Any) -> Any:
 
 
 def _spans(text: str) -> Iterator[Span]:
-    """All candidates, the more telling kinds first."""
+    """Yield all candidates, the more telling kinds first."""
     if own.OWN:
         yield from own.own_credentials(text)
     if "PRIVATE KEY" in text:
@@ -186,7 +186,7 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def _again(text: str, spans: list[Span]) -> Iterator[Span]:
-    """The values that were found, wherever else they stand as whole words: what a cell prints, a part of a URL."""
+    """Yield the values that were found, wherever else they stand as whole words: what a cell prints, a part of a URL."""
     values = {text[span.start : span.end]: span for span in reversed(spans) if span.end - span.start >= 8}
     told = [v for v in values if strong_password_like(v, quoted=True) or token_like(v) or passphrase(v)]
     for value in told[: 1 + (1 << 26) // len(text)]:  # so that time stays linear
@@ -198,7 +198,7 @@ def _again(text: str, spans: list[Span]) -> Iterator[Span]:
 
 
 def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> Iterator[Span]:
-    """The parts of spans that are no mark of an earlier redaction; what is left of a few signs is nothing."""
+    """Yield the parts of spans that are no mark of an earlier redaction; what is left of a few signs is nothing."""
     at = 0
     for start, end, kind, reason in spans:
         while at and marks[at - 1][1] > start:
@@ -262,7 +262,7 @@ _ROW = regex(r"[A-Za-z0-9+/]{32,2048}={0,2}")
 
 
 def _rows(text: str, at: int, limit: int) -> tuple[int, int]:
-    """(where the rows and what stands between them end, the end of the last row)."""
+    """Return (where the rows and what stands between them end, the end of the last row)."""
     stop = at
     while at < limit and (piece := _PIECE().match(text, at, limit)):
         at = piece.end()
@@ -310,7 +310,7 @@ class Joined(NamedTuple):
     """What to add to a place in `text` before the first cut, after it, and so on."""
 
     def back(self, span: Span) -> Span | None:
-        """The same span in the text itself; None for one within one part, which is found there, too."""
+        """Return the same span in the text itself; None for one within one part, which is found there, too."""
         first, last = bisect_right(self.cuts, span.start), bisect_left(self.cuts, span.end)
         if first == last:
             return None
@@ -318,7 +318,7 @@ class Joined(NamedTuple):
 
 
 def joined(text: str) -> Iterator[Joined]:
-    """Each stretch of a text that has a literal in parts, with that in one."""
+    """Yield each stretch of a text that has a literal in parts, with that in one."""
     group: list[tuple[int, int]] = []
     for start, end in _between(text):
         if group and start - group[-1][1] > 2 * _NEAR:
@@ -330,7 +330,7 @@ def joined(text: str) -> Iterator[Joined]:
 
 
 def _between(text: str) -> Iterator[tuple[int, int]]:
-    """What stands between two parts, in order."""
+    """Yield what stands between two parts, in order."""
     found = [match.span() for match in _JOIN().finditer(text)]
     for call in _CALL().finditer(text) if any(word in text for word in _CALLS) else ():
         end = text.find("]" if call.group()[0] == "[" else ")", call.end(), call.end() + _LONGEST_JOINED)

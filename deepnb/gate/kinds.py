@@ -45,7 +45,7 @@ class Kind:
     back: int = 0
 
     def span(self, match: re.Match[str]) -> Span:
-        """What is redacted of a match."""
+        """Return what is redacted of a match."""
         article = "an" if self.name[0] in "AEIOao" else "a"
         return Span(*match.span(1), self.name, f"what looks like {article} {self.name}")
 
@@ -57,7 +57,7 @@ def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | N
 
 
 def phrase(name: str, literals: tuple[str, ...], pattern: str, check: Callable[[str], bool]) -> Kind:
-    """A row that is found by a word; the pattern begins with one of the literals, which are lower case."""
+    """Return a row that is found by a word; the pattern begins with one of the literals, which are lower case."""
     return Kind(name, literals, regex(pattern, re.IGNORECASE), check, fold=True)
 
 
@@ -258,7 +258,7 @@ _ARGUMENT = r"[\"']?([^\s\"'`|<>]{4,128})"
 
 
 def _given(value: str) -> bool:
-    """Whether what follows a flag for passwords is one."""
+    """Return whether what follows a flag for passwords is one."""
     return strong_password_like(value) or plainly_made(value) or token_like(value)
 
 
@@ -269,13 +269,13 @@ _LITERAL = r"[rbfn]?[\"']((?![\w.+-]{1,64}@[\w-]{1,40}\.)(?=[^\"'\n]{0,127}[\d!#
 
 
 def _password(value: str) -> bool:
-    """Whether an argument of a call that takes a password is one, not `db01.dev` nor `realm_1`."""
+    """Return whether an argument of a call that takes a password is one, not `db01.dev` nor `realm_1`."""
     made = called_so(value) or (strong_password_like(value, quoted=True) and sum(map(str.isdigit, value)) > 1)
     return made and not _HOST().search(value)
 
 
 def _argument(value: str) -> bool:
-    """Whether one of a call that may take a password is one: not `sales2023` or `table_42` either."""
+    """Return whether one of a call that may take a password is one: not `sales2023` or `table_42` either."""
     return _password(value) and (called_so(value) or not _NUMBERED().fullmatch(value))
 
 

@@ -31,7 +31,7 @@ class Filled(str):
 
 
 def add_words(prompt: str, words: str) -> str:
-    """The prompt with words of ours below it."""
+    """Return the prompt with words of ours below it."""
     return Filled(f"{prompt}{words}", prompt.typed if isinstance(prompt, Filled) else prompt)
 
 
@@ -128,7 +128,7 @@ _ASIDE = regex("\ufffc(?:(\\d+)\ufffc)?")
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text cut behind each sentence and line; no period of an abbreviation, an initial, a date or a number ends one."""
+    """Yield a text cut behind each sentence and line; no period of an abbreviation, an initial, a date or a number ends one."""
     inside, at = {found.end() for found in _INSIDE().finditer(text)}, 0
     for end in _END().finditer(text):
         if "\n" in end[0] or end.end() not in inside:
@@ -138,14 +138,14 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """A text's sentences and lines, without what makes them items of a list and white space round them."""
+    """Yield a text's sentences and lines, without what makes them items of a list and white space round them."""
     for piece in pieces(text):
         if sentence := _ITEM().sub("", piece, count=1).strip():
             yield sentence
 
 
 def less_rows(text: str) -> str:
-    """The text with a gap for each table, log or the like of three rows or more that was pasted into it."""
+    """Return the text with a gap for each table, log or the like of three rows or more that was pasted into it."""
     runs = [(are_rows, [*run]) for are_rows, run in groupby(text.split("\n"), _is_row)]
     return "\n".join(_GAP * 2 if are_rows and len(run) > 2 else "\n".join(run) for are_rows, run in runs)
 
@@ -159,7 +159,7 @@ def _is_row(line: str) -> bool:
 
 @lru_cache(4096)  # each compaction asks for the whole thread
 def own_words(typed: str) -> str:
-    """What the user says in a prompt as typed, a sentence a line."""
+    """Return what the user says in a prompt as typed, a sentence a line."""
     text = typed.replace("\r\n", "\n")
     text = less_rows(_less_tagged(_BEHIND().sub(_GAP, _FENCE().sub(_GAP, text))))
     quotations = list[str]()
@@ -179,7 +179,7 @@ def own_words(typed: str) -> str:
 
 
 def _says(sentence: str) -> bool:
-    """Whether a sentence says what it says: it neither asks, nor tells what a text wants, nor joins quotations."""
+    """Return whether a sentence says what it says: it neither asks, nor tells what a text wants, nor joins quotations."""
     if all(_AND().fullmatch(word) for word in _WORD().findall(sentence)):
         return False
     if _ASKS().search(sentence) and not _REQUEST().search(sentence):
@@ -188,7 +188,7 @@ def _says(sentence: str) -> bool:
 
 
 def _less_tagged(text: str) -> str:
-    """The text without what stands in tags."""
+    """Return the text without what stands in tags."""
     parts, at, unclosed = list[str](), 0, set[str]()
     for tag in _TAG().finditer(text):
         if tag.start() < at or tag[1] in unclosed:
@@ -202,7 +202,7 @@ def _less_tagged(text: str) -> str:
 
 
 def _less_pasted(text: str) -> str:
-    """The text without what a task on a text is about, unless that was quoted or filled in, or is rows of data."""
+    """Return the text without what a task on a text is about, unless that was quoted or filled in, or is rows of data."""
     for lead in _LEAD().finditer(text):
         if _is_task(lead[0]) and not _KEEP().search(lead[0]):
             ends = _FILLED().match(text, lead.end()) or (_DATA().search(lead[0]) and _ROWS().match(text, lead.end()))
@@ -218,14 +218,14 @@ def _less_pasted(text: str) -> str:
 
 
 def _on_a_text(block: str) -> bool:
-    """Whether a paragraph is nothing but a task on a text that stands beside it."""
+    """Return whether a paragraph is nothing but a task on a text that stands beside it."""
     if len(block) > 200 or "\n" in block or _GAP in block or re.search(r"\{\w", block) or _KEEP().search(block):
         return False
     return _is_task(block) and (len(_WORD().findall(block)) <= 3 or bool(_SHOWS().search(block)))
 
 
 def _is_task(words: str) -> bool:
-    """Whether these words want something done with a text, or tell what one says."""
+    """Return whether these words want something done with a text, or tell what one says."""
     line = words.strip().rstrip(":：")
     return bool(
         _TASK().search(line) or _TELLS().search(words) or (_ASKS().search(line) and not _REQUEST().search(line))
@@ -342,7 +342,7 @@ _CLAUSE = regex(r"(?<=[,;:，；：、])\s*")
 
 
 def said(text: str) -> Iterator[tuple[Literal["prohibition", "statement"], str]]:
-    """(prohibition or statement, the sentence) for what the user forbids, wants remembered or as a rule, or states."""
+    """Yield (prohibition or statement, the sentence) for what the user forbids, wants remembered or as a rule, or states."""
     for sentence in sentences(text):
         fits = len(sentence) <= _LONGEST
         if forbids(sentence):
@@ -353,7 +353,7 @@ def said(text: str) -> Iterator[tuple[Literal["prohibition", "statement"], str]]
 
 
 def _states(sentence: str) -> bool:
-    """Whether it is of the first person, of what is due or allowed, or has a figure and wants nothing done."""
+    """Return whether it is of the first person, of what is due or allowed, or has a figure and wants nothing done."""
     if sentence[-1] in "?？" or _FACT().search(sentence):
         return sentence[-1] not in "?？"
     if _TALK().match(sentence) or COMMAND().match(sentence):
@@ -362,7 +362,7 @@ def _states(sentence: str) -> bool:
 
 
 def forbids(sentence: str) -> bool:
-    """Whether a sentence forbids something."""
+    """Return whether a sentence forbids something."""
     return bool(_FORBIDS().search(sentence) and _FORBIDS().search(_ONLY_TALK().sub(" ", sentence)))
 
 
@@ -434,7 +434,7 @@ _MOST_READ = 1_000
 
 
 def asks_to_write(prompt: str) -> bool:
-    """Whether the user asks in a prompt to have something remembered, forgotten or written to a file."""
+    """Return whether the user asks in a prompt to have something remembered, forgotten or written to a file."""
     typed = prompt.typed if isinstance(prompt, Filled) else prompt
     said = own_words(typed).split("\n")
     if len(said) == 1 and re.match(r"(?:please )?note(?: that\b|:)", said[0], re.IGNORECASE):

@@ -65,7 +65,7 @@ _ID_BEFORE = regex(
 
 
 def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
-    """Spans of a prefix with its value, in the long words of a text."""
+    """Yield spans of a prefix with its value, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _RUN().finditer(text, *word)):
         if run.start() < done:
@@ -80,7 +80,7 @@ def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
 
 
 def _prefix(run: str) -> str | None:
-    """The first part of the prefix of a key; None if it is not one."""
+    """Return the first part of the prefix of a key; None if it is not one."""
     parts: list[str] = []
     ends: list[int] = [0]
     while len(parts) < _PARTS and (part := _PART().match(run, ends[-1])):
@@ -103,7 +103,7 @@ def _prefix(run: str) -> str | None:
 
 
 def _is_key(body: str, telling: bool, hashes: bool) -> bool:
-    """Whether the rest of a run is a key's body; one of hexadecimal digits only where `hashes` may be keys."""
+    """Return whether the rest of a run is a key's body; one of hexadecimal digits only where `hashes` may be keys."""
     rest, ids = _UUID().subn("", body)
     plain = _OTHER().sub("", rest)
     if ids and not plain:
@@ -118,7 +118,7 @@ def _is_key(body: str, telling: bool, hashes: bool) -> bool:
 
 
 def _is_key_whole(body: str) -> bool:
-    """Whether what stands between slashes and dots is all drawn by chance: a path is not, nor a name with dots."""
+    """Return whether what stands between slashes and dots is all drawn by chance: a path is not, nor a name with dots."""
     host, slash, _ = body.partition("/")
     if slash and ("." in host or any(len(part) >= 4 and not is_random(part) for part in body.split("/"))):
         return False
@@ -207,7 +207,7 @@ _SAYS = frozenset(_SAYS_TEXT.split())
 
 
 def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
-    """Spans of such values, in the long words of a text."""
+    """Yield spans of such values, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _LONG_RUN().finditer(text, *word)):
         if run.start() < done:
@@ -226,7 +226,7 @@ def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
 
 
 def _drawn(value: str) -> str:
-    """How chance drew a value: as letters, with or without digits, as a hash or as a UUID; empty where it did not."""
+    """Return how chance drew a value: as letters, with or without digits, as a hash or as a UUID; empty where it did not."""
     if _ANY_UUID().fullmatch(value):
         return "uuid"
     plain = _SIGNS().sub("", value)
@@ -247,13 +247,13 @@ def _drawn(value: str) -> str:
 
 
 def _is_whole(value: str) -> bool:
-    """Whether each long part between signs is drawn by chance: those of a path, a name with dots or dashes are not."""
+    """Return whether each long part between signs is drawn by chance: those of a path, a name with dots or dashes are not."""
     parts = [part for part in re.split(r"[/._~-]", value) if len(part) >= 5]
     return sum(len(part) for part in parts if not is_random(part)) * 3 <= len(value)
 
 
 def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
-    """The kind of a value drawn by chance, and the reason; None for one that may be anything."""
+    """Return the kind of a value drawn by chance, and the reason; None for one that may be anything."""
     before = text[max(0, start - _BEFORE) : start]
     if name := _name_of_secrecy(before, drawn):
         return "API key", f"a value named {name}"
@@ -279,7 +279,7 @@ def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
 
 
 def _name_of_secrecy(before: str, drawn: str) -> str | None:
-    """The name that a value is given to, where it is one for a credential."""
+    """Return the name that a value is given to, where it is one for a credential."""
     found = _NAMED().search(before)
     if found is None:
         return None
@@ -305,7 +305,7 @@ def _words(name: str) -> list[str]:
 
 
 def secrecy(name: str, value: str) -> str:
-    """Why a value in code is not to be given away, by its name or by chance, wherever in the name the word stands; or empty.
+    """Return why a value in code is not to be given away, by its name or by chance, wherever in the name the word stands; or empty.
 
     Stricter than what is masked in a text: who is told of it can say where else the value is.
     """

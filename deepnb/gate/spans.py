@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 def regex(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
-    """A function that gives the compiled pattern, each time the same."""
+    """Return a function that gives the compiled pattern, each time the same."""
     return cache(partial(re.compile, pattern, flags))
 
 
@@ -44,7 +44,7 @@ class Value(NamedTuple):
 
 
 def value_at(text: str, start: int, *, bold: bool = False) -> Value:
-    """What stands there; empty where nothing does. `bold`: stars may close it."""
+    """Return what stands there; empty where nothing does. `bold`: stars may close it."""
     quote = _OPEN().match(text, start)
     if quote is not None:
         shut = text.find(_SHUT.get(quote[0][0], quote[0]), quote.end(), quote.end() + 4096)
@@ -128,7 +128,7 @@ class Name(NamedTuple):
 
 
 def names(text: str, low: str) -> Iterator[Name]:
-    """All of them, word by word; `low` is the text, lowered, of one length."""
+    """Yield all of them, word by word; `low` is the text, lowered, of one length."""
     for word, family in _NAMES.items():
         at = low.find(word)
         while at >= 0:

@@ -206,8 +206,8 @@ def _flag_words(
 
 def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
     if arg.kind == "help":
-        topics = "topics of %agent help"
-        return [*_names_of(sub.magic), *(wings.part(topics) if wings.home(topics) else ())]
+        topics = wings.part("help TOPIC")() if wings.home("help TOPIC") else ()
+        return [*_names_of(sub.magic), *topics]
     if sub.magic == "skills" and arg.kind == "file":  # its files are those of the disk, which IPython offers
         return list(names.of("bundled") if sub.name == "add" else names.skills)
     return list(arg.choices or names.of(arg.kind))

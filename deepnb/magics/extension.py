@@ -209,7 +209,7 @@ class Extension:
                 from deepnb.views.view import text_view
 
                 return text_view("", usage_text(magic))
-            return wings.part("%agent help WORD")(magic, words)
+            return wings.part("help WORD")(magic, words)
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
         if (instead := self.sessions.instead(magic, command.name)) is not None:

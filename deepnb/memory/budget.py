@@ -26,7 +26,7 @@ _COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->", re.D
 
 
 def memory_budget(window: int | None) -> int:
-    """Tokens that injected memory may take."""
+    """Return tokens that injected memory may take."""
     return CAP if window is None else min(CAP, int(window * SHARE))
 
 
@@ -52,7 +52,7 @@ class Fitted:
 
 
 def fitted(contents: Mapping[str, str], sources: Sequence[str], budget: int, count: Count) -> tuple[Fitted, ...]:
-    """The files in the order of their sources, within `budget` tokens together with their paths and notes.
+    """Return the files in the order of their sources, within `budget` tokens together with their paths and notes.
 
     Where they are too long together, each layer has its share, and what one does not need is passed on to
     those that need more. Within a layer room is given out file by file and section by section from the
@@ -82,7 +82,7 @@ def fitted(contents: Mapping[str, str], sources: Sequence[str], budget: int, cou
 
 
 def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
-    """layer -> tokens: each its weight's part of the room; what one does not need is shared among the others."""
+    """Return layer -> tokens: each its weight's part of the room; what one does not need is shared among the others."""
     out: dict[str, int] = {}
     hungry = dict(needs)
     while hungry:
@@ -137,12 +137,12 @@ def _take(files: Sequence[_Cut], room: int, notes: Mapping[int, int]) -> int:
 
 
 def plain(text: str) -> str:
-    """The text without its HTML comments, which are for people, and without blank ends."""
+    """Return the text without its HTML comments, which are for people, and without blank ends."""
     return _COMMENT.sub("", text).strip("\n").rstrip()
 
 
 def sections(text: str, limit: int, count: Count) -> list[str]:
-    """A text cut before its headings; a stretch of more than `limit / 4` tokens also at blank lines, then lines."""
+    """Return a text cut before its headings; a stretch of more than `limit / 4` tokens also at blank lines, then lines."""
     starts = sorted({0, *(m.start() for m in _HEADING.finditer(text))})
     whole = [text[a:b].strip("\n") for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
     out: list[str] = []

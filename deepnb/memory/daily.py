@@ -47,7 +47,7 @@ class NoteEntry:
 
 
 def addition(note: str, at: str, lines: Iterable[str]) -> str:
-    """What is put behind the text of a note for these entries: a heading with the time, unless it is the last one."""
+    """Return what is put behind the text of a note for these entries: a heading with the time, unless it is the last one."""
     entries = "\n".join(f"- {bare(line)}" for line in lines if bare(line))
     if not entries:
         return ""
@@ -60,7 +60,7 @@ def addition(note: str, at: str, lines: Iterable[str]) -> str:
 
 
 def entries(path: str, text: str) -> Iterator[NoteEntry]:
-    """The entries of a note, in order."""
+    """Yield the entries of a note, in order."""
     for number, line in enumerate(text.splitlines(), 1):
         found = _BULLET.fullmatch(line)
         said = _COMMENT.sub("", found["text"]).strip() if found else ""
@@ -69,7 +69,7 @@ def entries(path: str, text: str) -> Iterator[NoteEntry]:
 
 
 def bare(line: str) -> str:
-    """A line without its bullet and the blanks round it."""
+    """Return a line without its bullet and the blanks round it."""
     return _BULLET_SIGN.sub("", line).strip()
 
 
@@ -116,7 +116,7 @@ class Recalls:
         self._add([(entry.note, _hash(entry.text), asked, at) for entry in found])
 
     def of(self, notes: Mapping[str, str]) -> dict[tuple[str, int], Recall]:
-        """(note, line) -> how it was found, of the entries of these notes (path -> text) that ever were."""
+        """Return (note, line) -> how it was found, of the entries of these notes (path -> text) that ever were."""
         if self._file is not None:
             self._rows = list(_read(self._file)) or self._rows
         by: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -192,7 +192,7 @@ class Candidate:
 def candidates(
     notes: Mapping[str, str], recalls: Mapping[tuple[str, int], Recall], long_term: str, today: str
 ) -> tuple[Candidate, ...]:
-    """The entries of the notes (path -> text) that long-term memory does not hold yet, the best first.
+    """Return the entries of the notes (path -> text) that long-term memory does not hold yet, the best first.
 
     The score is log2(1 + times found) + log2(1 + different questions) + 2 ** (-age in days / HALF_LIFE), and a
     half more for each further note that has it. Of the same entry in several notes the newest counts for all.

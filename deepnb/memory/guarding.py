@@ -86,7 +86,7 @@ _FORMS: Mapping[Form, str] = {"lean": LEAN, "short": SHORT, "full": GUIDELINES}
 
 
 def memory_block(files: Sequence[Fitted], home: str, *, writes: bool = True, form: Form = "full") -> str:
-    """The text that is injected: the files under their paths, in order, then the guidelines.
+    """Return the text that is injected: the files under their paths, in order, then the guidelines.
 
     `writes` says whether the agent has the file tools that the guidelines name; `form` is how much they say.
     """
@@ -97,7 +97,7 @@ def memory_block(files: Sequence[Fitted], home: str, *, writes: bool = True, for
 
 
 def update_text(diffs: Sequence[FileDiff]) -> str:
-    """The message that tells of a change in memory: one unified diff a file."""
+    """Return the message that tells of a change in memory: one unified diff a file."""
     changed = "".join(diff.unified() for diff in diffs)
     return f"Memory has changed since it was last shown to you. What changed, as a unified diff:\n\n{changed}"
 
@@ -123,7 +123,7 @@ class Guard(Protocol):
         """Whether a path is behind it."""
 
     def drain(self) -> list[str]:
-        """The lines the user should see, each once."""
+        """Return the lines the user should see, each once."""
 
 
 class GuardMiddleware(AgentMiddleware):
@@ -141,7 +141,7 @@ class GuardMiddleware(AgentMiddleware):
         self.tools = []
         self._guard = guard
         self._longest = evicted_above and evicted_above * NUM_CHARS_PER_TOKEN
-        self._taken: dict[tuple[str, ...], list[tuple[Any, Mapping[str, Any]]]] = {}
+        self._originals: dict[tuple[str, ...], list[tuple[Any, Mapping[str, Any]]]] = {}
         """Agent, and id of a call -> its arguments as they are checkpointed and as the model gave them, until it is made.
 
         An id may be that of several calls of a message, or of other agents' that run beside it.
@@ -167,9 +167,9 @@ class GuardMiddleware(AgentMiddleware):
         return self._ended(request, result, told)
 
     def _ended(self, request: Any, result: Any, told: Sequence[str]) -> Any:
-        """The result of a call, with the conflicts that its writes came to."""
+        """Return the result of a call, with the conflicts that its writes came to."""
         made, key = request.tool_call, _key(request.tool_call)
-        self._taken[key] = [one for one in self._taken.pop(key, ()) if one[0] != made["args"]]
+        self._originals[key] = [one for one in self._originals.pop(key, ()) if one[0] != made["args"]]
         for line in self._guard.drain():
             tell_notice(line)
         with writing(**self._facts(request)):
@@ -199,7 +199,7 @@ class GuardMiddleware(AgentMiddleware):
         return self._clean(await handler(request))
 
     def heard(self, state: Any, outer: Writer | None = None) -> Facts:
-        """The texts that were heard, with the descriptions of tools among those of others."""
+        """Return the texts that were heard, with the descriptions of tools among those of others."""
         others, own = heard(self.whole(state), outer)
         return [*others, *self._described.values()], own
 
@@ -211,7 +211,7 @@ class GuardMiddleware(AgentMiddleware):
         return response if same else replace(response, result=result)
 
     def _message(self, message: BaseMessage) -> BaseMessage:
-        """The message; where a call would take a credential to a tool, with all credentials taken out.
+        """Return the message; where a call would take a credential to a tool, with all credentials taken out.
 
         What is bound for memory is refused as it then stands, and a nested agent is told no more than
         that, since what it is told is written down. Any other tool gets what the model said: it is kept
@@ -221,7 +221,7 @@ class GuardMiddleware(AgentMiddleware):
             return message
         calls = [*message.tool_calls, *message.invalid_tool_calls]
         for call in calls:
-            self._taken.pop(_key(call), None)
+            self._originals.pop(_key(call), None)
         telling = [c for c in calls if redact_value(c["args"]) is not c["args"]]
         if not telling:
             return message
@@ -230,18 +230,18 @@ class GuardMiddleware(AgentMiddleware):
             if not isinstance(args, dict) or name == _NESTED:
                 continue
             if name not in _WRITES or not self._guard.is_guarded(str(args.get("file_path", ""))):
-                self._taken.setdefault(_key(call), []).append((redact_value(args), args))
+                self._originals.setdefault(_key(call), []).append((redact_value(args), args))
         fields = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")  # their ids stay as they are
         return message.model_copy(update={f: redact_value(getattr(message, f)) for f in fields})
 
     def _whole(self, request: Any) -> Any:
-        """The call with the arguments that were kept aside for it."""
+        """Return the call with the arguments that were kept aside for it."""
         call = request.tool_call
-        args = next((whole for clean, whole in self._taken.get(_key(call), ()) if clean == call["args"]), None)
+        args = next((whole for clean, whole in self._originals.get(_key(call), ()) if clean == call["args"]), None)
         return request if args is None else request.override(tool_call={**call, "args": dict(args)})
 
     def _facts(self, request: Any) -> dict[str, Any]:
-        """What the guard is to know of a tool call: what a nested agent is asked is not the user's word."""
+        """Return what the guard is to know of a tool call: what a nested agent is asked is not the user's word."""
         outer, call = writer(), request.tool_call
         nested = outer.origin == "agent"
         agent = (*outer.agent, call["id"] or "") if call["name"] == _NESTED else outer.agent
@@ -258,7 +258,7 @@ def _key(call: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _described(tools: Sequence[Any]) -> dict[str, str]:
-    """Name -> description of the tools that are neither ours nor the engine's."""
+    """Return name -> description of the tools that are neither ours nor the engine's."""
     found = {}
     for tool in tools:
         function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
@@ -278,7 +278,7 @@ def _with_conflicts(result: Any, told: Sequence[str]) -> Any:
 
 
 def heard(state: Any, outer: Writer | None = None) -> Facts:
-    """(texts of others, what the user says in their own words) in the messages of a state.
+    """Return (texts of others, what the user says in their own words) in the messages of a state.
 
     All of a prompt counts as a text of others, too: values may be filled in, and it may quote. Where an agent is nested
     in a call of `outer`, its prompts are that one's, and the user said what they said there.
@@ -349,7 +349,7 @@ class ScopedBackend(WrapperBackend):
         return self.inner.memory()
 
     def may_read(self, path: str) -> bool:
-        """Whether the scope of the moment lets a file be read."""
+        """Return whether the scope of the moment lets a file be read."""
         return self._scope().may_read(path)
 
     def read_refusal(self, path: str) -> str | None:

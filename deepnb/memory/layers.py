@@ -42,7 +42,7 @@ class Scope:
         return not (self.shared or self.nested)
 
     def may_read(self, path: str) -> bool:
-        """Whether a file may be read, listed, found, searched or injected; what may not be read is not written either.
+        """Return whether a file may be read, listed, found, searched or injected; what may not be read is not written either.
 
         A file of that name is kept back wherever it stands and however it is spelled: a directory can
         be mounted at a second path, and some disks tell no case apart.
@@ -72,7 +72,7 @@ MAIN = Scope()
 
 
 def scope_of(words: str) -> Scope:
-    """The scope of a thread that is kept as these words."""
+    """Return the scope of a thread that is kept as these words."""
     return Scope("empty" in words.split(), "shared" in words.split())
 
 
@@ -87,31 +87,31 @@ _NOTE = re.compile(r"/memory/(\d{4}-\d\d-\d\d)\.md")
 
 
 def note_path(at: str) -> str:
-    """The path of the daily note of a day, given by an ISO timestamp (or date) in the user's time zone."""
+    """Return the path of the daily note of a day, given by an ISO timestamp (or date) in the user's time zone."""
     return f"{NOTES}{at[:10]}.md"
 
 
 def note_day(path: str) -> str | None:
-    """The day of a daily note as YYYY-MM-DD; None for any other path, however a note's is spelled."""
+    """Return the day of a daily note as YYYY-MM-DD; None for any other path, however a note's is spelled."""
     found = _NOTE.fullmatch(normpath(path).casefold().replace("//", "/"))
     return found[1] if found else None
 
 
 def note_paths(day: str) -> tuple[str, ...]:
-    """The notes that are injected on a day (YYYY-MM-DD): that day's, and the one's before."""
+    """Return the notes that are injected on a day (YYYY-MM-DD): that day's, and the one's before."""
     today = date.fromisoformat(day)
     before = [] if today == date.min else [note_path((today - timedelta(days=1)).isoformat())]
     return (note_path(day), *before)
 
 
 def layers(sources: Sequence[str], day: str) -> tuple[str, ...]:
-    """What is injected on a day, in order: the user's sources, the other layers, long-term memory, the notes."""
+    """Return what is injected on a day, in order: the user's sources, the other layers, long-term memory, the notes."""
     return tuple(dict.fromkeys((*sources, *ALWAYS, LONG_TERM, *note_paths(day))))
 
 
 @lru_cache(64)
 def guarded_paths(memory: tuple[str, ...], skills: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """(files, directories) that the guard stands before: memory, notes, subagents and these skills."""
+    """Return (files, directories) that the guard stands before: memory, notes, subagents and these skills."""
     return frozenset((LONG_TERM, *ALWAYS, *memory)), (NOTES, FOLDER, *(f"{source.rstrip('/')}/" for source in skills))
 
 
@@ -121,7 +121,7 @@ SOURCES = 6
 
 
 def layer_of(path: str) -> str:
-    """The layer a file shares its part of the budget with; "" for the sources, AGENTS.md among them."""
+    """Return the layer a file shares its part of the budget with; "" for the sources, AGENTS.md among them."""
     if note_day(path):
         return NOTES
     return path if path in WEIGHTS else ""

@@ -81,7 +81,7 @@ class MemoryMiddleware(AgentMiddleware):
         return await asyncio.to_thread(self.before_agent, state, runtime)
 
     def upcoming(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """The update of the state with which the next turn would begin; nothing is told, nor noted as seen."""
+        """Return the update of the state with which the next turn would begin; nothing is told, nor noted as seen."""
         return {} if _loaded(state) else self._changed(state, self._masked(state)) or {}
 
     def wrap_model_call(self, request: ModelRequest, handler: Any) -> Any:
@@ -117,7 +117,7 @@ class MemoryMiddleware(AgentMiddleware):
         }
 
     def _layers(self, state: Mapping[str, Any]) -> list[str]:
-        """What is injected in the turn that is running, whether or not it is there."""
+        """Return what is injected in the turn that is running, whether or not it is there."""
         return list(layers(self.sources, state.get(keys.DAY) or self._today()))
 
     def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:
@@ -131,21 +131,21 @@ class MemoryMiddleware(AgentMiddleware):
         return request.override(system_message=with_block(request.system_message, block))
 
     def block(self, contents: Mapping[str, str], *, writes: bool) -> str:
-        """What is injected of these files; `writes` says whether the agent has the tools that write them."""
+        """Return what is injected of these files; `writes` says whether the agent has the tools that write them."""
         return memory_block(self._fitted(contents), self.sources[0], writes=writes, form=self._form)
 
     def _masked(self, state: Mapping[str, Any]) -> dict[str, str]:
-        """The files as they are now, as a model may see them."""
+        """Return the files as they are now, as a model may see them."""
         paths = self._layers(state)
         now = texts(paths, self._backend.download_files(paths))
         return {path: redact(text) for path, text in now.items()}
 
     def _writes(self, request: ModelRequest) -> bool:
-        """Whether the agent has the tools that write the files."""
+        """Return whether the agent has the tools that write the files."""
         return WRITES in self._tools(tuple(request.tools or ()))
 
     def rebased(self, request: ModelRequest) -> ModelRequest:
-        """The request with the memory block as the files are now: for the call that compacts."""
+        """Return the request with the memory block as the files are now: for the call that compacts."""
         block = self.block(self._masked(request.state), writes=self._writes(request))
         return request.override(system_message=with_other_block(request.system_message, block))
 
@@ -218,7 +218,7 @@ MEMORY_MIDDLEWARE: Mapping[Refresh, type[MemoryMiddleware]] = {
 
 
 def _updates(state: Mapping[str, Any]) -> list[BaseMessage]:
-    """The updates that are still sent."""
+    """Return the updates that are still sent."""
     return [m for m in still_sent(state) if m.additional_kwargs.get("lc_source") == MEMORY_UPDATE]
 
 
@@ -227,12 +227,12 @@ def _loaded(state: Mapping[str, Any]) -> bool:
 
 
 def _told(contents: Mapping[str, str]) -> dict[str, str]:
-    """The texts as the block has them: without what is for people."""
+    """Return the texts as the block has them: without what is for people."""
     return {path: f"{text}\n" if (text := plain(raw)) else "" for path, raw in contents.items()}
 
 
 def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> dict[str, str]:
-    """path -> text of the files that exist; a file that can't be read is an error naming it."""
+    """Return path -> text of the files that exist; a file that can't be read is an error naming it."""
     found: dict[str, str] = {}
     for path, response in zip(sources, responses, strict=True):
         if response.error == "file_not_found":
@@ -249,7 +249,7 @@ def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> 
 
 
 def _mask_notices(state: Mapping[str, Any], now: Mapping[str, str], shown: Mapping[str, str]) -> Iterator[str]:
-    """A line for each file in which something is masked that was not masked when the thread's model last saw it."""
+    """Yield a line for each file in which something is masked that was not masked when the thread's model last saw it."""
     told = state.get(keys.TOLD) or state.get(keys.MEMORY) or {}
     for path, text in shown.items():
         new = {*text.splitlines()} - {*now[path].splitlines(), *told.get(path, "").splitlines()}
@@ -259,13 +259,13 @@ def _mask_notices(state: Mapping[str, Any], now: Mapping[str, str], shown: Mappi
 
 
 def with_block(system: SystemMessage | None, block: str) -> SystemMessage:
-    """The system message with a text block appended, what it held left as it is."""
+    """Return the system message with a text block appended, what it held left as it is."""
     held: list[Any] = list(system.content_blocks) if system else []
     return SystemMessage(content_blocks=[*held, {"type": "text", "text": f"\n\n{block}" if held else block}])
 
 
 def with_other_block(system: SystemMessage | None, block: str) -> SystemMessage:
-    """The system message with its memory block replaced, everything else byte for byte as it was."""
+    """Return the system message with its memory block replaced, everything else byte for byte as it was."""
     held: list[Any] = list(system.content_blocks) if system else []
     at = next((i for i, b in enumerate(held) if b.get("text", "").lstrip("\n").startswith(MEMORY_OPEN)), None)
     if at is None:

@@ -60,7 +60,7 @@ class MemorySearch:
         may_read: Callable[[str], bool] = lambda path: True,
         **how: Any,
     ) -> list[Hit]:
-        """The best passages of these files (path -> text) and transcripts; what is found in notes is counted.
+        """Return the best passages of these files (path -> text) and transcripts; what is found in notes is counted.
 
         `at` is the time now: "last week" is relative to it. As many as fit into `tokens` are given, or `k` that share
         them. `may_read` says which files the asker would see if they were there: others stay in the index. `how` are
@@ -122,12 +122,12 @@ class MemorySearch:
 
 
 def searched(path: str) -> bool:
-    """Whether a file is looked through: long-term memory, and all Markdown below /memory."""
+    """Return whether a file is looked through: long-term memory, and all Markdown below /memory."""
     return path == LONG_TERM or (path.startswith(NOTES) and path.endswith(".md"))
 
 
 def texts_of(backend: Any) -> dict[str, str]:
-    """path -> text of the files that are looked through, as a backend shows them; what is not UTF-8 is passed over."""
+    """Return path -> text of the files that are looked through, as a backend shows them; what is not UTF-8 is passed over."""
     below = backend.glob("**/*.md", NOTES).matches or ()
     paths = [LONG_TERM, *sorted(f["path"] for f in below if not f.get("is_dir") and searched(f["path"]))]
     out = {}
@@ -141,7 +141,7 @@ def texts_of(backend: Any) -> dict[str, str]:
 
 
 def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[NoteEntry]:
-    """The entries of daily notes that hits brought up: of each the lines that share most words with the question."""
+    """Return the entries of daily notes that hits brought up: of each the lines that share most words with the question."""
     from deepnb.search.words import read_query
 
     asked = read_query(query)
@@ -164,7 +164,7 @@ def place(hit: Hit) -> str:
 
 
 def _as_it_stands(hit: Hit, text: str | None) -> Hit | None:
-    """The hit in the words of the file the asker sees; None where that has no such lines."""
+    """Return the hit in the words of the file the asker sees; None where that has no such lines."""
     if text is None:
         return None
     if hit.text in text:
@@ -219,7 +219,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
         return self._backend.append(path, addition(note, at, new), typed=text) or f"Noted in {path}."
 
     def search(self, query: str, k: Any = None, fusion: str = "rank") -> str:
-        """What is found, as text."""
+        """Return what is found, as text."""
         assert self._search is not None
         index, most = self._search(), None if k is None else max(1, min(int(k), MOST))
         hits = index.search(
@@ -232,7 +232,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
         return redact(shown) or "Nothing in memory fits that."
 
     def get(self, path: str, start: int = 1, lines: int = 40) -> str:
-        """Lines of a memory file, numbered."""
+        """Return lines of a memory file, numbered."""
         path = path if path.startswith("/") else f"/{path}"
         if path not in layers(self._sources, self._now()[:10]) and not searched(path):
             return f"Error: {path} is not a memory file; read_file reads other files"
@@ -272,7 +272,7 @@ def _schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
 
 
 def _tool(name: str, description: str, schema: dict[str, Any], work: Callable[..., str]) -> BaseTool:
-    """A tool by its JSON schema: `from`, the name of an argument, can't be one of a Python function."""
+    """Return a tool by its JSON schema: `from`, the name of an argument, can't be one of a Python function."""
 
     def run(**args: Any) -> str:
         try:

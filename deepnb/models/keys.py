@@ -50,7 +50,7 @@ EXAMPLES = (OFFLINE, *(f"{name}:{one.example}" for name, one in PROVIDERS.items(
 
 
 def window_of(model: Any) -> int | None:
-    """The context window that a chat model's profile declares."""
+    """Return the context window that a chat model's profile declares."""
     profile = getattr(model, "profile", None)
     window = profile.get("max_input_tokens") if isinstance(profile, dict) else None
     return window if isinstance(window, int) and not isinstance(window, bool) else None
@@ -78,7 +78,7 @@ class Key:
         raise TypeError("a key stays in its process")
 
     def reveal(self) -> str:
-        """The key itself, for the provider's client alone."""
+        """Return the key itself, for the provider's client alone."""
         return self._value
 
 
@@ -97,17 +97,17 @@ def keep_key(provider: str, value: str) -> None:
 
 
 def kept_key(provider: str) -> Key | None:
-    """The key of a provider that was typed in."""
+    """Return the key of a provider that was typed in."""
     return _KEPT.get(provider)
 
 
 def kept_keys() -> tuple[Key, ...]:
-    """All that are held: a model that was made with others is made anew."""
+    """Return all that are held: a model that was made with others is made anew."""
     return tuple(_KEPT.values())
 
 
 def has_key(provider: str) -> bool:
-    """Whether a key was typed in or is in the environment, or none is needed."""
+    """Return whether a key was typed in or is in the environment, or none is needed."""
     variable = PROVIDERS[provider].key
     return variable is None or kept_key(provider) is not None or bool(os.environ.get(variable))
 

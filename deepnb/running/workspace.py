@@ -30,11 +30,9 @@ from collections.abc import Sequence
 from deepnb.skills.catalog import Catalog, Found
 from deepnb.subagents.files import Files, tool_names
 from deepnb.values.agent import Listed, Skill, Subagent
-from deepnb.values.approvals import Policy
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
 from deepnb.values.lazy import Memo
-from deepnb.workshop.kernel import PlainKernel
 
 _LOG = logging.getLogger("deepnb")
 
@@ -289,25 +287,3 @@ class Catalogs:
         except DeepnbError as error:
             return error.typed
         return ""
-
-
-# -- a workspace beside that of a session, for one fork of a thread: a background job, a column of a comparison
-
-
-def workspace_beside(work: Workspace, options: Options, thread: Thread) -> Workspace:
-    """Return a workspace with one thread, and the variables and the tape of another."""
-    made = Workspace(options, work.current.clock, thread.name)
-    if work.current.kernel is not None:
-        made.current.shell = PlainKernel(work.current.kernel.namespace)
-    made.current.shared = work.current.shared
-    made.current.recording = work.current.recording
-    made.threads.take_back(thread)
-    made.current.thread = thread
-    return made
-
-
-def code_asks(policy: Policy) -> Policy:
-    """Return the policy with which code always needs approval."""
-    for tool in CODE_TOOLS:
-        policy = policy if policy.rules.get(tool) == "deny" else policy.with_rule(tool, "ask")
-    return policy

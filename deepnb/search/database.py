@@ -22,7 +22,7 @@ _DAMAGED = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB, the low byte of a result code (sqlite.org/rescode.html)."""
 _BUSY = (5, 6)
 
-_taken: dict[str, str] = {}
+_libraries: dict[str, str] = {}
 
 
 class Damaged(Exception):
@@ -36,14 +36,19 @@ class Database:
         """`path` may be ":memory:". `library` is "sqlite3" or "apsw"; left out, the one that loads sqlite-vec."""
         self.path = path
         place = os.path.realpath(path)
-        self.library = (library if path == ":memory:" else _taken.setdefault(place, library or _best())) or _best()
+        self.library = (library if path == ":memory:" else _libraries.setdefault(place, library or _best())) or _best()
         self.vectors = False
-        self._errors = _errors(self.library)
+        apsw = importlib.import_module("apsw") if self.library == "apsw" else None
+        self._errors = (apsw.Error,) if apsw else (sqlite3.Error,)
         with self._told():
             if path != ":memory:":
                 with suppress(OSError):  # it is there, and keeps its mode
                     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            self._db = _opened(self.library, path)
+            if apsw:
+                self._db = apsw.Connection(path)
+                self._db.set_busy_timeout(SECONDS * 1000)
+            else:
+                self._db = sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
         with suppress(Exception):
             self.vectors = _with_vectors(self._db)
 
@@ -70,7 +75,7 @@ class Database:
             return list(self._db.execute(sql, tuple(args)).fetchall())
 
     def value(self, sql: str, args: Sequence[Any] = ()) -> Any:
-        """The first column of the first row, None if there are no rows."""
+        """Return the first column of the first row, None if there are no rows."""
         found = self.rows(sql, args)
         return found[0][0] if found else None
 
@@ -103,7 +108,7 @@ class Database:
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[None]:
-        """All or nothing, against one state of the file; a writer keeps others from writing meanwhile."""
+        """Yield all or nothing, against one state of the file; a writer keeps others from writing meanwhile."""
         self.rows("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             yield
@@ -131,7 +136,7 @@ class Database:
 
 
 def has_fts5() -> bool:
-    """Whether the library that would be taken can do full-text search."""
+    """Return whether the library that would be taken can do full-text search."""
     try:
         Database(":memory:").rows("CREATE VIRTUAL TABLE probe USING fts5(x)")
     except Exception:
@@ -151,14 +156,6 @@ def _best() -> str:
     return "apsw"
 
 
-def _opened(library: str, path: str) -> Any:
-    if library == "apsw":
-        connection = importlib.import_module("apsw").Connection(path)
-        connection.set_busy_timeout(SECONDS * 1000)
-        return connection
-    return sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
-
-
 def _with_vectors(connection: Any) -> bool:
     """Load sqlite-vec; raises whatever stands in the way."""
     where = importlib.import_module("sqlite_vec").loadable_path()
@@ -168,10 +165,6 @@ def _with_vectors(connection: Any) -> bool:
     finally:
         connection.enable_load_extension(False)
     return True
-
-
-def _errors(library: str) -> tuple[type[Exception], ...]:
-    return (sqlite3.Error,) if library == "sqlite3" else (importlib.import_module("apsw").Error,)
 
 
 def _code(error: Exception) -> int:
@@ -295,7 +288,7 @@ def migrate(db: Database, migrations: tuple[Callable[[Database], None], ...] = M
 
 
 def _check(db: Database) -> int:
-    """The version of an index of ours, 0 for an empty file."""
+    """Return the version of an index of ours, 0 for an empty file."""
     version = int(db.value("PRAGMA user_version"))
     ours = db.value("PRAGMA application_id") == APPLICATION
     if not ours and (version or db.value("SELECT count(*) FROM sqlite_master")):

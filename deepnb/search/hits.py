@@ -87,11 +87,11 @@ class Room:
         self.passage, self._left = passage, budget
 
     def below(self, heading: str) -> int:
-        """The characters of a passage below this heading."""
+        """Return the characters of a passage below this heading."""
         return max(int(min(self.passage, self._left)) - len(heading) - 1, 1)
 
     def take(self, hit: Hit) -> bool:
-        """Whether there is room for a hit; it is taken up."""
+        """Return whether there is room for a hit; it is taken up."""
         size = len(hit.text) + len(hit.heading) + 1
         if size > self._left:
             return False
@@ -104,7 +104,7 @@ class Room:
 
 
 def filled(found: Iterable[Hit], room: Room, k: int | None) -> Iterator[Hit]:
-    """The first `k` hits, or as many as there is room for; one that is too long for what is left is passed over."""
+    """Yield the first `k` hits, or as many as there is room for; one that is too long for what is left is passed over."""
     taken = passed = 0
     for hit in found if k != 0 else ():
         if room.take(hit):

@@ -159,20 +159,15 @@ class Index:
                         purge(db)
                     bump(db)
                 self._log_has_erased = self._log_has_erased or erased
-            self._empty_log(db)
+            # SQLite would use the room of what was erased, or of a long log, again, and not free it. Where a reader is in
+            # the way, the next update tries again.
+            if self.path != ":memory:" and (self._log_has_erased or _log_bytes(self.path) > _LONG_LOG):
+                self._log_has_erased = not db.empty_log()
         self._embed()
         return Updated(changed, len(files) - changed - sum(text is None for text in files.values()), removed, chunks)
 
-    def _empty_log(self, db: Database) -> None:
-        """Cut the log that still holds what was erased, or that has grown long; SQLite would use its room again, not free it.
-
-        Where a reader is in the way, the next update tries again.
-        """
-        if self.path != ":memory:" and (self._log_has_erased or _log_bytes(self.path) > _LONG_LOG):
-            self._log_has_erased = not db.empty_log()
-
     def _hash(self, path: str, text: str) -> bytes:
-        """The hash of a text; one that was there the last time is compared with that, which takes a tenth of it."""
+        """Return the hash of a text; one that was there the last time is compared with that, which takes a tenth of it."""
         known = self._hashes.get(path)
         if known is None or known[0] != text:
             known = self._hashes[path] = text, content_hash(plain(text))
@@ -261,7 +256,7 @@ class Index:
     def _found(
         self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None
     ) -> dict[str, Leg]:
-        """What each leg finds, by name."""
+        """Return what each leg finds, by name."""
         found: dict[str, Leg] = {}
         if "exact" in legs and (query.names or query.runs):
             found["exact"] = reader.exact(query)
@@ -295,7 +290,7 @@ class Index:
 
     @contextmanager
     def _open(self) -> Iterator[Database]:
-        """The database, opened anew where its file was replaced or is gone."""
+        """Yield the database, opened anew where its file was replaced or is gone."""
         with self._lock:
             if self._db is not None and self.path != ":memory:" and self._place != _place(self.path):
                 self.close()
@@ -405,13 +400,13 @@ def _place(path: str) -> tuple[int, int] | None:
 
 
 def _is_sqlite(path: str) -> bool:
-    """Whether a file is empty or begins as sqlite.org/fileformat.html says."""
+    """Return whether a file is empty or begins as sqlite.org/fileformat.html says."""
     with open(path, "rb") as file:
         return file.read(16) in (b"", b"SQLite format 3\0")
 
 
 def _log_bytes(path: str) -> int:
-    """How long the log is; of one that another process, or one that was killed, has left, what was erased may be in it."""
+    """Return how long the log is; of one that another process, or one that was killed, has left, what was erased may be in it."""
     try:
         return os.stat(f"{path}-wal").st_size
     except OSError:

@@ -40,7 +40,7 @@ class Chunks:
     lengths: Scores
 
     def instead(self, file: int, others: Chunks) -> Chunks:
-        """These chunks, with `others` in place of those of the file."""
+        """Return these chunks, with `others` in place of those of the file."""
         low, high = np.searchsorted(self.keys, [file << 18, file + 1 << 18])
         keys, lengths = (
             np.concatenate([old[:low], new, old[high:]])
@@ -49,7 +49,7 @@ class Chunks:
         return Chunks(keys, lengths)
 
     def of(self, pairs: Keys) -> Scores:
-        """The characters of pairs, each named by its first chunk."""
+        """Return the characters of pairs, each named by its first chunk."""
         return self._length(pairs) + self._length(pairs + 1)
 
     @cached_property
@@ -95,7 +95,7 @@ class _Scale:
 
 
 def windows(words: Sequence[Concept], counts: Sequence[int], chunks: Chunks) -> tuple[Keys, Scores]:
-    """The chunks in the best windows, in order, each with the score of the better one and of its file.
+    """Return the chunks in the best windows, in order, each with the score of the better one and of its file.
 
     counts: how often each of the words is asked.
     """
@@ -120,7 +120,7 @@ def windows(words: Sequence[Concept], counts: Sequence[int], chunks: Chunks) -> 
 
 
 def _counts_in(postings: Postings, files: Keys) -> Scores:
-    """The units of each file, and one more where the word is in a heading."""
+    """Return the units of each file, and one more where the word is in a heading."""
     units = np.searchsorted(postings.units, files + 1 << 43) - np.searchsorted(postings.units, files << 43)
     if not len(postings.heads):
         return units.astype(np.float64)
@@ -129,7 +129,7 @@ def _counts_in(postings: Postings, files: Keys) -> Scores:
 
 
 def _candidates(words: Sequence[Postings], chunks: Chunks) -> Keys:
-    """The pairs with the rarer words in them, as long as these are not too many."""
+    """Return the pairs with the rarer words in them, as long as these are not too many."""
     taken: list[Keys] = []
     for postings in sorted(words, key=lambda one: one.chunk_count):
         if taken and sum(map(len, taken)) + postings.chunk_count > ENOUGH:
@@ -176,7 +176,7 @@ def passages(
     room: Callable[[int], int],
     documents: Container[int] = (),
 ) -> Iterator[Span]:
-    """Spans that share no unit, by the score of their best one, which is less for each earlier span of a document.
+    """Yield spans that share no unit, by the score of their best one, which is less for each earlier span of a document.
 
     `near(low, high)` gives the units with keys from low to high; `room(key)` the characters that a
     passage round this unit may have, as it is asked; `documents` are numbers of files.
@@ -202,7 +202,7 @@ def passages(
 
 
 def _section(rows: list[Row], key: int, used: set[int]) -> list[Row]:
-    """The rows side by side with that of `key`, up to the section's ends and to what is taken."""
+    """Return the rows side by side with that of `key`, up to the section's ends and to what is taken."""
     at = next(i for i, row in enumerate(rows) if row.key == key)
     low = high = at
     while low and _beside(rows[low - 1], rows[low]) and rows[low - 1].key not in used:
@@ -217,7 +217,7 @@ def _beside(one: Row, two: Row) -> bool:
 
 
 def _window(rows: list[Row], key: int, score_of: dict[int, float], room: int) -> tuple[Row, ...]:
-    """The window that is worth most, of all that have `key` in them and fit the room.
+    """Return the window that is worth most, of all that have `key` in them and fit the room.
 
     Among equals one that fills the room, or nearly, and has the best unit nearest to its middle.
     """
@@ -240,7 +240,7 @@ def _window(rows: list[Row], key: int, score_of: dict[int, float], room: int) ->
 
 
 def _worth(rows: list[Row], at: int, score_of: dict[int, float]) -> Scores:
-    """What each unit adds to a passage round the one at `at`: its score beside that one's, squared, and its nearness.
+    """Return what each unit adds to a passage round the one at `at`: its score beside that one's, squared, and its nearness.
 
     What stands beside a line that fits is likely to belong to it, whatever its words are; and many units that
     hardly fit, such as all those with a speaker's name, must not pull a passage away from there.

@@ -98,7 +98,7 @@ _ENDINGS = (("ing", ""), ("ing", "e"), ("s", ""))
 
 
 def other_forms(word: str) -> tuple[str, ...]:
-    """The other forms of a word in lower case, none for a regular one; "taking" has those of "take" and that, too."""
+    """Return the other forms of a word in lower case, none for a regular one; "taking" has those of "take" and that, too."""
     if word in _FORMS:
         return _FORMS[word]
     for ending, back in _ENDINGS:
@@ -180,29 +180,30 @@ class Reader:
         return scored([*map(self._soft, query.soft), *self._labels(query)], self._size, self._documents)
 
     def windows(self, query: Query, words: Scored) -> tuple[Keys, Scores]:
-        """The units of documents that are in the best windows, with the scores of these and, of `words`, their own."""
+        """Return the units of documents that are in the best windows, with the scores of these and, of `words`, their own."""
         if not self.documents:
             return np.empty(0, np.int64), np.empty(0)
         self._read_vocabulary()
-        found = windows(list(map(self._soft, query.words)), query.counts, self._chunks_of_documents())
+        self._chunks = self._read_chunks() if self._chunks is None else self._chunks
+        found = windows(list(map(self._soft, query.words)), query.counts, self._chunks)
         score_of = dict(zip(*(part.tolist() for part in found), strict=True))
         rows = units_of(self.db, list(score_of))
         keys = np.array([unit for _, unit in rows], np.int64)
         return keys, np.array([score_of[chunk] for chunk, _ in rows]) + UNIT * values_at(keys, words.keys, words.fine)
 
     def leg(self, keys: Keys, scores: Scores, weight: float) -> Leg:
-        """Units with this weight in documents, and 1 elsewhere."""
+        """Return units with this weight in documents, and 1 elsewhere."""
         return Leg(keys, scores, np.where(among(keys >> 43, self._documents), weight, 1.0))
 
     def around(self, keys: Keys, scores: Scores, documents: tuple[Keys, Scores], weight: float) -> Leg:
-        """The coarse score of a leg; in documents it is that of the windows."""
+        """Return the coarse score of a leg; in documents it is that of the windows."""
         other = ~among(keys >> 43, self._documents)
         every = np.concatenate([keys[other], documents[0]])
         order = np.argsort(every)
         return self.leg(every[order], np.concatenate([scores[other], documents[1]])[order], weight)
 
     def exact(self, query: Query) -> Leg:
-        """Units with an identifier of the query, each by how rare it is.
+        """Return units with an identifier of the query, each by how rare it is.
 
         Beside other words, one that is in many files is a word, too, whatever it looks like: the leg counts less then.
         """
@@ -227,7 +228,7 @@ class Reader:
         return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * rarest * focus(len(query.words)))
 
     def _longest(self, run: str) -> Keys:
-        """The units with the longest part of a run that is in any, where that has three characters or more.
+        """Return the units with the longest part of a run that is in any, where that has three characters or more.
 
         No space says where a name begins and ends.
         """
@@ -251,7 +252,7 @@ class Reader:
         return Leg(np.array([key for key, _ in rows], np.int64), np.array([score for _, score in rows], np.float64))
 
     def days(self, keys: Keys) -> Scores:
-        """The day of each unit as an ordinal, NaN for those without one."""
+        """Return the day of each unit as an ordinal, NaN for those without one."""
         sql = "SELECT id, day FROM units WHERE id IN (SELECT value FROM json_each(?)) AND day IS NOT NULL"
         known = dict(self.db.rows(sql, (json.dumps(keys.tolist()),)))
         return np.array([known.get(key, np.nan) for key in keys.tolist()], np.float64)
@@ -271,20 +272,15 @@ class Reader:
         return self._headings[chunk]
 
     def text(self, first: Row, last: Row) -> str:
-        """What stands from the beginning of a unit to the end of a later one of its file."""
+        """Return what stands from the beginning of a unit to the end of a later one of its file."""
         rows = self.db.rows(
             "SELECT a, text FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id", (_chunk(first.key), _chunk(last.key))
         )
         begin = rows[0][0]
         return "".join(text for _, text in rows)[first.a - begin : last.b - begin]
 
-    def _chunks_of_documents(self) -> Chunks:
-        if self._chunks is None:
-            self._chunks = self._read_chunks()
-        return self._chunks
-
     def _read_chunks(self, first: int = 0, last: int = LAST) -> Chunks:
-        """The chunks of the documents from one key to another."""
+        """Return the chunks of the documents from one key to another."""
         sql = "SELECT id, length(text) FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
         rows = np.array(self.db.rows(sql, (first, last)), np.int64).reshape(-1, 2)
         rows = rows[among(rows[:, 0] >> 18, self._documents)]
@@ -293,7 +289,7 @@ class Reader:
     # -- postings
 
     def _labels(self, query: Query) -> list[Concept]:
-        """The lines that a word of the query is the label of, as those of a speaker: they are about it all along."""
+        """Return the lines that a word of the query is the label of, as those of a speaker: they are about it all along."""
         marked = [labelling(word) for word in query.words]
         if not marked or not len(self._postings.of(*marked).keys):  # one look for all: most texts have no such labels
             return []
@@ -301,7 +297,7 @@ class Reader:
         return [Concept(((postings, LABEL),)) for postings in found if len(postings.keys)]
 
     def _soft(self, word: str) -> Concept:
-        """A word and those that look like it, each posting as sure as the word it is of is close.
+        """Return a word and those that look like it, each posting as sure as the word it is of is close.
 
         A word that stands everywhere, in a large index, is not worth those that look like it.
         """
@@ -336,7 +332,7 @@ class Reader:
 
 
 def within(leg: Leg, paths: dict[int, str], allowed: Callable[[str], bool]) -> Leg:
-    """The leg without the files that are not allowed."""
+    """Return the leg without the files that are not allowed."""
     files = np.array(sorted(number for number, path in paths.items() if allowed(path)), np.int64)
     return leg.where(among(leg.keys >> 43, files))
 
@@ -375,7 +371,7 @@ class KeptPostings:
             self._forget()
 
     def of(self, *words: str) -> Postings:
-        """Units and headings with one of the words."""
+        """Return units and headings with one of the words."""
         asked = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
         if words in self._kept:
             generation, postings = self._kept[words]
@@ -414,7 +410,7 @@ class KeptPostings:
 
 
 def _ranges(file: int) -> Iterator[tuple[int, int]]:
-    """The rows of the full-text index of a file's units and of its headings."""
+    """Yield the rows of the full-text index of a file's units and of its headings."""
     yield file_range(file)
     first, last = chunk_range(file)
     yield HEAD + first, HEAD + last

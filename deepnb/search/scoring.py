@@ -95,7 +95,7 @@ class Size:
 
 
 def scored(concepts: Sequence[Concept], size: Size, documents: Keys = NONE) -> Scored:
-    """The units that have one of the rarer concepts in them; all that have any, where that is few enough.
+    """Return the units that have one of the rarer concepts in them; all that have any, where that is few enough.
 
     The coarse score of the files that are `documents` is left at 0.
     """
@@ -127,7 +127,7 @@ def idf(found: int, of: int) -> float:
 
 
 def _different(keys: Keys) -> int:
-    """How many there are of keys in order."""
+    """Return how many there are of keys in order."""
     return int(np.count_nonzero(np.diff(keys))) + 1 if len(keys) else 0
 
 
@@ -164,7 +164,7 @@ def _coarse(concepts: Sequence[Concept], keys: Keys, size: Size) -> Scores:
 
 
 def how_often(chunks: Keys, pairs: Keys) -> Scores:
-    """How often the first or the second chunk of each pair stands in `chunks`; the shorter is looked up in the longer."""
+    """Return how often the first or the second chunk of each pair stands in `chunks`; the shorter is looked up in the longer."""
     if not len(chunks):
         return np.zeros(len(pairs))
     if len(chunks) < len(pairs):
@@ -176,7 +176,7 @@ def how_often(chunks: Keys, pairs: Keys) -> Scores:
 
 
 def _has(some: Keys, keys: Keys) -> Places:
-    """The places in `keys` of those that are in `some`, too; both are in order, and each key stands there once."""
+    """Return the places in `keys` of those that are in `some`, too; both are in order, and each key stands there once."""
     if not len(some):
         return np.empty(0, np.intp)
     if len(some) < len(keys):
@@ -206,7 +206,7 @@ class Embedder(Protocol):
 
 
 def model_name(embedder: Embedder) -> str:
-    """What embeddings are cached under: the class and the model it names, if it does."""
+    """Return what embeddings are cached under: the class and the model it names, if it does."""
     of = getattr(embedder, "model", None) or getattr(embedder, "model_name", None) or ""
     size = getattr(embedder, "dimensions", None) or getattr(embedder, "size", None) or ""
     return ":".join(str(part) for part in (type(embedder).__name__, of, size) if part)
@@ -243,7 +243,7 @@ def hash_chunks(db: Database, first: int, last: int) -> None:
 
 
 def _meaning(heading: str, text: str) -> str:
-    """What is embedded of a chunk."""
+    """Return what is embedded of a chunk."""
     return f"{heading}\n{text.strip()}".strip()
 
 
@@ -254,7 +254,7 @@ def store(db: Database, model: str, hashes: Sequence[bytes], vectors: Vectors) -
 
 
 def nearest(db: Database, model: str, query: Vectors, most: int, every: Embeddings | None) -> list[tuple[int, float]]:
-    """The chunks with the highest cosines and these, best first, ties by place; `every` is not needed by sqlite-vec."""
+    """Return the chunks with the highest cosines and these, best first, ties by place; `every` is not needed by sqlite-vec."""
     if every is None:
         found = db.rows(
             "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ?"
@@ -278,7 +278,7 @@ def nearest(db: Database, model: str, query: Vectors, most: int, every: Embeddin
 
 
 def embeddings(db: Database, model: str) -> Embeddings:
-    """All the embeddings by one model, for the scan in NumPy."""
+    """Return all the embeddings by one model, for the scan in NumPy."""
     found = db.rows(
         "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ? ORDER BY c.id",
         (model,),
@@ -293,7 +293,7 @@ def _stacked(rows: Sequence[tuple[int, bytes]], width: int) -> Embeddings:
 
 
 def units_of(db: Database, chunks: Sequence[int]) -> list[tuple[int, int]]:
-    """Each chunk with each of its units' keys."""
+    """Return each chunk with each of its units' keys."""
     return db.rows(
         "SELECT c.id, u.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"
         " JOIN units u ON u.id BETWEEN c.first AND c.last ORDER BY u.id",
@@ -328,29 +328,29 @@ class Leg:
     """Of the leg, or of each unit in it."""
 
     def where(self, kept: NDArray[np.bool_]) -> Leg:
-        """The leg with some of its units."""
+        """Return the leg with some of its units."""
         weight = self.weight[kept] if isinstance(self.weight, np.ndarray) else self.weight
         return Leg(self.keys[kept], self.scores[kept], weight)
 
     def on(self, keys: Keys, values: float | Scores) -> Scores:
-        """A value of each unit, 0 for the others of `keys`."""
+        """Return a value of each unit, 0 for the others of `keys`."""
         found = np.zeros(len(keys))
         found[np.searchsorted(keys, self.keys)] = values
         return found
 
 
 def focus(words: int) -> float:
-    """How far a query of so many words asks for one fact (1) and how far for a topic (towards 0)."""
+    """Return how far a query of so many words asks for one fact (1) and how far for a topic (towards 0)."""
     return min(1.0, FACT / max(words, 1)) ** 2
 
 
 def rarity(files: int) -> float:
-    """What an identifier in so many files counts: "I/O" and "X11" are words, though they look like one."""
+    """Return what an identifier in so many files counts: "I/O" and "X11" are words, though they look like one."""
     return min(1.0, RARE / max(files, 1)) ** 3
 
 
 def by_rank(legs: Mapping[str, Leg]) -> tuple[Keys, Scores]:
-    """The sum of weight / (RANK + rank), rank 1 being the best, and ties having the same.
+    """Return the sum of weight / (RANK + rank), rank 1 being the best, and ties having the same.
 
     The exact leg counts by its score in place of its rank, so that the file's name alone is less than its path.
     """
@@ -383,7 +383,7 @@ def by_weight(legs: Mapping[str, Leg], vector_weight: float, text_weight: float)
 
 
 def dated(near: Scores, keys: Keys, exact: Leg | None) -> Scores:
-    """What the score of each unit is multiplied by, given how near it is to the day that is asked about.
+    """Return what the score of each unit is multiplied by, given how near it is to the day that is asked about.
 
     A unit with an identifier of the query stays above all those without: it is raised by as much as they can be.
     """
@@ -394,7 +394,7 @@ def dated(near: Scores, keys: Keys, exact: Leg | None) -> Scores:
 
 
 def _of_best(scores: Scores) -> Scores:
-    """Scores as parts of the best one."""
+    """Return scores as parts of the best one."""
     return scores / scores.max() if len(scores) and scores.max() > 0 else scores
 
 

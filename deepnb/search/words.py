@@ -40,7 +40,7 @@ def chunk_key(file: int, chunk: int) -> int:
 
 
 def file_range(file: int) -> tuple[int, int]:
-    """The first and the last key a unit of the file can have."""
+    """Return the first and the last key a unit of the file can have."""
     return file << 43, (file + 1 << 43) - 1
 
 
@@ -56,7 +56,7 @@ def ordinal_range(key: int, around: int) -> tuple[int, int]:
 
 
 def chunks_of(keys: Keys) -> Keys:
-    """The chunk keys of unit keys."""
+    """Return the chunk keys of unit keys."""
     return keys >> 43 << 18 | keys >> 5 & 0x3FFFF
 
 
@@ -66,7 +66,7 @@ def lengths_of(keys: Keys) -> Scores:
 
 
 def values_at(keys: Keys, some: Keys, values: Scores) -> Scores:
-    """The value of each key, 0 for those that are not in `some`, which is in order."""
+    """Return the value of each key, 0 for those that are not in `some`, which is in order."""
     if not len(some):
         return np.zeros(len(keys))
     at = np.minimum(np.searchsorted(some, keys), len(some) - 1)
@@ -74,7 +74,7 @@ def values_at(keys: Keys, some: Keys, values: Scores) -> Scores:
 
 
 def among(keys: Keys, some: Keys) -> NDArray[np.bool_]:
-    """Which of the keys are in `some`, which is in order; numpy's own `isin` takes several times as long."""
+    """Return which of the keys are in `some`, which is in order; numpy's own `isin` takes several times as long."""
     if not len(some):
         return np.zeros(len(keys), np.bool_)
     return np.asarray(some[np.minimum(np.searchsorted(some, keys), len(some) - 1)] == keys)
@@ -152,7 +152,7 @@ class Query:
 
 
 def plain(text: str) -> str:
-    """The text with what UTF-8 cannot hold as `?`, letter for letter."""
+    """Return the text with what UTF-8 cannot hold as `?`, letter for letter."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -162,7 +162,7 @@ def folded(text: str) -> str:
 
 
 def indexed(text: str) -> str:
-    """What FTS5 is given for a piece of text."""
+    """Return what FTS5 is given for a piece of text."""
     text = folded(text)
     if not text.isascii():
         text = CJK.sub(lambda run: f" {' '.join((*run[0], *pairs(run[0])))} ", text)
@@ -181,17 +181,17 @@ def label(line: str) -> str:
 
 
 def labelled(of: str) -> str:
-    """What FTS5 is given for a label beside the text itself."""
+    """Return what FTS5 is given for a label beside the text itself."""
     return "".join(f" {labelling(word)}" for word in terms(of))
 
 
 def labelling(word: str) -> str:
-    """The term of the index for a word in a label."""
+    """Return the term of the index for a word in a label."""
     return _MARK + word
 
 
 def _emoji(character: str) -> str:
-    """The term of the index for a character that FTS5 leaves out."""
+    """Return the term of the index for a character that FTS5 leaves out."""
     return f"{_MARK}{ord(character):x}"
 
 
@@ -201,13 +201,13 @@ def terms(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Words in lower case, in order; runs of Chinese, Japanese and Korean are left out."""
+    """Return words in lower case, in order; runs of Chinese, Japanese and Korean are left out."""
     text = text if text.isascii() else CJK.sub(" ", folded(text))
     return _WORD.findall(text.lower())
 
 
 def pairs(run: str) -> list[str]:
-    """Each two characters that stand side by side."""
+    """Return each two characters that stand side by side."""
     return [run[i : i + 2] for i in range(len(run) - 1)]
 
 
@@ -260,7 +260,7 @@ class Tokens:
                 self._humps.add(token)
 
     def are_plain(self, text: str, tokens: set[str]) -> bool:
-        """Whether `indexed` gives the text of these tokens as it is."""
+        """Return whether `indexed` gives the text of these tokens as it is."""
         return text.isascii() and self._humps.isdisjoint(tokens)
 
 
@@ -277,7 +277,7 @@ def _names(token: str) -> tuple[str, ...]:
 
 
 def read_query(text: str) -> Query:
-    """A query in terms; never empty where the text has a letter or a digit in it."""
+    """Return a query in terms; never empty where the text has a letter or a digit in it."""
     text = plain(text[:QUERY])
     found = words(text)
     emoji = [_emoji(character) for character in _EMOJI.findall(text)]
@@ -329,7 +329,7 @@ class Vocabulary:
             self._parts = [*self._parts[:1], _Part(self.words[old:], old, base)]
 
     def similar(self, word: str, floor: float, most: int) -> list[tuple[str, float]]:
-        """The words closest to this one with their cosines of at least `floor`, best first; itself is 1."""
+        """Return the words closest to this one with their cosines of at least `floor`, best first; itself is 1."""
         hashes = np.unique(_grams([word])[0])
         found: list[tuple[str, float]] = []
         for part in self._parts:
@@ -376,7 +376,7 @@ class _Part:
 
 
 def _grams(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The hash of each n-gram of each word between two spaces, and the word it is of."""
+    """Return the hash of each n-gram of each word between two spaces, and the word it is of."""
     codes = np.frombuffer("".join(f" {word} " for word in words).encode("utf-32-le"), np.uint32).astype(np.uint64)
     sizes = np.array([len(word) + 2 for word in words])
     ends = np.repeat(np.cumsum(sizes), sizes)

@@ -105,17 +105,17 @@ class Findings:
 
 
 def one_line(text: str, most: int = 300) -> str:
-    """A text on one line, without what can't be printed, as YAML takes it."""
+    """Return a text on one line, without what can't be printed, as YAML takes it."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:most]
 
 
 def quoted(text: str) -> str:
-    """A text on one line as YAML has it in quotes."""
+    """Return a text on one line as YAML has it in quotes."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def read(data: bytes) -> SkillFile:
-    """The fields and the body of a SKILL.md; raises Broken."""
+    """Return the fields and the body of a SKILL.md; raises Broken."""
     text = _text(data)
     first = text.partition("\n")[0]
     if not _FENCE.fullmatch(first):
@@ -136,7 +136,7 @@ def read(data: bytes) -> SkillFile:
 
 
 def body_of(text: str) -> str:
-    """A SKILL.md without its frontmatter; whole where that can't be read."""
+    """Return a SKILL.md without its frontmatter; whole where that can't be read."""
     try:
         return read(text.encode("utf-8", "surrogatepass")).body
     except Broken:
@@ -232,7 +232,7 @@ def _value(node: Any) -> Value:
 
 
 def _told(error: yaml.MarkedYAMLError, header: str) -> Broken:
-    """What YAML says of a mistake, and what it most likely is."""
+    """Return what YAML says of a mistake, and what it most likely is."""
     mark = error.problem_mark or error.context_mark
     line = mark.line if mark else 0
     lines = header.split("\n")

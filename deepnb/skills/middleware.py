@@ -62,13 +62,10 @@ class SkillsMiddleware(Upstream):
         return text
 
     def block(self) -> str:
-        """What is told of the skills as their files are now; empty where there are none."""
+        """Return what is told of the skills as their files are now; empty where there are none."""
         usable = [metadata(s) for s in self._catalog.read(self._backend).skills if s.usable]
-        return (
-            PROMPT.format(skills_list="\n".join(skill_line(s["name"], s["description"], s["path"]) for s in usable))
-            if usable
-            else ""
-        )
+        lines = "\n".join(skill_line(s["name"], s["description"], s["path"]) for s in usable)
+        return PROMPT.format(skills_list=lines) if usable else ""
 
     def modify_request(self, request: ModelRequest) -> ModelRequest:
         return super().modify_request(request) if request.state.get(keys.SKILLS) else request
@@ -80,7 +77,7 @@ class SkillsMiddleware(Upstream):
         return self._changed(state, await self._catalog.aread(self._backend))
 
     def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
-        """What the state does not yet hold of it."""
+        """Return what the state does not yet hold of it."""
         known, update = self._told
         if found is not known:
             update = _state(found)
@@ -114,7 +111,7 @@ class _Seen:
 
 
 def reads(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[str, SkillRead]:
-    """path -> how the main agent came to know it, of the files in `now` (path -> text) that it was shown.
+    """Return path -> how the main agent came to know it, of the files in `now` (path -> text) that it was shown.
 
     By read_file, or because a skill was pinned; what it saw in another way (grep, a subagent) is not counted.
     """
@@ -141,7 +138,7 @@ def reads(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[str, SkillRead]
 
 
 def _results(turn: Turn, now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(path, what read_file gave of it), for the main agent."""
+    """Yield (path, what read_file gave of it), for the main agent."""
     asked: dict[str, str] = {}
     for event in turn.events:
         if isinstance(event, ToolStarted) and event.name == "read_file" and not event.path:
@@ -151,7 +148,7 @@ def _results(turn: Turn, now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _pinned(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[int, list[str]]:
-    """Turn -> paths of the skills that were put before its prompt."""
+    """Return turn -> paths of the skills that were put before its prompt."""
     found: dict[int, list[str]] = {}
     messages = turns[-1].after.messages if turns else ()
     for i, message in enumerate(messages):

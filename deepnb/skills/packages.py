@@ -41,12 +41,12 @@ class Package:
 
 
 def bundled() -> dict[str, Package]:
-    """name -> the skills that come with deepnb."""
+    """Return name -> the skills that come with deepnb."""
     return {p.directory: p for p in packages(BUNDLED)}
 
 
 def packages(path: Path) -> list[Package]:
-    """The skills of a SKILL.md, a skill's directory, a directory of skills, or a zip of either."""
+    """Return the skills of a SKILL.md, a skill's directory, a directory of skills, or a zip of either."""
     if not path.exists():
         raise NotFoundError(f"there is no {path}", "%skills add takes a directory, a .zip or a bundled skill")
     if path.is_file() and path.name == FILE_NAME:
@@ -64,7 +64,7 @@ def packages(path: Path) -> list[Package]:
 
 
 def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
-    """One skill if a SKILL.md is on top, else one for each directory that holds one."""
+    """Return one skill if a SKILL.md is on top, else one for each directory that holds one."""
     if FILE_NAME in files:
         name = name or normal(check(files[FILE_NAME], f"x/{FILE_NAME}").skill.name) or _told_name(files[FILE_NAME])
         return [Package(name, files, where if where.endswith(f"/{name}") or where == name else f"{where}/{name}")]
@@ -85,7 +85,7 @@ def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
 
 
 def _told_name(data: bytes) -> str:
-    """The name a SKILL.md gives itself, where no directory says what it has to be."""
+    """Return the name a SKILL.md gives itself, where no directory says what it has to be."""
     try:
         value = read(data).fields.fields.get("name")
     except Broken:
@@ -150,7 +150,7 @@ def _refuse_too_much(name: str, count: int, size: int, total: int) -> None:
 
 
 def check_name(name: str) -> str:
-    """The name as it is compared (NFKC), if it may be a skill's (agentskills.io)."""
+    """Return the name as it is compared (NFKC), if it may be a skill's (agentskills.io)."""
     folded = unicodedata.normalize("NFKC", name)
     if wrong := wrong_name(folded):
         raise InvalidError(f"{name!r} can't be a skill's name ({wrong})", f"%skills new {near(name)}")
@@ -158,7 +158,7 @@ def check_name(name: str) -> str:
 
 
 def scaffold(name: str, description: str = "") -> str:
-    """The text of a new skill that can be used as it is, to be edited."""
+    """Return the text of a new skill that can be used as it is, to be edited."""
     title = name.replace("-", " ").capitalize()
     default = f"{title}: what it does in a few words. Use it when the user asks for that."
     return f"""---

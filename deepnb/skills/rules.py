@@ -47,7 +47,7 @@ class Allowed:
 
 
 def words(value: str) -> list[str]:
-    """The tools of an `allowed-tools` as they are written: separated by spaces or commas, parentheses kept together.
+    """Return the tools of an `allowed-tools` as they are written: separated by spaces or commas, parentheses kept together.
 
     One that is left open takes all that follows: else a tool under a condition would look like one without.
     """
@@ -62,14 +62,14 @@ def words(value: str) -> list[str]:
 
 
 def allowed(tools: str | Iterable[str]) -> tuple[Allowed, ...]:
-    """The tools of an `allowed-tools`, each once; what is no name of a tool is left out."""
+    """Return the tools of an `allowed-tools`, each once; what is no name of a tool is left out."""
     listed = words(tools) if isinstance(tools, str) else tools
     found = (m for word in listed if (m := _TOOL.fullmatch(word.strip(","))) and (m[2] is None or m[2].strip()))
     return tuple(dict.fromkeys(Allowed(OTHERS.get(m[1], m[1]), (m[2] or "").strip()) for m in found))
 
 
 def preapproved(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
-    """Tool -> the names of the skills that would have all its calls approved.
+    """Return tool -> the names of the skills that would have all its calls approved.
 
     One under a condition is not among them: what a command line does can't be told by how it begins.
     """
@@ -107,7 +107,7 @@ class _Made(Findings):
 
 
 def check(data: bytes, path: str) -> Checked:
-    """A SKILL.md of these bytes at `path` (`.../NAME/SKILL.md`); nothing raises."""
+    """Return a SKILL.md of these bytes at `path` (`.../NAME/SKILL.md`); nothing raises."""
     made = _Made(path)
     if len(data) > BYTES:
         _refuse_large(made, len(data))
@@ -120,7 +120,7 @@ def check(data: bytes, path: str) -> Checked:
 
 
 def unreadable(path: str, why: str) -> Checked:
-    """A SKILL.md that can't be had at all."""
+    """Return a SKILL.md that can't be had at all."""
     made = _Made(path)
     do = {
         "is_directory": f"make it a file: {FILE_NAME} contains the text of the skill",
@@ -132,7 +132,7 @@ def unreadable(path: str, why: str) -> Checked:
 
 
 def barred(path: str, kind: SkipReason, detail: str | int) -> Checked:
-    """A SKILL.md that is not read for what stands in the way, as `deepnb.engine.files` names it."""
+    """Return a SKILL.md that is not read for what stands in the way, as `deepnb.engine.files` names it."""
     made = _Made(path)
     if kind == "large":
         _refuse_large(made, int(detail))
@@ -249,7 +249,7 @@ def _check_metadata(line: int, value: Value, made: _Made) -> None:
 
 
 def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
-    """The tools of `allowed-tools`: separated by blanks, parentheses kept together."""
+    """Yield the tools of `allowed-tools`: separated by blanks, parentheses kept together."""
     if isinstance(value, Text):
         if value.nothing:
             return
@@ -272,7 +272,7 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
 
 
 def _meant(name: str) -> str | None:
-    """The field that was meant by one that is not known."""
+    """Return the field that was meant by one that is not known."""
     low = name.strip().lower().replace("_", "-")
     return low if low in KNOWN and low != name else "description" if low in ("desc", "summary", "about") else None
 

@@ -108,12 +108,12 @@ class DelegationMiddleware(SubAgentMiddleware):
 
 
 def nested_graph(spec: Mapping[str, Any]) -> Any:
-    """The graph of a nested agent, of a spec in upstream's shape whose model and tools are given."""
+    """Return the graph of a nested agent, of a spec in upstream's shape whose model and tools are given."""
     return create_sub_agent(dict(spec), state_schema=KernelState)  # type: ignore[arg-type]
 
 
 def _unchanged(result: Any, given: Mapping[str, Any], state: Mapping[str, Any]) -> Any:
-    """The result; files that were not changed are those of the state, which is how upstream knows that they were not."""
+    """Return the result; files that were not changed are those of the state, which is how upstream knows that they were not."""
     same = given is not state and isinstance(result, Mapping) and result.get(keys.FILES) == given[keys.FILES]
     return {**result, keys.FILES: state.get(keys.FILES)} if same else result
 
@@ -123,7 +123,7 @@ def _deeper(config: RunnableConfig | None) -> RunnableConfig:
 
 
 def _depth() -> int:
-    """How deep the agent that runs is nested."""
+    """Return how deep the agent that runs is nested."""
     try:
         return int((get_config().get("configurable") or {}).get(_DEPTH, 0))
     except RuntimeError:  # outside a run

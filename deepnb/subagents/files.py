@@ -38,7 +38,7 @@ class _Made(Findings):
 
 
 def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = ()) -> Listed:
-    """The subagent in a file of these bytes at `path`; nothing raises.
+    """Return the subagent in a file of these bytes at `path`; nothing raises.
 
     `tools` are the names it may give, `taken` the names that are given in Python.
     """
@@ -67,7 +67,7 @@ def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = (
 
 
 def unreadable(path: str, why: str) -> Listed:
-    """A file that can't be had at all."""
+    """Return a file that can't be had at all."""
     made = _Made(path)
     made.broken(0, f"it can't be read ({why})", "make it a text file; links are not followed")
     return _listed(made, path.rpartition("/")[2].removesuffix(".md"))
@@ -108,7 +108,7 @@ class Files:
 
 
 def scaffold(name: str, description: str = "") -> str:
-    """The text of a new subagent that can be used as it is, to be edited."""
+    """Return the text of a new subagent that can be used as it is, to be edited."""
     title = name.replace("-", " ")
     default = f"Does the work of a {title}. Hand it a task of that kind, with all it has to know."
     return f"""---
@@ -162,7 +162,7 @@ def _check_fields(fields: Any, name: str, tools: Sequence[str], made: _Made) -> 
 
 
 def _words(key: str, line: int, value: Any, made: _Made) -> Iterator[str]:
-    """The words of a field, on one line with commas or blanks between them, or as a list."""
+    """Yield the words of a field, on one line with commas or blanks between them, or as a list."""
     if isinstance(value, Fields):
         made.broken(value.line, f"{key} is a mapping", f"write {key}: followed by names, separated with commas")
         return
@@ -199,13 +199,13 @@ def _listed(made: _Made, name: str) -> Listed:
 
 
 def tool_names(tools: Sequence[Any], files: bool) -> tuple[str, ...]:
-    """The names a subagent's tools may have: those of the main agent's own tools, of the file tools, and `task`."""
+    """Return the names a subagent's tools may have: those of the main agent's own tools, of the file tools, and `task`."""
     own = [str(getattr(t, "name", None) or getattr(t, "__name__", "")) for t in tools]
     return (*filter(None, own), *(FILE_TOOLS[:-1] if files else ()), "task")
 
 
 def check_name(name: str) -> str:
-    """The name as it is compared, if it may be a subagent's."""
+    """Return the name as it is compared, if it may be a subagent's."""
     if wrong := wrong_name(normal(name)):
         raise InvalidError(
             f"{name!r} can't be a subagent's name ({wrong})", f"%agent subagents add {near(name, 'my-agent')}"

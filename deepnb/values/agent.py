@@ -14,12 +14,12 @@ LONGEST = 64
 
 
 def normal(name: str) -> str:
-    """The name as it is compared: NFKC, no white space around it."""
+    """Return the name as it is compared: NFKC, no white space around it."""
     return unicodedata.normalize("NFKC", name).strip()
 
 
 def wrong_name(name: str) -> str | None:
-    """What is wrong with a normal name; None for a good one.
+    """Return what is wrong with a normal name; None for a good one.
 
     Letters without a case (Chinese, say) are as good as lowercase ones.
     """
@@ -39,7 +39,7 @@ def wrong_name(name: str) -> str | None:
 
 
 def near(name: str, otherwise: str = "my-skill") -> str:
-    """A good name made of what is good in another."""
+    """Return a good name made of what is good in another."""
     kept = "".join(c if c.isalnum() else "-" for c in normal(name).lower())
     made = "-".join(filter(None, kept.split("-")))[:LONGEST].strip("-")
     return made if wrong_name(made) is None else otherwise
@@ -119,7 +119,7 @@ class SkillRead:
 
 
 def skill_line(name: str, description: str, path: str) -> str:
-    """What of a skill is in every request: one line, whatever its description holds."""
+    """Return what of a skill is in every request: one line, whatever its description holds."""
     line = " ".join(description.split()).replace(SKILLS_CLOSE, "(agent_skills)").replace(SKILLS_OPEN, "(agent_skills)")
     return f"- **{name}**: {line} -> read_file `{path}`"
 
@@ -285,7 +285,7 @@ class Features:
         return tuple(one for one in self.listed if not one.has)
 
     def has(self, name: str) -> bool:
-        """Whether it is there."""
+        """Return whether it is there."""
         return all(one.name != name for one in self.lacks)
 
     def need(self, name: str) -> None:

@@ -64,7 +64,7 @@ class Rule:
         return limit if self.trigger_tokens is None else self.trigger_tokens
 
     def answer_room(self, total: int) -> int | None:
-        """The most tokens that an answer to a request of `total` may have; None where there is no limit."""
+        """Return the most tokens that an answer to a request of `total` may have; None where there is no limit."""
         if self.window is None or self.limit is None:
             return None
         return max(self.window - self.limit, self.window - headroom(self.window) - total)
@@ -94,12 +94,12 @@ class Rule:
 
 
 def headroom(window: int) -> int:
-    """Tokens of a window that are left free, since a provider may count otherwise."""
+    """Return tokens of a window that are left free, since a provider may count otherwise."""
     return ceil(Fraction(5, 100) * window)
 
 
 def limit_of(window: int | None, reserve: int = 0, fixed: int = 0) -> int | None:
-    """The most tokens that are sent where the reserve for the answer is lowered as the window fills; None without a window.
+    """Return the most tokens that are sent where the reserve for the answer is lowered as the window fills; None without a window.
 
     It is never lowered below 1,024 tokens or 5 % of the window, nor so far that less than that is left of it beside
     what is `fixed`, as the room for thinking is.
@@ -119,7 +119,7 @@ def rule_for(
     *,
     as_asked: bool = False,
 ) -> Rule:
-    """The rule in force: what was asked for, else 0.85 of a known window, or 170,000 tokens.
+    """Return the rule in force: what was asked for, else 0.85 of a known window, or 170,000 tokens.
 
     Where a compaction would keep as much as sets it off, the default is kept instead, or a like part of the trigger;
     with `as_asked` the rule has its conflict, and a fraction of an unknown window is no error.

@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r"(?:https?|ftp|s3|gs|ssh|wss?)://")
 
 
 def _by_name(**names: str) -> Mapping[str, frozenset[str]]:
-    """What is reached for -> the names that reach for it, which are given in one text."""
+    """Return what is reached for -> the names that reach for it, which are given in one text."""
     return {what.replace("_", " "): frozenset(text.split()) for what, text in names.items()}
 
 
@@ -106,12 +106,12 @@ class CodeReview:
 
 
 def review(code: str) -> CodeReview:
-    """What is to be said of a piece of code."""
+    """Return what is to be said of a piece of code."""
     return CodeReview(code, tuple(_signs(code)), {what: tuple(sorted(lines)) for what, lines in _reached(code).items()})
 
 
 def shown(pieces: tuple[tuple[str, bool], ...]) -> str:
-    """A line as plain text."""
+    """Return a line as plain text."""
     return "".join(text for text, _ in pieces)
 
 
@@ -154,7 +154,7 @@ def _strangeness(character: str, in_mixed_word: bool) -> str:
 
 
 def _is_mixed(word: str) -> bool:
-    """Whether a word holds ASCII letters beside those of a script that can look like them, or is another under NFKC."""
+    """Return whether a word holds ASCII letters beside those of a script that can look like them, or is another under NFKC."""
     if word.isascii():
         return False
     if unicodedata.normalize("NFKC", word) != unicodedata.normalize("NFC", word):
@@ -213,7 +213,7 @@ _ROUNDS = 200
 
 
 def _tree(lines: list[str]) -> tuple[ast.AST, dict[int, str]]:
-    """The tree of the lines that are Python, and the others by their number from 0: IPython's own, and mistakes."""
+    """Return the tree of the lines that are Python, and the others by their number from 0: IPython's own, and mistakes."""
     left, unread = list(lines), dict[int, str]()
     for _ in range(_ROUNDS):
         try:
@@ -235,7 +235,7 @@ def _tree(lines: list[str]) -> tuple[ast.AST, dict[int, str]]:
 
 
 def _of_node(node: ast.AST) -> Iterator[str]:
-    """What one node of the tree reaches for."""
+    """Yield what one node of the tree reaches for."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         module = (node.module or "").partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
         imported = {alias.name.partition(".")[0] for alias in node.names}

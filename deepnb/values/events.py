@@ -80,7 +80,12 @@ class Activity:
         inner = [(key, *at) for key, at in self._open.items() if key[0] == "model" or key[1] not in outer]
         if not inner:
             return "between two steps" if self._begun else "starting"
-        return self._words(*inner[-1]) + (f" and {len(inner) - 1} more" if len(inner) > 1 else "")
+        key, path, said = inner[-1]
+        if key[0] == "tool" and key[1] in self._agents:
+            said = f"subagent {self._agents[key[1]]}"
+        agent = self._agents.get(path[-1], "") if path else ""
+        more = f" and {len(inner) - 1} more" if len(inner) > 1 else ""
+        return f"{f'subagent {agent}: ' * bool(path)}{said}{more}"
 
     def _begin(self, key: tuple[str, ...], path: Path, words: str) -> None:
         self._open.pop(key, None)
@@ -89,12 +94,6 @@ class Activity:
     def _go_on(self, path: Path, words: str) -> None:
         if (key := ("model", *path)) in self._open:
             self._open[key] = path, words
-
-    def _words(self, key: tuple[str, ...], path: Path, said: str) -> str:
-        if key[0] == "tool" and key[1] in self._agents:
-            said = f"subagent {self._agents[key[1]]}"
-        agent = self._agents.get(path[-1], "") if path else ""
-        return f"subagent {agent}: {said}" if path else said
 
 
 # -- What is said in a turn, piece by piece, to be searched
@@ -111,7 +110,7 @@ class TurnPassage:
 
 
 def passages(turn: Turn) -> Iterator[TurnPassage]:
-    """All that is said in a turn, in order."""
+    """Yield all that is said in a turn, in order."""
     yield TurnPassage(turn.number, "prompt", turn.prompt)
     said: list[str] = []
     now = ("", 0, ())
@@ -155,7 +154,7 @@ _NAMES = ("id", "key", "digest")
 
 
 def without_credentials(turn: Turn) -> Turn:
-    """The turn with each credential in its texts replaced by a mark; the pieces of an answer are joined."""
+    """Return the turn with each credential in its texts replaced by a mark; the pieces of an answer are joined."""
     return replace(
         turn,
         prompt=redact(turn.prompt),
@@ -169,7 +168,7 @@ def without_credentials(turn: Turn) -> Turn:
 
 
 def _joined(events: Iterable[Event]) -> list[Event]:
-    """The events; all pieces of one answer, or of one thought, where the first of them was."""
+    """Return the events; all pieces of one answer, or of one thought, where the first of them was."""
     out: list[Event] = []
     at: dict[Any, int] = {}
     for event in events:
@@ -185,7 +184,7 @@ def _joined(events: Iterable[Event]) -> list[Event]:
 
 
 def _clean(value: Any) -> Any:
-    """A value with the texts in it redacted."""
+    """Return a value with the texts in it redacted."""
     if isinstance(value, ModelStarted | ModelEnded):  # figures; the request is not shown
         return value
     if isinstance(value, CodeOutput):  # pictures are no text, but for drawings

@@ -89,7 +89,7 @@ class ModelFailure:
         return f"{self.what} ({self.detail})" if self.detail else self.what
 
     def do(self, repeat: str) -> str:
-        """What to do, where `repeat` says how the request is sent once more."""
+        """Return what to do, where `repeat` says how the request is sent once more."""
         if self.first:
             return f"{self.first}, then {repeat}"
         when = f" in {in_words(self.seconds)}" if self.seconds else ""
@@ -97,14 +97,16 @@ class ModelFailure:
 
 
 def model_failure(error: BaseException) -> ModelFailure | None:
-    """What a provider's exception says; None for one that is no provider's, such as a mistake in code."""
+    """Return what a provider's exception says; None for one that is no provider's, such as a mistake in code."""
     chain = tuple(causes(error))
     if is_overflow(error):
         return ModelFailure("the request is too long for the model", refusal(error), "shorten it")
-    if (at := next((e for e in chain if _status(e) is not None), None)) is not None:
-        return _by_status(_status(at) or 0, _kind(at), _words(at), _header(at, "x-should-retry") != "false", _wait(at))
+    if (at := next((e for e in chain if status_of(e) is not None), None)) is not None:
+        return _by_status(
+            status_of(at) or 0, _kind(at), _words(at), _header(at, "x-should-retry") != "false", _wait(at)
+        )
     names = {kind.__name__ for e in chain for kind in type(e).__mro__}
-    where = f"at {host}" if (host := next(filter(None, map(_host, chain)), "")) else ""
+    where = f"at {host}" if (host := next(filter(None, map(host_of, chain)), "")) else ""
     if names & _NOT_MADE:
         return ModelFailure(f"no connection to the model's server {where}".rstrip(), again=True)
     if names & _TIMEOUTS:
@@ -119,18 +121,18 @@ def model_failure(error: BaseException) -> ModelFailure | None:
 
 
 def is_overflow(error: BaseException) -> bool:
-    """Whether a provider refused a request as too long."""
+    """Return whether a provider refused a request as too long."""
     for one in causes(error):
         if type(one).__name__.endswith("ContextOverflowError"):
             return True
-        told = _status(one) in _REFUSED if _status(one) else hasattr(one, "body")  # in a stream there is no status
+        told = status_of(one) in _REFUSED if status_of(one) else hasattr(one, "body")  # in a stream there is no status
         if told and _OVERFLOW.search(_said(one)):
             return True
     return False
 
 
 def told_window(error: BaseException) -> int | None:
-    """How many tokens the model takes, as the refusal of a request that was too long says it."""
+    """Return how many tokens the model takes, as the refusal of a request that was too long says it."""
     said = " ".join(map(_said, causes(error)))
     found = next((match for pattern in _WINDOWS if (match := pattern.search(said))), None)
     tokens = int(found[1].replace(",", "")) if found else 0
@@ -138,9 +140,9 @@ def told_window(error: BaseException) -> int | None:
 
 
 def refusal(error: BaseException) -> str:
-    """The words in which a provider refused a request."""
+    """Return the words in which a provider refused a request."""
     chain = tuple(causes(error))
-    return _words(next((one for one in chain if _status(one) is not None or hasattr(one, "body")), chain[-1]))
+    return _words(next((one for one in chain if status_of(one) is not None or hasattr(one, "body")), chain[-1]))
 
 
 def _said(error: BaseException) -> str:
@@ -172,15 +174,15 @@ def _by_status(status: int, kind: str, words: str, again: bool = False, seconds:
     return ModelFailure("the provider failed", detail, "", again, seconds)
 
 
-def _status(error: BaseException) -> int | None:
-    """The HTTP status that an exception tells, under any of the names that SDKs give it."""
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status that an exception tells, under any of the names that SDKs give it."""
     places = ((error, "status_code"), (getattr(error, "response", None), "status_code"), (error, "code"))
     told = (getattr(place, name, None) for place, name in places)
     return next((one for one in told if isinstance(one, int) and 100 <= one < 600), None)
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and those that led to it, the last one first."""
+    """Yield an exception and those that led to it, the last one first."""
     for _ in range(_DEEPEST):
         if error is None:
             return
@@ -188,8 +190,8 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-def _body(error: BaseException) -> Mapping[str, Any]:
-    """The provider's description of the error: {"message": ..., "type": ...}."""
+def body_of(error: BaseException) -> Mapping[str, Any]:
+    """Return the provider's description of the error: {"message": ..., "type": ...}."""
     body = getattr(error, "body", None)
     body = body if isinstance(body, Mapping) else {}
     inner = body.get("error")
@@ -197,13 +199,13 @@ def _body(error: BaseException) -> Mapping[str, Any]:
 
 
 def _kind(error: BaseException) -> str:
-    body = _body(error)
+    body = body_of(error)
     return str(body.get("code") if body.get("code") in _QUOTA else body.get("type") or "")
 
 
 def _words(error: BaseException) -> str:
-    """The provider's own words in one line, without credentials."""
-    told = _body(error).get("message") or getattr(error, "error", None) or error
+    """Return the provider's own words in one line, without credentials."""
+    told = body_of(error).get("message") or getattr(error, "error", None) or error
     line = " ".join(redact(str(told)).split())
     return (line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…").rstrip(" .:")
 
@@ -239,7 +241,7 @@ def _hidden(value: Any, values: Mapping[str, str]) -> Any:
     return value
 
 
-def _host(error: BaseException) -> str:
+def host_of(error: BaseException) -> str:
     """Host and port that a request went to, nothing else of its address: it may hold a key."""
     try:
         url = error.request.url  # type: ignore[attr-defined]
@@ -254,7 +256,7 @@ def _header(error: BaseException, name: str) -> str:
 
 
 def _wait(error: BaseException) -> float | None:
-    """Seconds that the answer's headers ask to wait: `retry-after-ms`, or `retry-after` as seconds or a date."""
+    """Return seconds that the answer's headers ask to wait: `retry-after-ms`, or `retry-after` as seconds or a date."""
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         with suppress(ValueError):
             seconds = float(_header(error, name)) / scale
@@ -274,7 +276,7 @@ def in_words(seconds: float) -> str:
 
 
 def has_credential(error: BaseException) -> bool:
-    """Whether an exception, or one of its causes, has a credential in its words."""
+    """Return whether an exception, or one of its causes, has a credential in its words."""
     return any(redact(str(one)) != str(one) for one in causes(error))
 
 
@@ -316,7 +318,7 @@ def failure_text(error: BaseException) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """An exception in one line without credentials: what a provider says of a request, else its kind and first words."""
+    """Return an exception in one line without credentials: what a provider says of a request, else its kind and first words."""
     if (failure := model_failure(error)) is not None:
         return failure.line
     words = (redact(str(error)).strip().splitlines() or [""])[0][:300].rstrip(" .:")
@@ -324,7 +326,7 @@ def one_line(error: BaseException) -> str:
 
 
 def _misfits(error: BaseException) -> str:
-    """What does not fit, of pydantic's error: `path: Field required`; in its own words are addresses in memory."""
+    """Return what does not fit, of pydantic's error: `path: Field required`; in its own words are addresses in memory."""
     if type(error).__name__ != "ValidationError" or not hasattr(error, "errors"):
         return ""
     problems = error.errors()
@@ -334,7 +336,7 @@ def _misfits(error: BaseException) -> str:
 
 
 def own_traceback(error: BaseException) -> str:
-    """Where in the user's own code it came from, without credentials; in a library, where none of it is the user's.
+    """Return where in the user's own code it came from, without credentials; in a library, where none of it is the user's.
 
     Empty where all of it is of deepnb and its engine.
     """
@@ -355,10 +357,10 @@ def own_traceback(error: BaseException) -> str:
 
 
 def is_library(file: str) -> bool:
-    """Whether a file is of Python's own library, or of a package that was installed."""
+    """Return whether a file is of Python's own library, or of a package that was installed."""
     return file.startswith(_LIBRARIES) or "site-packages" in file or "dist-packages" in file
 
 
 def is_cell(file: str) -> bool:
-    """Whether a file is the name that IPython gives to the code of a cell."""
+    """Return whether a file is the name that IPython gives to the code of a cell."""
     return "ipykernel_" in file or file.startswith("<ipython-input")

@@ -52,7 +52,7 @@ class FileDiff:
         return tuple(Hunk(i1, i2, tuple(new[j1:j2])) for op, i1, i2, j1, j2 in ops if op != "equal")
 
     def unified(self, context: int = 3) -> str:
-        """The diff as `diff -u` prints it, ending in a line feed."""
+        """Return the diff as `diff -u` prints it, ending in a line feed."""
         old, new = lines_of(self.before), lines_of(self.after)
         name = self.path.lstrip("/")
         heads = (
@@ -70,7 +70,7 @@ class FileDiffs(Listing[FileDiff]):
 
 
 def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> FileDiffs:
-    """One FileDiff for each path whose text differs, by path."""
+    """Return one FileDiff for each path whose text differs, by path."""
     paths = sorted({*before, *after})
     return FileDiffs(FileDiff(p, before.get(p), after.get(p)) for p in paths if before.get(p) != after.get(p))
 
@@ -88,7 +88,7 @@ def apply(before: str | None, hunks: tuple[Hunk, ...]) -> str:
 
 
 def lines_of(text: str | None) -> list[str]:
-    """Lines with their ends, split at line feeds alone (a form feed is not a line end)."""
+    """Return lines with their ends, split at line feeds alone (a form feed is not a line end)."""
     if not text:
         return []
     return [line + "\n" for line in text.split("\n")[:-1]] + ([tail] if (tail := text.rsplit("\n", 1)[-1]) else [])
@@ -98,7 +98,7 @@ def lines_of(text: str | None) -> list[str]:
 
 
 def check_path(path: str) -> str:
-    """The path, if it is one of a file in the backend: absolute, and without `..`."""
+    """Return the path, if it is one of a file in the backend: absolute, and without `..`."""
     if not path.startswith("/") or path.endswith("/") or any(part in ("", ".", "..") for part in path[1:].split("/")):
         raise InvalidError(f"{path!r} is not the path of a file", "type an absolute path, such as /AGENTS.md")
     return path
@@ -181,22 +181,22 @@ class Occurrences:
 
 
 def pattern(words: str) -> re.Pattern[str]:
-    """The words, in whatever case, with any white space between them."""
+    """Return the words, in whatever case, with any white space between them."""
     return re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
 
 
 def lines_with(words: str, text: str) -> tuple[str, ...]:
-    """The lines of a text that hold the words."""
+    """Return the lines of a text that hold the words."""
     sought = pattern(words)
     return tuple(line for line in text.split("\n") if sought.search(line))
 
 
 def without(words: str, text: str) -> str:
-    """The text without the lines that hold the words."""
+    """Return the text without the lines that hold the words."""
     sought = pattern(words)
     return "".join(line for line in text.splitlines(keepends=True) if not sought.search(line))
 
 
 def blot_out(words: str, text: str) -> str:
-    """A text with the words themselves taken out: for records of what was said."""
+    """Return a text with the words themselves taken out: for records of what was said."""
     return pattern(words).sub(FORGOTTEN, text)

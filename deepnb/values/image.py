@@ -44,13 +44,13 @@ class PromptImage:
 
 
 def with_markers(prompt: str, images: Sequence[PromptImage]) -> str:
-    """A prompt that names all of its images; those that it does not name yet, below it."""
+    """Return a prompt that names all of its images; those that it does not name yet, below it."""
     below = [one.marker for one in images if one.marker not in prompt]
     return add_words(prompt, "".join(f"\n\n{marker}" for marker in below)) if below else prompt
 
 
 def image_type(data: bytes) -> str | None:
-    """The type of an image by its first bytes; None for anything that models do not take."""
+    """Return the type of an image by its first bytes; None for anything that models do not take."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -61,7 +61,7 @@ def image_type(data: bytes) -> str | None:
 
 
 def image_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height of a PNG, GIF or JPEG, from its header."""
+    """Return width and height of a PNG, GIF or JPEG, from its header."""
     kind = image_type(data)
     if kind == "image/png" and len(data) >= 24:
         return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
@@ -71,7 +71,7 @@ def image_size(data: bytes) -> tuple[int, int] | None:
 
 
 def image_tokens(size: tuple[int, int] | None) -> int:
-    """About what an image costs: an estimate for all providers, since each counts in its own way.
+    """Return about what an image costs: an estimate for all providers, since each counts in its own way.
 
     Width times height by 750, with the longer side brought down to 1,568 pixels: Anthropic's formula
     (https://docs.claude.com/en/docs/build-with-claude/vision). OpenAI's tiles and Gemini's are of the same order.
@@ -104,7 +104,7 @@ _DATA = "data:image/"
 
 
 def bare_image(data: bytes) -> bytes:
-    """The same pixels, colours and moving parts; the same object where there was nothing else, or the bytes are damaged."""
+    """Return the same pixels, colours and moving parts; the same object where there was nothing else, or the bytes are damaged."""
     parts = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}.get(image_type(data) or "")
     try:
         made = b"".join(parts(data)) if parts else data
@@ -127,7 +127,7 @@ def bare_base64(text: str) -> str:
 
 
 def bare_images(value: Any) -> Any:
-    """A JSON-like value with the pictures in it bare; the same object where nothing changed."""
+    """Return a JSON-like value with the pictures in it bare; the same object where nothing changed."""
     if isinstance(value, str):
         return bare_base64(value) if len(value) > 64 else value
     if isinstance(value, Mapping):
@@ -170,7 +170,7 @@ def _jpeg(data: bytes) -> Iterator[bytes]:
 
 
 def _orientation(exif: bytes) -> int:
-    """Which way up a picture is shown, 1 to 8; 1 where EXIF does not say."""
+    """Return which way up a picture is shown, 1 to 8; 1 where EXIF does not say."""
     order: Literal["little", "big"] = "little" if exif[6:8] == b"II" else "big"
     first = 6 + int.from_bytes(exif[10:14], order) if exif.startswith(b"Exif\0\0") else len(exif)
     count = int.from_bytes(exif[first : first + 2], order)

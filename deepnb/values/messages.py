@@ -26,14 +26,14 @@ class GrowingList(Sequence[T], Generic[T]):
         self._n = len(self._values)
 
     def replace_from(self, kept: int, new: Sequence[T]) -> Self:
-        """The first `kept` of these values followed by `new`."""
+        """Return the first `kept` of these values followed by `new`."""
         if kept == self._n == len(self._values):
             self._values.extend(new)
             return self._view(len(self._values))
         return type(self)([*self[:kept], *new])
 
     def first(self, n: int) -> Self:
-        """The first `n` of these values, or all, sharing their list."""
+        """Return the first `n` of these values, or all, sharing their list."""
         return self._view(min(n, self._n))
 
     def _view(self, n: int) -> Self:
@@ -42,7 +42,7 @@ class GrowingList(Sequence[T], Generic[T]):
         return made
 
     def shares(self, other: GrowingList[T]) -> bool:
-        """Whether both are views of one list."""
+        """Return whether both are views of one list."""
         return self._values is other._values
 
     def __len__(self) -> int:

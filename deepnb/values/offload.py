@@ -40,11 +40,13 @@ class AnchorBlock:
 
 
 _TYPE = regex(
-    r"(?:u?int|float|complex)\d{1,3}|(?:datetime|timedelta)64(?:\[.*\])?|d?types?(?:\('.*'\))?|object|bool|category|str(?:ing)?|int|float|NaN|NaT|None(?:Type)?"
-    r"|(?:pd\.|pandas\.|np\.|numpy\.)?(?:DataFrame|Series|ndarray|(?:Range|Multi|Datetime)?Index|Timestamp|Categorical)(?:\(\))?",
+    r"(?:u?int|float|complex)\d{1,3}|(?:datetime|timedelta)64(?:\[.*\])?|d?types?(?:\('.*'\))?|object|bool|category|str(?:ing)?|int|float|NaN|NaT|None(?:Type)?"  # float64, datetime64[ns], None
+    r"|(?:pd\.|pandas\.|np\.|numpy\.)?(?:DataFrame|Series|ndarray|(?:Range|Multi|Datetime)?Index|Timestamp|Categorical)(?:\(\))?",  # pd.DataFrame, RangeIndex
     re.IGNORECASE,
 )
-_PLAIN = regex(r"[a-z]+(?:_[a-z]+)*|[a-z]+(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]+)+(?:[ _][A-Za-z]+)*")
+_PLAIN = regex(
+    r"[a-z]+(?:_[a-z]+)*|[a-z]+(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]+)+(?:[ _][A-Za-z]+)*"
+)  # year_discovered, numRows, Data Frame
 """Words as code and columns have them, which a model invents as well: `year_discovered`, `DataFrame`."""
 _FILES = ("/AGENTS.md", "/MEMORY.md", "/USER.md")
 _OURS = ("/conversation_history/", "/memory/", "/.deepnb/", "/large_tool_results/", "/skills/", "/agents/", *_FILES)
@@ -53,7 +55,7 @@ _OF_DATA = ("list_variables", "inspect_variable", "query_table")
 
 
 def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tuple[Anchor, ...]:
-    """The anchors of messages, each once, in the order in which they came; `redact` takes credentials out."""
+    """Return the anchors of messages, each once, in the order in which they came; `redact` takes credentials out."""
     found: dict[tuple[Kind, str], Anchor] = {}
     looked_at, asked = list[str](), list[str]()
     for message in messages:
@@ -75,12 +77,12 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
 
 
 def _is_plain(anchor: Anchor) -> bool:
-    """Whether it is a word as a column or a class may be called."""
+    """Return whether it is a word as a column or a class may be called."""
     return anchor.kind in ("identifier", "name") and bool(_PLAIN().fullmatch(anchor.text))
 
 
 def _is_lasting(anchor: Anchor, typed: str, answer: bool) -> bool:
-    """Whether a fact can't be had again; plain words must be typed, identifiers and addresses typed or in an answer."""
+    """Return whether a fact can't be had again; plain words must be typed, identifiers and addresses typed or in an answer."""
     if not answer and anchor.text not in typed and (anchor.kind == "identifier" or anchor.text.startswith("http")):
         return False
     if _TYPE().fullmatch(anchor.text) or (anchor.kind == "path" and anchor.text.startswith(_OURS)):
@@ -89,7 +91,7 @@ def _is_lasting(anchor: Anchor, typed: str, answer: bool) -> bool:
 
 
 def lost(anchors: Iterable[Anchor], summary: str) -> tuple[Anchor, ...]:
-    """The anchors that the summary does not hold word for word."""
+    """Return the anchors that the summary does not hold word for word."""
     held = _plain(summary)
     return tuple(a for a in anchors if not _holds(held, _plain(a.text)))
 
@@ -112,7 +114,7 @@ def _plain(text: str) -> str:
 
 
 def _holds(text: str, fact: str) -> bool:
-    """Whether a text holds a fact that is not a part of a longer word, path or number there: of 37.5, or of a.py."""
+    """Return whether a text holds a fact that is not a part of a longer word, path or number there: of 37.5, or of a.py."""
     before = r"(?<![a-z0-9_/\\])" if _EDGE().match(fact[0]) else ""
     after = r"(?![a-z0-9_/\\])" if _EDGE().match(fact[-1]) else ""
     return bool(re.search(rf"(?<![a-z0-9][.,:-]){before}{re.escape(fact)}{after}(?![.,:-][a-z0-9])", text))
@@ -121,51 +123,51 @@ def _holds(text: str, fact: str) -> bool:
 # -- facts in a text
 
 
-_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:\s?[ap]\.?m\b\.?)?"
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:\s?[ap]\.?m\b\.?)?"  # 10:30, 10:30:15.5, 9:00 p.m.
 _DATE = (
-    rf"(?<![A-Za-z0-9_./-])(?:\d{{4}}-\d{{2}}-\d{{2}}(?:[T ]{_TIME}(?:Z|[+-]\d{{2}}:?\d{{2}})?)?|\d{{4}}/\d{{1,2}}/\d{{1,2}}"
-    rf"|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s(?:of\s|de\s)?{MONTH}(?:,?\s(?:de\s)?\d{{4}})?"
-    rf"|{MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|{MONTH},?\s(?:de\s)?\d{{4}}|{_TIME})(?![A-Za-z0-9_/-]|\.\d)"
-    r"|(?:\d{4}\s?[年년]\s?)?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号일]|\d{4}\s?[年년]\s?\d{1,2}\s?[月월]|\d{4}\s?[年년]"
+    rf"(?<![A-Za-z0-9_./-])(?:\d{{4}}-\d{{2}}-\d{{2}}(?:[T ]{_TIME}(?:Z|[+-]\d{{2}}:?\d{{2}})?)?|\d{{4}}/\d{{1,2}}/\d{{1,2}}"  # 2026-01-02T03:04Z, 2026/1/2
+    rf"|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s(?:of\s|de\s)?{MONTH}(?:,?\s(?:de\s)?\d{{4}})?"  # 2.1.2026, 3rd of May 2026
+    rf"|{MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|{MONTH},?\s(?:de\s)?\d{{4}}|{_TIME})(?![A-Za-z0-9_/-]|\.\d)"  # May 3rd, 2026; May 2026; 10:30
+    r"|(?:\d{4}\s?[年년]\s?)?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号일]|\d{4}\s?[年년]\s?\d{1,2}\s?[月월]|\d{4}\s?[年년]"  # 2026年1月2日, 2026年1月, 2026년
 )
 _UNIT = (
-    r"%|‰|°\s?[CFK]?|(?:[num]s|sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?|quarters?"
-    r"|[KMGTP]i?[Bb](?:ps|/s)?|k[Bb](?:ps|/s)?|bytes?|bits?|[kMGT]?Hz|[kMG]?W(?:h)?|[mk]?V|m?A|[kcmnµμ]?m[²³23]?|km/h|mph|mi(?:les?)?"
-    r"|f(?:ee)?t|inch(?:es)?|[kmµμ]?g|lbs?|oz|[mµμ]?[lL]|t(?:ons?)?|mol|Pa|bar|psi|dB|px|pt|em|rem|fps|rpm|dpi|K|s|h|x|×"
-    r"|USD|EUR|GBP|CNY|RMB|JPY|KRW|CHF|INR|dollars?|euros?|pounds?|yuan|yen|cents?|percent|points?|tokens?|people"
+    r"%|‰|°\s?[CFK]?|(?:[num]s|sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?|quarters?"  # 5 %, 20 °C, 37 ms
+    r"|[KMGTP]i?[Bb](?:ps|/s)?|k[Bb](?:ps|/s)?|bytes?|bits?|[kMGT]?Hz|[kMG]?W(?:h)?|[mk]?V|m?A|[kcmnµμ]?m[²³23]?|km/h|mph|mi(?:les?)?"  # 8 GiB, 3 GHz, 4 km
+    r"|f(?:ee)?t|inch(?:es)?|[kmµμ]?g|lbs?|oz|[mµμ]?[lL]|t(?:ons?)?|mol|Pa|bar|psi|dB|px|pt|em|rem|fps|rpm|dpi|K|s|h|x|×"  # 6 ft, 70 kg, 2 dB
+    r"|USD|EUR|GBP|CNY|RMB|JPY|KRW|CHF|INR|dollars?|euros?|pounds?|yuan|yen|cents?|percent|points?|tokens?|people"  # 12 EUR, 30 people
     r"|[a-z]{3,20}s)(?![A-Za-z])"
     r"|分钟|小时|毫秒|微秒|公里|千米|厘米|毫米|千克|公斤|毫升|百分点|[个個件条條元块万萬亿億秒分时天日周月年米克吨升度岁歲次人名行列页頁台倍位字项項轮輪步层層种種款张張组組家块円本枚回歳冊]"
     r"|시간|킬로|미터|그램|[원개명초분일년월주회건권장배]"
 )
 _NUMBER = (
-    r"(?<![A-Za-z0-9_.$€£¥₹])(?:[$€£¥₹₩]\s?\d[\d,]{0,20}(?:\.\d{1,10})?(?:\s?(?:[KMB]|million|billion|k|m|bn)\b)?"
-    rf"|(?:[-+±~≈<>≤≥]\s?)?\d[\d,]{{0,20}}(?:\.\d{{1,10}})?(?:[eE][+-]?\d{{1,3}})?\s?(?:{_UNIT}))"
+    r"(?<![A-Za-z0-9_.$€£¥₹])(?:[$€£¥₹₩]\s?\d[\d,]{0,20}(?:\.\d{1,10})?(?:\s?(?:[KMB]|million|billion|k|m|bn)\b)?"  # $1,200, €3.5 million
+    rf"|(?:[-+±~≈<>≤≥]\s?)?\d[\d,]{{0,20}}(?:\.\d{{1,10}})?(?:[eE][+-]?\d{{1,3}})?\s?(?:{_UNIT}))"  # ~5 %, 1.2e-3 s
 )
 _FILE = r"[\w@+-][\w.@+-]{0,80}"
 _PATH = (
-    r"https?://[^\s<>\"'`|\\^{}，。；、）】」]{1,300}"
-    r"|(?<![A-Za-z0-9_])[A-Za-z]:\\[^\s<>\"'|?*:，。；]{1,200}"
-    rf"|(?<![A-Za-z0-9_/.:~-])(?:~|\.{{1,2}})?/(?:{_FILE}/){{0,16}}{_FILE}\.[A-Za-z][A-Za-z0-9]{{0,9}}(?![A-Za-z0-9])"
-    r"|(?<![A-Za-z0-9_/.:~-])(?:~|\.{1,2})?/(?:[A-Za-z0-9_.@+-]{1,80}/){0,16}[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]{0,80}/?"
-    r"|(?<![A-Za-z0-9_/.:~-])(?:[A-Za-z0-9_.@+-]{1,80}/){1,16}[A-Za-z0-9_@+-][A-Za-z0-9_@+-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,9}(?![A-Za-z0-9])"
-    r"|(?<![A-Za-z0-9_/.:~-])[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]{0,80}\.(?:py|ipynb|md|txt|csv|tsv|json|jsonl|ya?ml|toml|ini|cfg|conf|env|lock|log|sql|db|"
+    r"https?://[^\s<>\"'`|\\^{}，。；、）】」]{1,300}"  # https://example.com/a
+    r"|(?<![A-Za-z0-9_])[A-Za-z]:\\[^\s<>\"'|?*:，。；]{1,200}"  # C:\data\a.csv
+    rf"|(?<![A-Za-z0-9_/.:~-])(?:~|\.{{1,2}})?/(?:{_FILE}/){{0,16}}{_FILE}\.[A-Za-z][A-Za-z0-9]{{0,9}}(?![A-Za-z0-9])"  # /srv/数据.csv, ~/a.py
+    r"|(?<![A-Za-z0-9_/.:~-])(?:~|\.{1,2})?/(?:[A-Za-z0-9_.@+-]{1,80}/){0,16}[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]{0,80}/?"  # /usr/lib/, ./run
+    r"|(?<![A-Za-z0-9_/.:~-])(?:[A-Za-z0-9_.@+-]{1,80}/){1,16}[A-Za-z0-9_@+-][A-Za-z0-9_@+-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,9}(?![A-Za-z0-9])"  # src/main.rs
+    r"|(?<![A-Za-z0-9_/.:~-])[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]{0,80}\.(?:py|ipynb|md|txt|csv|tsv|json|jsonl|ya?ml|toml|ini|cfg|conf|env|lock|log|sql|db|"  # report.csv
     r"sqlite|parquet|feather|xlsx?|docx?|pdf|pptx?|html?|css|scss|jsx?|tsx?|vue|java|kt|go|rs|rb|php|c|cc|cpp|h|hpp|cs|swift|sh|bash|"
     r"zsh|ps1|bat|xml|svg|png|jpe?g|gif|webp|mp[34]|wav|zip|tar|gz|tgz|whl|pkl|npy|npz|pt|pth|onnx|bin|so|dll|exe|pem|crt)(?![A-Za-z0-9])"
 )
 _IDENTIFIER = (
-    r"[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,5}"
+    r"[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,5}"  # ann@example.com
     r"|(?<![A-Za-z0-9_])(?:"
-    r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-    r"|\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?"
-    r"|v?\d{1,6}(?:\.\d{1,6}){2,3}(?:[-+.]?[A-Za-z0-9]{1,20}){0,3}"
-    r"|#\d{1,10}"
-    r"|[A-Za-z_][A-Za-z0-9_]{0,80}(?:(?:\.|::|->)[A-Za-z_][A-Za-z0-9_]{0,80}){1,8}(?:\(\))?"
-    r"|[A-Za-z_][A-Za-z0-9_]{0,80}\(\)"
-    r"|[A-Za-z0-9]{1,60}(?:_[A-Za-z0-9]{1,60}){1,12}|__?[A-Za-z][A-Za-z0-9_]{1,80}"
-    r"|[a-z]{1,40}[a-z0-9]{0,40}(?:[A-Z][a-z0-9]{1,40}){1,8}|(?:[A-Z][a-z0-9]{1,40}){2,8}"
-    r"|(?=[A-Za-z0-9.-]{0,60}\d)(?=[\d.-]{0,60}[A-Za-z])[A-Za-z0-9]{1,60}(?:[-.][A-Za-z0-9]{1,60}){0,8}"
-    r"|--?[a-z][a-z0-9]{1,30}(?:-[a-z0-9]{1,30}){0,6}(?==|\b)"
-    r"|\d{0,20}\.\d{4,30}|\d{1,3},\d{4,30}|\d{4,30}(?:\.\d{1,20})?"
+    r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"  # 123e4567-e89b-12d3-a456-426614174000
+    r"|\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?"  # 10.0.0.1:8080
+    r"|v?\d{1,6}(?:\.\d{1,6}){2,3}(?:[-+.]?[A-Za-z0-9]{1,20}){0,3}"  # v1.2.3-rc1
+    r"|#\d{1,10}"  # #1042
+    r"|[A-Za-z_][A-Za-z0-9_]{0,80}(?:(?:\.|::|->)[A-Za-z_][A-Za-z0-9_]{0,80}){1,8}(?:\(\))?"  # os.path.join()
+    r"|[A-Za-z_][A-Za-z0-9_]{0,80}\(\)"  # main()
+    r"|[A-Za-z0-9]{1,60}(?:_[A-Za-z0-9]{1,60}){1,12}|__?[A-Za-z][A-Za-z0-9_]{1,80}"  # user_id, __init__
+    r"|[a-z]{1,40}[a-z0-9]{0,40}(?:[A-Z][a-z0-9]{1,40}){1,8}|(?:[A-Z][a-z0-9]{1,40}){2,8}"  # userId, UserName
+    r"|(?=[A-Za-z0-9.-]{0,60}\d)(?=[\d.-]{0,60}[A-Za-z])[A-Za-z0-9]{1,60}(?:[-.][A-Za-z0-9]{1,60}){0,8}"  # KX-20931, gpt-4
+    r"|--?[a-z][a-z0-9]{1,30}(?:-[a-z0-9]{1,30}){0,6}(?==|\b)"  # --dry-run
+    r"|\d{0,20}\.\d{4,30}|\d{1,3},\d{4,30}|\d{4,30}(?:\.\d{1,20})?"  # 0.0375, 1,9120, 20931
     r")(?![A-Za-z0-9_])"
 )
 _CODE = r"(?<!`)`([^`\n]{1,80})`(?!`)"
@@ -184,12 +186,15 @@ _BEFORE = regex(r"(?:[^\s.;:!?,，。；：！？、|]{1,24}[ =:]{1,2}){1,5}$")
 
 
 def facts(text: str) -> Iterator[Anchor]:
-    """The facts in a text, each stretch taken once, in the order in which they stand."""
+    """Yield the facts in a text, each stretch taken once, in the order in which they stand."""
     found: list[tuple[int, Anchor]] = []
     for kind, pattern in _FINDERS:
         spans = []
         for match in pattern().finditer(text):
-            fact = _trimmed(kind, (match[1] if kind == "name" else match[0]).strip())
+            fact = (match[1] if kind == "name" else match[0]).strip()
+            if kind in ("path", "identifier"):  # without the punctuation of its sentence
+                fact = fact.rstrip(".,;:!?'\"]}")
+                fact = fact[:-1] if fact.endswith(")") and fact.count(")") > fact.count("(") else fact
             if _is_fact(kind, fact):
                 start = match.start()
                 before = _BEFORE().search(text[max(0, start - 80) : start]) if kind == "number" else None
@@ -203,14 +208,6 @@ def facts(text: str) -> Iterator[Anchor]:
         text = "".join([*parts, text[at:]])
     found.sort(key=lambda pair: pair[0])
     yield from (anchor for _, anchor in found)
-
-
-def _trimmed(kind: Kind, text: str) -> str:
-    """The fact without the punctuation of its sentence."""
-    if kind not in ("path", "identifier"):
-        return text
-    text = text.rstrip(".,;:!?'\"]}")
-    return text[:-1] if text.endswith(")") and text.count(")") > text.count("(") else text
 
 
 def _is_fact(kind: Kind, text: str) -> bool:
@@ -242,7 +239,7 @@ _BETWEEN = " | "
 
 
 def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str | None, more: int = 0) -> AnchorBlock:
-    """The anchors as text of at most `room` tokens: what the user said first, then kinds in turn, the newest first.
+    """Return the anchors as text of at most `room` tokens: what the user said first, then kinds in turn, the newest first.
 
     What stands in a sentence of the user's is not said again. What has no room is named by number, with the file that
     holds it; `path` is that file, and `more` how many others it holds.
@@ -256,7 +253,11 @@ def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str |
         return whole
     labels = {kind: count(f"\n{label}:") for kind, label in _LABELS.items()}
     costs = {a: count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind in SAID else _BETWEEN + a.text) for a in anchors}
-    shown, hidden, new = list[Anchor](), list(_by_rank(anchors)), {*anchors}
+    # Prohibitions, statements, then one of each kind in turn; within a kind the newest first.
+    by_kind = {kind: [a for a in reversed(anchors) if a.kind == kind] for kind in get_args(Kind)}
+    turns = zip_longest(*(by_kind[k] for k in by_kind if k not in SAID))
+    ranked = [*(a for kind in SAID for a in by_kind[kind]), *(a for turn in turns for a in turn if a is not None)]
+    shown, hidden, new = list[Anchor](), ranked, {*anchors}
     while new:  # parts cost more than the whole, so that there is some room again
         left, new, begun = (
             room - count(_text(shown, len(hidden) + more, path)),
@@ -286,13 +287,6 @@ def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, phrases: 
     if hidden:
         lines.append(f"({hidden} more {'are' if hidden > 1 else 'is'} {f'in {path}' if path else 'left out'})")
     return "\n".join([*lines, CLOSE])
-
-
-def _by_rank(anchors: Sequence[Anchor]) -> list[Anchor]:
-    """Prohibitions, statements, then one of each kind in turn; within a kind the newest first."""
-    by_kind = {kind: [a for a in reversed(anchors) if a.kind == kind] for kind in get_args(Kind)}
-    turns = zip_longest(*(by_kind[k] for k in by_kind if k not in SAID))
-    return [*(a for kind in SAID for a in by_kind[kind]), *(a for turn in turns for a in turn if a is not None)]
 
 
 # -- What left the prompt: a compaction, its note, and the offloaded messages, as they are read and brought back
@@ -407,7 +401,7 @@ class HistorySections(Listing[HistorySection]):
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Numbers in order, neighbours joined: `2, 5-7`."""
+    """Return numbers in order, neighbours joined: `2, 5-7`."""
     out: list[list[int]] = []
     for number in numbers:
         if out and number == out[-1][-1] + 1:

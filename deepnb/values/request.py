@@ -52,7 +52,7 @@ class Request:
 
 
 def default_prompt(*, files: bool = True) -> str:
-    """The agent's instructions; without file tools they name none."""
+    """Return the agent's instructions; without file tools they name none."""
     live = (
         "Your files live in the notebook's kernel under /, and your file tools read and write them. " if files else ""
     )
@@ -69,7 +69,7 @@ MORE_TOOLS = "more_tools"
 
 
 def lean_prompt(*, files: bool = True) -> str:
-    """The instructions for a small window, with an example of a call for a model that knows no form of its own."""
+    """Return the instructions for a small window, with an example of a call for a model that knows no form of its own."""
     return (
         "You work in a Jupyter notebook. Look at variables with list_variables and inspect_variable"
         f"{', at files (paths begin with /) with read_file' if files else ''} before you answer. Say what you do not know. "
@@ -88,7 +88,7 @@ _SPANS = {"memory": (MEMORY_OPEN, GUIDELINES_CLOSE), "skills": (SKILLS_OPEN, SKI
 
 
 def system_parts(text: str) -> list[tuple[str, str]]:
-    """(part, text) pieces of a system prompt, in order; joined they are `text` again.
+    """Return (part, text) pieces of a system prompt, in order; joined they are `text` again.
 
     A span reaches from its first opening tag to its last closing one before the next span, so a memory file that
     holds a closing tag does not end the block early.
@@ -116,7 +116,7 @@ _SKILL = re.compile(r"^- \*\*([^*\n]+)\*\*: ", re.MULTILINE)
 
 
 def system_pieces(text: str) -> list[tuple[str, str, str]]:
-    """(part, name, text) of a system prompt, in order: each memory file and each skill by itself; joined they are `text` again.
+    """Return (part, name, text) of a system prompt, in order: each memory file and each skill by itself; joined they are `text` again.
 
     A line of a memory file that is the path of one, between blank lines, begins a piece as well.
     """
@@ -134,7 +134,7 @@ def system_pieces(text: str) -> list[tuple[str, str, str]]:
 
 
 def _cut(part: str, text: str, starts: Sequence[tuple[int, str]]) -> list[tuple[str, str, str]]:
-    """A text cut where something with a name begins; what stands before that has the name of its part."""
+    """Return a text cut where something with a name begins; what stands before that has the name of its part."""
     marks = [(0, part), *starts, (len(text), "")]
     return [(part, name, text[at:end]) for (at, name), (end, _) in pairwise(marks) if end > at]
 
@@ -169,7 +169,7 @@ class Item:
 
 
 def items(request: Request, own_tools: Collection[str] = ()) -> tuple[Item, ...]:
-    """All of a request, part by part in the order in which it was sent, in each the largest first.
+    """Return all of a request, part by part in the order in which it was sent, in each the largest first.
 
     Nothing is counted again: the tokens of a part's items are together those of its pieces. `own_tools` are the user's.
     """
@@ -185,7 +185,7 @@ def items(request: Request, own_tools: Collection[str] = ()) -> tuple[Item, ...]
 
 
 def _messages(messages: Iterable[tuple[Sent, ...]]) -> Iterator[Item]:
-    """The large messages of each part, and the others of it as one item."""
+    """Yield the large messages of each part, and the others of it as one item."""
     by_part: dict[str, list[Item]] = {}
     for pieces in messages:
         for part in dict.fromkeys(piece.part for piece in pieces):
@@ -202,7 +202,7 @@ def _messages(messages: Iterable[tuple[Sent, ...]]) -> Iterator[Item]:
 
 
 def _out(item: Item, own_tools: Collection[str]) -> str:
-    """What takes an item out."""
+    """Return what takes an item out."""
     part, name = item.part, item.name
     match part:
         case "tools":

@@ -61,7 +61,7 @@ The user gives them: deepnb ships none, since they change and differ by contract
 
 
 def price_of(prices: Mapping[str, Price], model: str, label: str = "") -> Price | None:
-    """The price of the model a provider calls `model`, shown under `label`; None where none was given for it.
+    """Return the price of the model a provider calls `model`, shown under `label`; None where none was given for it.
 
     A price may be given under either name: `openai:gpt-5.2` or `gpt-5.2`.
     """

@@ -2,7 +2,7 @@
 
 from deepnb import course as course
 from deepnb.wings.compare.comparison import Comparison as Comparison
-from deepnb.wings.compare.job import Job as Job
+from deepnb.wings.compare.jobs import Job as Job
 from deepnb.wings.compare.jobs import Jobs as Jobs
 from deepnb.wings.open.session import OpenedSession as OpenedSession
 from deepnb.wings.open.session import list_sessions as list_sessions

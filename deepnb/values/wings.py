@@ -48,7 +48,7 @@ WINGS = {
             "--keep": "compare_magic:refuse_to_keep",
             "session.compare": "comparison:comparisons",
             "session.jobs": "jobs:Jobs",
-            "deepnb.Job": "job:Job",
+            "deepnb.Job": "jobs:Job",
         },
         usage="""
 jobs  ?what:choice{stop|join}  ?number:job N
@@ -73,6 +73,14 @@ package  directory:folder DIR  ?include:places PATH...  --yes
 """,
         pictures={"values:Package": "view:package_value"},
     ),
+    "server": Wing(
+        names={
+            "%agent use http:": "magic:attach_server",
+            "%agent use https:": "magic:attach_server",
+            "Session(graph=URL)": "served:served_options",
+            "session.attach(header=NAME)": "header:enter_header",
+        },
+    ),
     "open": Wing(
         names={
             "%agent open": "magic:agent_open",
@@ -90,20 +98,12 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
     ),
     "course": Wing(
         names={
-            "%agent help WORD": "help:show_help",
-            "topics of %agent help": "entries:TOPICS",
+            "help WORD": "help:show_help",
+            "help TOPIC": "entries:topic_names",
             "python -m deepnb lab": "lab:run_lab",
             "python -m deepnb tour": "tour:run_tour",
         },
         pictures={"grading:CheckView": "grading:check_picture", "story:StoryView": "story:story_picture"},
-    ),
-    "server": Wing(
-        names={
-            "%agent use http:": "magic:attach_server",
-            "%agent use https:": "magic:attach_server",
-            "Session(graph=URL)": "served:served_options",
-            "session.attach(header=NAME)": "header:enter_header",
-        }
     ),
 }
 

@@ -28,7 +28,7 @@ _CHANGED = {
 
 
 def cache_drops(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Call, str]]:
-    """Each call of a thread, and in a few words why less of it was cached than could have been; empty where it was not.
+    """Yield each call of a thread, and in a few words why less of it was cached than could have been; empty where it was not.
 
     The words come from comparing each request with the one before it of the same agent and purpose. A provider that
     has reported no cached token so far is not judged.
@@ -44,7 +44,7 @@ def cache_drops(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Call, str]]:
 
 
 def last_cached(turns: Sequence[Turn]) -> tuple[Usage, str] | None:
-    """The usage of the main agent's last call for an answer, with its reason; None where no token was cached so far."""
+    """Return the usage of the main agent's last call for an answer, with its reason; None where no token was cached so far."""
     calls = [(call, drop) for _, call, drop in cache_drops(turns) if call.usage and not call.path]
     if not any(call.usage.cached for call, _ in calls if call.usage):
         return None
@@ -66,7 +66,7 @@ UNKNOWN = Caching()
 
 
 def cacheable(before: Request, now: Request, how: Caching) -> int:
-    """Tokens at the beginning of a request that a provider can have kept from the one before it.
+    """Return tokens at the beginning of a request that a provider can have kept from the one before it.
 
     Where it is not known whether tools are read before the system prompt or after it (templates of local models do
     either), what is the same in both orders.
@@ -80,20 +80,20 @@ def cacheable(before: Request, now: Request, how: Caching) -> int:
 
 
 def same_beginning(before: Iterable[Sent], now: Iterable[Sent]) -> int:
-    """Tokens at the beginning of a request that are as in another."""
+    """Return tokens at the beginning of a request that are as in another."""
     pairs = takewhile(lambda pair: _is_same(*pair), zip(before, now, strict=False))
     return sum(piece.tokens for _, piece in pairs)
 
 
 def _tools_last(request: Request) -> Iterator[Sent]:
-    """The pieces as a template has them that writes the tools below the system prompt."""
+    """Return the pieces as a template has them that writes the tools below the system prompt."""
     tools = [piece for piece in request.head if piece.part == "tools"]
     rest = (piece for piece in request.head if piece.part != "tools")
     return chain(rest, tools, *request.body)
 
 
 def _marked_ends(request: Request) -> Iterator[int]:
-    """Where the marks of a request stand, in tokens from its beginning, as `engine.prompt_cache` sets them."""
+    """Yield where the marks of a request stand, in tokens from its beginning, as `engine.prompt_cache` sets them."""
     head = list(request.head)
     memory = next((i for i, piece in enumerate(head) if piece.part == "memory"), 0)
     while memory and not head[memory - 1].text.strip():  # the blank lines above it are of the same block
@@ -131,7 +131,7 @@ def _reason(turn_before: Turn, before: Call, turn: Turn, call: Call) -> str:
 
 
 def _first_change(before: Request | None, now: Request | None) -> str:
-    """The part of the first piece that is no longer as it was; empty where all of them are."""
+    """Return the part of the first piece that is no longer as it was; empty where all of them are."""
     if before is None or now is None:
         return ""
     for a, b in zip(before, now, strict=False):
@@ -216,7 +216,7 @@ class Xray:
 
 
 def prefix(before: Sequence[Sent], after: Sequence[Sent]) -> Prefix:
-    """The bytes two requests begin with alike: of whole pieces, then of the first that differs."""
+    """Return the bytes two requests begin with alike: of whole pieces, then of the first that differs."""
     same = 0
     for a, b in zip(before, after, strict=False):
         alike = (a.part, a.label) == (b.part, b.label)
@@ -228,7 +228,7 @@ def prefix(before: Sequence[Sent], after: Sequence[Sent]) -> Prefix:
 
 
 def changes(before: Sequence[Sent], after: Sequence[Sent]) -> tuple[PieceChange, ...]:
-    """What differs between two requests: those of one part and label in the same place count as one that changed."""
+    """Return what differs between two requests: those of one part and label in the same place count as one that changed."""
     start = _alike(before, after)
     end = _alike(before[start:][::-1], after[start:][::-1])
     old, new = list(before[start : len(before) - end]), list(after[start : len(after) - end])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
-from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
@@ -35,13 +35,18 @@ def answered(model: Any, payload: dict[str, Any], messages: list[BaseMessage]) -
 RESERVES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
-class Anthropic(ChatAnthropic):
-    """The client as it is, up to the bytes it would send."""
+@cache
+def anthropic() -> Any:
+    """The client as it is, up to the bytes it would send; imported late, since it has 3,000 modules."""
+    from langchain_anthropic import ChatAnthropic
 
-    sent: list[tuple[str, int | None]] = Field(default_factory=list)
+    class Anthropic(ChatAnthropic):
+        sent: list[tuple[str, int | None]] = Field(default_factory=list)
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        return answered(self, self._get_request_payload(messages, stop=stop, **kwargs), messages)
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+            return answered(self, self._get_request_payload(messages, stop=stop, **kwargs), messages)
+
+    return Anthropic
 
 
 class OpenAI(ChatOpenAI):
@@ -64,7 +69,7 @@ class Other(Scripted):
 LONG: dict[str, Any] = {"max_tokens": 20_000}
 SAME: dict[str, Any] = {"api_key": "x", "disable_streaming": True}
 CLIENTS: dict[str, Callable[[int | None], Any]] = {
-    "anthropic": lambda n: Anthropic(model_name="claude-some", **SAME, **reserving("max_tokens", n)),
+    "anthropic": lambda n: anthropic()(model_name="claude-some", **SAME, **reserving("max_tokens", n)),
     "openai": lambda n: OpenAI(model="some-model", **SAME, **reserving("max_tokens", n)),
     "responses": lambda n: OpenAI(model="some-model", use_responses_api=True, **SAME, **reserving("max_tokens", n)),
     "bound": lambda n: OpenAI(model="some-model", model_kwargs=reserving("max_completion_tokens", n), **SAME),
@@ -177,7 +182,7 @@ def test_the_gauge_names_what_is_reserved_and_draws_where_it_compacts(client, wi
 
 
 def test_room_for_thinking_is_not_lowered():
-    model = Anthropic(model_name="claude-some", **LONG, thinking={"type": "enabled", "budget_tokens": 8_000}, **SAME)
+    model = anthropic()(model_name="claude-some", **LONG, thinking={"type": "enabled", "budget_tokens": 8_000}, **SAME)
     s = bare(model, 40_000)
     assert s.rule.trigger_tokens == s.rule.limit == 40_000 - 10_000
     while not any(map(compacted, s.turns)):
@@ -186,7 +191,7 @@ def test_room_for_thinking_is_not_lowered():
 
 
 def test_a_summary_and_a_flush_have_room_too():
-    model = Anthropic(model_name="claude-some", **LONG, **SAME)
+    model = anthropic()(model_name="claude-some", **LONG, **SAME)
     s = Session(model=model, max_input_tokens=40_000)
     while not s.history():
         s.run("word " * 4_000)

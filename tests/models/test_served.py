@@ -9,7 +9,7 @@ import pytest
 from deepnb import DeepnbError, Session
 from deepnb.models.resolve import resolve
 from deepnb.testing import ScriptedModel
-from deepnb.values.errors import in_python
+from deepnb.values.text import in_python
 from deepnb.values.turn import Retry
 from deepnb.views.turn import footer_view
 from tests.support.chat_server import Fail, Say

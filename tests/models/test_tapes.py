@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_anthropic import ChatAnthropic
 from langchain_core.exceptions import ContextOverflowError, ModelAPIError
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
@@ -56,7 +55,9 @@ def openai(server: OpenAIServer, **more: Any) -> ChatOpenAI:
     return ChatOpenAI(base_url=server.url, **settings)
 
 
-def anthropic(server: AnthropicServer) -> ChatAnthropic:
+def anthropic(server: AnthropicServer) -> Any:
+    from langchain_anthropic import ChatAnthropic  # 3,000 modules
+
     return ChatAnthropic(model="claude-test", base_url=server.url, api_key="x", max_retries=0)  # type: ignore[call-arg, arg-type]
 
 
@@ -441,7 +442,7 @@ def test_a_disk_that_is_full_ends_the_recording_and_not_the_turn(file, monkeypat
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("deepnb.models.tapes.recorder._append", full)
+    monkeypatch.setattr("deepnb.models.tapes.recorder._write", full)
     assert s.run("a").text == "one"
     assert not recording.active and recording.problem == "No space left on device"
     assert "stopped after 0 requests (No space left on device)" in caplog.text

@@ -20,7 +20,7 @@ WINGS.clear()
 from IPython.core.interactiveshell import InteractiveShell
 import deepnb, sys
 shell = InteractiveShell.instance()
-for cell in ("%load_ext deepnb", "%agent jobs", "%agent --bg hello", "%agent package app", "%agent use http://localhost:2024", "%agent jobs in Berlin, please"):
+for cell in ("%load_ext deepnb", "%agent jobs", "%agent --bg hello", "%agent package app", "%agent open old.jsonl", "%agent help threads", "%agent use http://localhost:2024", "%agent jobs in Berlin, please"):
     shell.run_cell(cell)
 session = deepnb.current()
 for start in (lambda: deepnb.Session(graph="http://localhost:2024"), lambda: session.attach("http://localhost:2024")):
@@ -34,7 +34,7 @@ for name in ("jobs", "start", "compare", "package"):
         made("hello") if name != "compare" else made("hello", memory_refresh=["call", "delta"])
     except deepnb.NotInstalledError as error:
         print(error)
-print([turn.prompt for turn in session.turns], hasattr(deepnb, "Job"))
+print([turn.prompt for turn in session.turns], [hasattr(deepnb, name) for name in ("Job", "course", "open_session")])
 session.close()
 print(sorted(module for module in sys.modules if module.startswith("deepnb.wings")))
 """
@@ -64,6 +64,8 @@ def test_each_name_of_a_wing_that_is_taken_out_says_so() -> None:
         f"UsageError: %agent jobs {gone}: %pip install deepnb brings it",
         "UsageError: no option '--bg': type --as, or -- before a prompt",
         f"UsageError: %agent package {gone}: %pip install deepnb brings it",
+        f"UsageError: %agent open {gone}: %pip install deepnb brings it",
+        f"UsageError: help WORD {gone}: %pip install deepnb brings it",
         f"UsageError: %agent use http: {gone}: %pip install deepnb brings it",
     ]
     stubs = (
@@ -76,7 +78,7 @@ def test_each_name_of_a_wing_that_is_taken_out_says_so() -> None:
     )
     assert ran.stdout.splitlines()[-8:] == [
         *(f"{name} {gone}: pip install deepnb brings it" for name in stubs),
-        "['jobs in Berlin, please'] False",
+        "['jobs in Berlin, please'] [False, False, False]",
         "[]",
     ]
 

@@ -63,27 +63,28 @@ class TapeIndex:
         return NotOnTapeError(f"{what}: the nearest, {of}, differs in {_differs(nearest, asked, texts)}", do, diff)
 
     def _nearest(self, asked: Parts) -> int:
-        """The exchange that has most parts of a request; of several, one as long whose other parts are most alike."""
+        """Return the exchange that has most parts of a request; of several, one as long whose other parts are most alike."""
         wanted = Counter(asked.key)
 
         def common(number: int) -> tuple[int, int]:
             key = self._requests[number].key
             return sum((wanted & Counter(key)).values()), -abs(len(key) - len(asked.key))
 
-        best = sorted(range(len(self._requests)), key=common, reverse=True)[:_LOOKED_AT]
-        return max(best, key=lambda n: (common(n), self._alike(self._requests[n], asked), -n))
+        def alike(number: int) -> float:
+            one = self._requests[number]
+            a, b = (
+                "\n".join(_lines(texts[name])[:_COMPARED] for name in x.key if name not in y.key)[:_COMPARED]
+                for x, y in ((one, asked), (asked, one))
+            )
+            return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
 
-    def _alike(self, one: Parts, asked: Parts) -> float:
         texts = {**self._texts, **asked.texts}
-        a, b = (
-            "\n".join(_lines(texts[name])[:_COMPARED] for name in x.key if name not in y.key)[:_COMPARED]
-            for x, y in ((one, asked), (asked, one))
-        )
-        return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
+        best = sorted(range(len(self._requests)), key=common, reverse=True)[:_LOOKED_AT]
+        return max(best, key=lambda n: (common(n), alike(n), -n))
 
 
 def _differs(nearest: Parts, asked: Parts, texts: Mapping[str, Any]) -> str:
-    """The first thing in which two requests differ, in a few words."""
+    """Return the first thing in which two requests differ, in a few words."""
     if nearest.tools != asked.tools:
         return "its tools"
     for number, (one, other) in enumerate(zip(nearest.messages, asked.messages, strict=False), 1):
@@ -94,13 +95,13 @@ def _differs(nearest: Parts, asked: Parts, texts: Mapping[str, Any]) -> str:
 
 
 def _page(request: Parts, texts: Mapping[str, Any]) -> str:
-    """A request as text: each part below a heading."""
+    """Return a request as text: each part below a heading."""
     heads = ["tools", *(f"message {i}: {texts[m]['role']}" for i, m in enumerate(request.messages, 1))]
     return "\n".join(f"# {head}\n{_lines(texts[name])}\n" for head, name in zip(heads, request.key, strict=True))
 
 
 def _lines(part: Any) -> str:
-    """A part as lines."""
+    """Return a part as lines."""
     if isinstance(part, list):
         return "\n".join(f"{name}: {' '.join(description.split())}" for name, description in part)
     calls = [f"{name} {json.dumps(args, ensure_ascii=False, sort_keys=True)}" for name, args in part.get("calls", ())]
@@ -132,7 +133,7 @@ class Player:
         self._made: tuple[frozenset[str], TapeForm, TapeIndex] | None = None
 
     def exchange(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Exchange:
-        """What answers this request; an error that has the nearest where there is nothing."""
+        """Return what answers this request; an error that has the nearest where there is nothing."""
         with self._lock:
             form, index = self._index()
             request: Parts = form.parts(messages_of(messages), tools_of(tools))
@@ -178,7 +179,7 @@ class TapeModel(BaseChatModel):
         return str(self.taped.counts)
 
     def of(self, name: str) -> TapeModel:
-        """The model of this name on the same tape, for a subagent; this one where the tape has none."""
+        """Return the model of this name on the same tape, for a subagent; this one where the tape has none."""
         found = next((one for one in self.player.tape.models if one.name == name), None)
         return self if found is None else _model(self.player, found, self.pace)
 
@@ -192,9 +193,7 @@ class TapeModel(BaseChatModel):
         at = 0
         for ms, piece in one.pieces:
             if self.pace:
-                until = time.monotonic() + min((ms - at) / 1000, LONGEST)
-                while (left := until - time.monotonic()) > 0:
-                    time.sleep(min(left, _STEP))
+                _wait(min((ms - at) / 1000, LONGEST))
             at = ms
             yield ChatGenerationChunk(message=self._chunk(piece))
         if one.error is not None:
@@ -218,7 +217,7 @@ class TapeModel(BaseChatModel):
 
 
 def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> TapeModel:
-    """The model that plays a file; an error of one line where it is no tape."""
+    """Return the model that plays a file; an error of one line where it is no tape."""
     try:
         data = file.read_bytes()
     except FileNotFoundError:
@@ -239,3 +238,9 @@ def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
     reserved["window_guessed"] = said.pop("window_guessed", False)
     profile = cast(ModelProfile, said)
     return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace, **reserved)
+
+
+def _wait(seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, _STEP))

@@ -18,25 +18,43 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from deepnb.engine.request import message_text, tool_name
 from deepnb.models.keys import PROVIDERS
 from deepnb.models.tapes.tape import keys_of
-from deepnb.values.failures import causes
+from deepnb.values.failures import body_of, causes, host_of, status_of
 
 _ROLES = {"human": "user", "ai": "assistant"}
 _MEDIA = ("image", "image_url", "audio", "input_audio", "video", "file")
 
 
 def messages_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """The messages as JSON: role, text, calls as (name, arguments), and images and other media by digest."""
-    return [_message(message) for message in messages]
+    """Return the messages as JSON: role, text, calls as (name, arguments), and images and other media by digest."""
+    found = []
+    for message in messages:
+        made: dict[str, Any] = {"role": _ROLES.get(message.type, message.type), "text": message_text(message)}
+        if isinstance(message, AIMessage):
+            calls = [[call["name"], call["args"]] for call in message.tool_calls]
+            calls += [[call["name"] or "", call["args"] or ""] for call in message.invalid_tool_calls]
+            made |= {"calls": calls} if calls else {}
+        media = list(_media(message))
+        found.append({**made, **({"images": media} if media else {})})
+    return found
 
 
 def tools_of(tools: Sequence[Any]) -> list[tuple[str, str]]:
-    """(name, description) of the tools that are bound."""
-    flat = [one for tool in tools for one in _declared(tool)]
-    return [(tool_name(tool), _description(tool)) for tool in flat]
+    """Return (name, description) of the tools that are bound."""
+    found = []
+    for entry in tools:
+        declared = entry.get("function_declarations") if isinstance(entry, Mapping) else None
+        for tool in declared if isinstance(declared, list) else [entry]:  # Google's entry holds several
+            if isinstance(tool, Mapping):
+                inner = tool.get("function", tool)
+                said = inner.get("description") if isinstance(inner, Mapping) else None
+            else:
+                said = getattr(tool, "description", None) or getattr(tool, "__doc__", None)
+            found.append((tool_name(tool), str(said or "")))
+    return found
 
 
 def provider_keys() -> frozenset[str]:
-    """The keys of providers, and others, that the environment holds now."""
+    """Return the keys of providers, and others, that the environment holds now."""
     return keys_of(one.key for one in PROVIDERS.values() if one.key is not None)
 
 
@@ -46,7 +64,7 @@ def form_of(tool: Any) -> str:
 
 
 def in_form(tool: Mapping[str, Any], form: str) -> Mapping[str, Any]:
-    """A tool in OpenAI's form, in another."""
+    """Return a tool in OpenAI's form, in another."""
     if form != "anthropic":
         return tool
     function = tool["function"]
@@ -57,18 +75,8 @@ def in_form(tool: Mapping[str, Any], form: str) -> Mapping[str, Any]:
     }
 
 
-def _message(message: BaseMessage) -> dict[str, Any]:
-    made: dict[str, Any] = {"role": _ROLES.get(message.type, message.type), "text": message_text(message)}
-    if isinstance(message, AIMessage):
-        calls = [[call["name"], call["args"]] for call in message.tool_calls]
-        calls += [[call["name"] or "", call["args"] or ""] for call in message.invalid_tool_calls]
-        made |= {"calls": calls} if calls else {}
-    media = list(_media(message))
-    return {**made, **({"images": media} if media else {})}
-
-
 def _media(message: BaseMessage) -> Iterator[str]:
-    """The digest of each image or other medium, in whichever form: a callback is given images in OpenAI's."""
+    """Yield the digest of each image or other medium, in whichever form: a callback is given images in OpenAI's."""
     if isinstance(message.content, str):
         return
     for block in message.content:
@@ -78,19 +86,6 @@ def _media(message: BaseMessage) -> Iterator[str]:
             found = next((fields[k] for k in ("base64", "data", "url", "file_id") if fields.get(k)), "")
             data = str(found).partition(";base64,")[2] or str(found)
             yield blake2b(data.encode(), digest_size=9).hexdigest()
-
-
-def _declared(tool: Any) -> Sequence[Any]:
-    """The tools in one entry of the list that is sent: Google's holds several."""
-    declared = tool.get("function_declarations") if isinstance(tool, Mapping) else None
-    return declared if isinstance(declared, list) else [tool]
-
-
-def _description(tool: Any) -> str:
-    if isinstance(tool, Mapping):
-        inner = tool.get("function", tool)
-        return str(inner.get("description") or "") if isinstance(inner, Mapping) else ""
-    return str(getattr(tool, "description", None) or getattr(tool, "__doc__", None) or "")
 
 
 # -- The pieces of an answer as JSON: from LangChain's chunks and back, and without a credential that goes over several
@@ -103,11 +98,16 @@ _CALL = ("name", "args", "id", "index")
 
 
 def piece_of(message: AIMessage) -> dict[str, Any]:
-    """A chunk of an answer, or a whole one, without its ids; empty where nothing is in it."""
+    """Return a chunk of an answer, or a whole one, without its ids; empty where nothing is in it."""
     made: dict[str, Any] = {}
     if message.content:
         made["text" if isinstance(message.content, str) else "content"] = message.content
-    if calls := _calls(message):
+    chunks: Sequence[Mapping[str, Any]] = getattr(message, "tool_call_chunks", ())
+    if not isinstance(message, AIMessageChunk):
+        written = [(call, json.dumps(call["args"])) for call in message.tool_calls]
+        written += [(call, call["args"] or "") for call in message.invalid_tool_calls]  # type: ignore[misc]
+        chunks = [{**call, "args": args, "index": i} for i, (call, args) in enumerate(written)]
+    if calls := [{key: call[key] for key in _CALL if call.get(key) is not None} for call in chunks]:
         made["calls"] = calls
     if message.usage_metadata:
         made["usage"] = dict(message.usage_metadata)
@@ -121,7 +121,7 @@ def piece_of(message: AIMessage) -> dict[str, Any]:
 
 
 def chunk_of(piece: Mapping[str, Any]) -> AIMessageChunk:
-    """The chunk that a piece was made of; its lists and mappings are its own, since LangChain writes into them."""
+    """Return the chunk that a piece was made of; its lists and mappings are its own, since LangChain writes into them."""
     own = json.loads(json.dumps(piece))
     calls = [{**dict.fromkeys(_CALL), "type": "tool_call_chunk", **call} for call in own.get("calls", ())]
     return AIMessageChunk(
@@ -134,7 +134,7 @@ def chunk_of(piece: Mapping[str, Any]) -> AIMessageChunk:
 
 
 def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any], Any]) -> list[dict[str, Any]]:
-    """The pieces, where `clean` takes a credential out of a text that goes over several: the first has all of it then."""
+    """Return the pieces, where `clean` takes a credential out of a text that goes over several: the first has all of it then."""
     made: list[dict[str, Any]] = json.loads(json.dumps(pieces, default=str))
     texts: dict[tuple[Any, ...], list[tuple[dict[str, Any], str]]] = {}
     for number, piece in enumerate(made):
@@ -147,15 +147,6 @@ def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any],
             for i, (place, name) in enumerate(places):
                 place[name] = "" if i else new
     return [clean(piece) for piece in made]
-
-
-def _calls(message: AIMessage) -> list[dict[str, Any]]:
-    chunks: Sequence[Mapping[str, Any]] = getattr(message, "tool_call_chunks", ())
-    if not isinstance(message, AIMessageChunk):
-        whole = [(call, json.dumps(call["args"])) for call in message.tool_calls]
-        invalid = [(call, call["args"] or "") for call in message.invalid_tool_calls]
-        chunks = [{**call, "args": args, "index": i} for i, (call, args) in enumerate([*whole, *invalid])]
-    return [{key: call[key] for key in _CALL if call.get(key) is not None} for call in chunks]
 
 
 def _places(number: int, piece: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], str]]:
@@ -177,7 +168,7 @@ def _places(number: int, piece: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...
 
 
 def _arguments(text: str, clean: Callable[[Any], Any]) -> str:
-    """The arguments of a call without credentials: by the names they are given to, where they are JSON."""
+    """Return the arguments of a call without credentials: by the names they are given to, where they are JSON."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -203,7 +194,7 @@ class RecordedError(Exception):
 
 
 def error_of(error: BaseException) -> dict[str, Any]:
-    """What is kept of an error."""
+    """Return what is kept of an error."""
     chain = list(causes(error))
     made: dict[str, Any] = {"type": type(error).__name__, "message": str(error)[:_MESSAGE]}
     kinds = [kind for one in chain for kind in type(one).__mro__ if kind.__module__ != "builtins"]
@@ -212,12 +203,12 @@ def error_of(error: BaseException) -> dict[str, Any]:
         made["kind"] = kind
     if names := [name for name in dict.fromkeys(k.__name__ for k in kinds) if name not in (kind, made["type"])]:
         made["names"] = names
-    found = (("status", _status), ("body", _body), ("wait", _wait), ("at", _host))
+    found = (("status", status_of), ("body", _body), ("wait", _wait), ("at", host_of))
     return made | {name: value for name, of in found if (value := next(filter(None, map(of, chain)), None))}
 
 
 def recorded(error: Mapping[str, Any]) -> Exception:
-    """The error of a request that failed when it was recorded."""
+    """Return the error of a request that failed when it was recorded."""
     kind = getattr(exceptions, str(error.get("kind")), None)
     known = (kind,) if isinstance(kind, type) and issubclass(kind, ModelError) else ()
     others = tuple(_class(name) for name in error.get("names", ()) if not hasattr(exceptions, str(name)))
@@ -229,7 +220,7 @@ def recorded(error: Mapping[str, Any]) -> Exception:
     if wait := error.get("wait"):
         made.response = SimpleNamespace(headers=dict(wait), status_code=error.get("status"))
     if at := error.get("at"):
-        host, _, port = str(at).rpartition(":")
+        host, _, port = str(at).partition(":")
         made.request = SimpleNamespace(url=SimpleNamespace(host=host, port=int(port) if port.isdigit() else None))
     failed: Exception = made
     return failed
@@ -239,33 +230,16 @@ def _class(name: Any, *bases: type) -> type:
     return type(str(name) if str(name).isidentifier() else "RecordedError", bases or (Exception,), {})
 
 
-def _status(error: BaseException) -> int | None:
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-def _body(error: BaseException) -> dict[str, str] | None:
-    """The provider's description of the error."""
-    body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, Mapping) else None
-    if not isinstance(inner, Mapping):
-        return None
-    return {key: text[:_MESSAGE] for key in _BODY if isinstance(text := inner.get(key), str)}
+def _body(error: BaseException) -> dict[str, str]:
+    told = body_of(error)
+    return {key: text[:_MESSAGE] for key in _BODY if isinstance(text := told.get(key), str)}
 
 
 def _wait(error: BaseException) -> dict[str, str] | None:
-    """The headers that say how long to wait, where they hold a number."""
+    """Return the headers that say how long to wait, where they hold a number."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     found = {}
     for name in _WAITS:
         with suppress(KeyError, TypeError, ValueError):
             found[name] = str(float(headers[name]))
     return found
-
-
-def _host(error: BaseException) -> str | None:
-    """Host and port that the request went to; httpx raises where it was never made."""
-    with suppress(Exception):
-        url = error.request.url  # type: ignore[attr-defined]
-        return f"{url.host}:{url.port or ''}"
-    return None

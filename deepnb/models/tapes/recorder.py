@@ -102,8 +102,9 @@ class Recording:
         self.active = False
 
     def heard(self, model: BaseChatModel, label: str, counts: str, retries: int = 0) -> BaseChatModel:
-        """The model, telling this recording of its calls."""
-        self._secrets |= _secrets(model)
+        """Return the model, telling this recording of its calls."""
+        held: Sequence[Any] = [getattr(value, "get_secret_value", lambda: None)() for value in vars(model).values()]
+        self._secrets |= {value for value in held if isinstance(value, str)}
         taped = TapedModel(self.form().clean(label), self.form().clean(_profile(model)), counts, retries=retries)
         before = model.callbacks
         listener = _Listener(self, taped)
@@ -117,11 +118,11 @@ class Recording:
     # -- for the listener
 
     def now(self) -> str:
-        """The time as an ISO timestamp."""
+        """Return the time as an ISO timestamp."""
         return self._now()
 
     def form(self) -> TapeForm:
-        """What brings requests into the form of a tape, with the keys there are now."""
+        """Return what brings requests into the form of a tape, with the keys there are now."""
         state = (days_near(self._now()), dict(os.environ), self._secrets)
         if self._form is None or self._form[0] != state:
             self._form = state, TapeForm(state[0], provider_keys() | self._secrets)
@@ -216,19 +217,13 @@ class _Listener(BaseCallbackHandler):
 
 
 def _profile(model: Any) -> dict[str, Any]:
-    """What the profile of a model says in numbers, words and yes or no, and what its client reserves for an answer."""
+    """Return what the profile of a model says in numbers, words and yes or no, and what its client reserves for an answer."""
     from deepnb.engine.request import reserve_of
 
     profile = getattr(model, "profile", None) or {}
     said = {k: v for k, v in profile.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
     reserved = zip(("max_tokens", "thinking_tokens"), reserve_of(model), strict=True)
     return said | {name: tokens for name, tokens in reserved if tokens}
-
-
-def _secrets(model: Any) -> frozenset[str]:
-    """The keys that a model holds."""
-    held: Sequence[Any] = [getattr(value, "get_secret_value", lambda: None)() for value in vars(model).values()]
-    return frozenset(value for value in held if isinstance(value, str))
 
 
 def _write(file: Path, data: bytes, flags: int) -> None:

@@ -1,6 +1,10 @@
-"""A text without what differs from run to run though nobody changed a word: ids that are drawn, and the time now.
+"""A tape: what models were asked and what they answered, as values and as lines of JSON.
 
-A date is masked only near the moments that are given: any other date is a word of the prompt or of the data.
+The first line says what the file is. After it come, in the order in which they happened, the models that were used,
+parts (a message of a request, or its list of tools, each written once and named by its digest) and exchanges: a
+request as the names of its parts, and the answer in the pieces it was streamed in, with the milliseconds from the
+request. Its requests are masked, and nothing in it has credentials, before it comes here; an exchange keeps the moment
+it was made at, since a day near it in a request is masked too.
 """
 
 import json
@@ -16,6 +20,9 @@ from typing import Any
 from deepnb.gate import credentials, redact, redact_value
 from deepnb.values.errors import InvalidError
 from deepnb.values.text import excerpt, short_repr
+
+# -- A text without what differs from run to run though nobody changed a word: ids that are drawn, and the time now
+# A date is masked only near the moments that are given: any other date is a word of the prompt or of the data.
 
 ID, TIME, DAY = "<id>", "<time>", "<day>"
 
@@ -36,14 +43,14 @@ _TIMES = re.compile(
 
 
 def days_near(at: str) -> frozenset[str]:
-    """The day of an ISO timestamp, the one before and the one after, as `YYYY-MM-DD`."""
+    """Return the day of an ISO timestamp, the one before and the one after, as `YYYY-MM-DD`."""
     day = date.fromisoformat(at[:10]).toordinal()
     first, last = date.min.toordinal(), date.max.toordinal()
     return frozenset(date.fromordinal(n).isoformat() for n in (day - 1, day, day + 1) if first <= n <= last)
 
 
 def masked(text: str, days: Iterable[str]) -> str:
-    """The text with ids, and times of these days, replaced by their masks; the same object if it has none.
+    """Return the text with ids, and times of these days, replaced by their masks; the same object if it has none.
 
     Law: `masked(masked(t, a), b) == masked(t, a | b)`.
     """
@@ -60,12 +67,7 @@ def masked(text: str, days: Iterable[str]) -> str:
     return text if made == text else made
 
 
-# -- A tape: what models were asked and what they answered, as values and as lines of JSON
-# The first line says what the file is. After it come, in the order in which they happened, the models that were used,
-# parts (a message of a request, or its list of tools, each written once and named by its digest) and exchanges: a
-# request as the names of its parts, and the answer in the pieces it was streamed in, with the milliseconds from the
-# request. Its requests are masked, and nothing in it has credentials, before it comes here; an exchange keeps the moment
-# it was made at, since a day near it in a request is masked too.
+# -- A tape, as values and as lines of JSON
 
 VERSION = 1
 _TRIES = 10
@@ -151,42 +153,35 @@ class Tape:
 
 
 def digest(part: Any) -> str:
-    """The name of a part."""
+    """Return the name of a part."""
     return blake2b(json.dumps(part, sort_keys=True).encode(), digest_size=9).hexdigest()
 
 
 def head_line(made: str, note: str) -> bytes:
-    """The first line of a tape."""
+    """Return the first line of a tape."""
     return _line({"tape": VERSION, "made": made, "note": note})
 
 
 def model_line(model: TapedModel) -> bytes:
-    """The line that tells of a model."""
-    return _line(
-        {
-            "model": model.name,
-            "profile": model.profile,
-            "counts": model.counts,
-            "schemas": model.schemas,
-            "retries": model.retries,
-        }
-    )
+    """Return the line that tells of a model."""
+    told = {name: getattr(model, name) for name in ("profile", "counts", "schemas", "retries")}
+    return _line({"model": model.name, **told})
 
 
 def part_line(name: str, part: Any) -> bytes:
-    """The line of a part."""
+    """Return the line of a part."""
     return _line({"part": name, "is": part})
 
 
 def exchange_line(one: Exchange) -> bytes:
-    """The line of a request and its answer."""
+    """Return the line of a request and its answer."""
     head = {"at": one.at, "by": one.model, "purpose": one.purpose, "tools": one.tools, "messages": list(one.messages)}
     error = {"error": one.error} if one.error is not None else {}
     return _line({**head, "answer": [list(piece) for piece in one.pieces], **error})
 
 
 def read_tape(data: bytes, name: str) -> Tape:
-    """The tape that is written in these bytes; an error of one line where it can't be played."""
+    """Return the tape that is written in these bytes; an error of one line where it can't be played."""
     lines = data.split(b"\n")
     cut = bool(lines.pop())
     if not lines or not isinstance(version := _parsed(lines[0]).get("tape"), int):
@@ -226,7 +221,7 @@ def _model(line: Json) -> TapedModel:
 
 
 def _words(text: Any) -> str:
-    """A text of somebody else's as it is shown: one short line."""
+    """Return a text of somebody else's as it is shown: one short line."""
     return excerpt("".join(char if char.isprintable() else " " for char in str(text)), _SHOWN)
 
 
@@ -241,7 +236,7 @@ def _exchange(line: Json, parts: Json) -> Exchange:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """A line as an object; an empty one where it is none."""
+    """Return a line as an object; an empty one where it is none."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -289,21 +284,20 @@ class TapeForm:
         self._known: dict[bytes, tuple[str, Any]] = {}
 
     def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
-        """The parts of a request whose messages are as `models.tapes.pieces` gives them."""
-        made = [self._part(one) for one in (list(map(list, tools)), *messages)]
+        """Return the parts of a request whose messages are as `models.tapes.pieces` gives them."""
+        made: list[tuple[str, Any]] = []
+        for raw in (list(map(list, tools)), *messages):
+            known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
+            if (found := self._known.get(known)) is None:
+                found = self.masked_part(self.clean(raw))
+                if len(self._known) >= _KEPT:
+                    self._known.clear()
+                self._known[known] = found
+            made.append(found)
         return Parts(made[0][0], tuple(name for name, _ in made[1:]), dict(made))
 
-    def _part(self, raw: Any) -> tuple[str, Any]:
-        known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
-        if (found := self._known.get(known)) is None:
-            found = self.masked_part(self.clean(raw))
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            self._known[known] = found
-        return found
-
     def masked_part(self, part: Any) -> tuple[str, Any]:
-        """A part without ids and times, and its name."""
+        """Return a part without ids and times, and its name."""
         made = self._masked(part)
         return digest(made), made
 
@@ -316,7 +310,7 @@ class TapeForm:
 
 
 def cleaner(secrets: Iterable[str]) -> Callable[[Any], Any]:
-    """What takes known keys, and all that looks like a credential, out of a JSON-like value."""
+    """Return what takes known keys, and all that looks like a credential, out of a JSON-like value."""
     known = sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True)
 
     def without(value: Any) -> Any:
@@ -328,24 +322,19 @@ def cleaner(secrets: Iterable[str]) -> Callable[[Any], Any]:
             return {without(key): without(item) for key, item in value.items()}
         return [without(item) for item in value] if isinstance(value, list | tuple) else value
 
-    def clean(value: Any) -> Any:
-        return _keys_too(redact_value(without(value) if known else value))
+    def names_too(value: Any) -> Any:  # a model may take a credential for the name of an argument
+        if isinstance(value, dict):
+            return {redact(key) if isinstance(key, str) else key: names_too(item) for key, item in value.items()}
+        return [names_too(item) for item in value] if isinstance(value, list | tuple) else value
 
-    return clean
+    return lambda value: names_too(redact_value(without(value) if known else value))
 
 
 def keys_of(variables: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The values of the environment that are keys: those of these variables, and those whose name and value tell."""
+    """Return the values of the environment that are keys: those of these variables, and those whose name and value tell."""
     found, there = set[str](), dict(os.environ if environment is None else environment)
     named = frozenset(variables)
     for name, value in there.items():
         if name in named or any(f.start > len(name) for f in credentials(f"{name}={value}")):
             found |= {value, value.strip()}
     return frozenset(found)
-
-
-def _keys_too(value: Any) -> Any:
-    """A JSON-like value with the keys of its mappings redacted: a model may take a credential for the name of an argument."""
-    if isinstance(value, dict):
-        return {redact(key) if isinstance(key, str) else key: _keys_too(item) for key, item in value.items()}
-    return [_keys_too(item) for item in value] if isinstance(value, list | tuple) else value

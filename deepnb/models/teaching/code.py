@@ -42,7 +42,7 @@ class Wanted:
 
 
 def wants_code(c: Conversation) -> Wanted | None:
-    """A plot, a new variable, or a figure of a table that is asked for as code."""
+    """Return a plot, a new variable, or a figure of a table that is asked for as code."""
     request = re.sub(_BY_CODE, " ", c.request, flags=re.IGNORECASE)
     by_code, name = request != c.request, ""
     if (by_code or first_match(request, _MAKES)) and (found := first_match(request, *_NAMED)):
@@ -70,7 +70,7 @@ def compute(c: Conversation, wanted: Wanted) -> Script:
 
 
 def _spelt(request: str, frame: Frame) -> Ask:
-    """The question of a request, in which the name of one column may be misspelt."""
+    """Return the question of a request, in which the name of one column may be misspelt."""
     try:
         return read(request, frame)
     except Unplaced as error:
@@ -102,7 +102,7 @@ def _run(c: Conversation, frame: Frame, asked: Ask, name: str = "", tool: str = 
 
 
 def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
-    """Code whose last line is the answer, bound to `name` if one is given."""
+    """Return code whose last line is the answer, bound to `name` if one is given."""
     masks = [_mask(frame, one) for one in asked.where]
     kept = masks[0] if len(masks) == 1 else " & ".join(f"({mask})" for mask in masks)
     rows = f"{frame.code}[{kept}]" if masks else frame.code
@@ -120,7 +120,7 @@ def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
 
 
 def _groups(frame: Frame, asked: Ask) -> list[str]:
-    """The methods that give a figure for each group, of columns or of the months of dates."""
+    """Return the methods that give a figure for each group, of columns or of the months of dates."""
     parts = [dated(one) for one in asked.by]
     keys = [f"{frame.code}[{_text(k)}]{_PERIODS[period]}" if period else _text(k) for k, period in parts]
     along = f"[{', '.join(keys)}]" if len(keys) > 1 else keys[0]
@@ -129,7 +129,7 @@ def _groups(frame: Frame, asked: Ask) -> list[str]:
 
 
 def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
-    """Code that draws, and whose last line gives the figures that are drawn."""
+    """Return code that draws, and whose last line gives the figures that are drawn."""
     column, data, axis = _text(asked.column), [], ""
     if asked.kind == "scatter":
         x, title = _text(asked.against), f"{_plain(asked.column)} against {_plain(asked.against)}"
@@ -153,7 +153,7 @@ def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
 
 
 def _line(chain: Sequence[str], name: str = "") -> str:
-    """A chain of methods on one line; on a line each where that would be too long."""
+    """Return a chain of methods on one line; on a line each where that would be too long."""
     start = f"{name} = " if name else ""
     if len(start) + len("".join(chain)) <= _WIDTH or len(chain) < 3:
         return start + "".join(chain)
@@ -175,7 +175,7 @@ def _text(name: str) -> str:
 
 
 def _plain(column: str) -> str:
-    """The name of a column within a title, without its unit: the axis has that."""
+    """Return the name of a column within a title, without its unit: the axis has that."""
     words = re.sub(r"[_\\\"]", " ", column).split()
     while len(words) > 1 and words[-1].lower() in UNITS:
         words.pop()
@@ -183,7 +183,7 @@ def _plain(column: str) -> str:
 
 
 def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, code: str) -> str:
-    """What the result says: the largest and the smallest group, or a quotation, as of code that the user changed."""
+    """Return what the result says: the largest and the smallest group, or a quotation, as of code that the user changed."""
     how = _PHRASES.get(asked.how, asked.how)
     if step.failed:
         refused = "did not allow" in step.result and "query_table" in c.tools and asked.by and how

@@ -32,12 +32,12 @@ _HAN_STOP = re.compile(
 
 
 def chinese(text: str) -> bool:
-    """Whether the text holds a Chinese character."""
+    """Return whether the text holds a Chinese character."""
     return _HAN.search(text) is not None
 
 
 def stem(word: str) -> str:
-    """An English word without its commonest ending: `prefers` and `preferences` are one."""
+    """Return an English word without its commonest ending: `prefers` and `preferences` are one."""
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
             return word[: -len(suffix)]
@@ -45,7 +45,7 @@ def stem(word: str) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """What a text speaks of: stems of English words, pairs of Chinese characters; no stop words."""
+    """Return what a text speaks of: stems of English words, pairs of Chinese characters; no stop words."""
     low = text.lower().replace("’", "'")
     found = {stem(w.removesuffix("'s")) for w in _ASCII.findall(low) if w not in _STOP}
     for run in HAN_RUN.findall(_HAN_STOP.sub(" ", low)):
@@ -54,18 +54,18 @@ def words(text: str) -> frozenset[str]:
 
 
 def coverage(asked: frozenset[str], text: str) -> float:
-    """Which share of the words asked for is in a text; 0 for no words."""
+    """Return which share of the words asked for is in a text; 0 for no words."""
     return len(asked & words(text)) / len(asked) if asked else 0.0
 
 
 def short(text: str, limit: int = 80) -> str:
-    """The beginning of a text on one line."""
+    """Return the beginning of a text on one line."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def first_match(text: str, *patterns: str) -> re.Match[str] | None:
-    """The match of the first pattern that is found; case does not matter, `.` takes line feeds too."""
+    """Return the match of the first pattern that is found; case does not matter, `.` takes line feeds too."""
     for pattern in patterns:
         if found := re.search(pattern, text, re.IGNORECASE | re.DOTALL):
             return found
@@ -140,7 +140,7 @@ class Conversation:
         return chinese(self.request)
 
     def tell(self, english: str, in_chinese: str) -> str:
-        """The sentence in the language of the request."""
+        """Return the sentence in the language of the request."""
         return in_chinese if self.chinese else english
 
 
@@ -150,7 +150,7 @@ def conversation(
     agents: Iterable[str] = (),
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Conversation:
-    """What can be read out of a model's input."""
+    """Return what can be read out of a model's input."""
     seen = [to_message(m) for m in messages]
     parts = system_parts("\n".join(m.text for m in seen if m.role == "system"))
     prompt = {name: "".join(text for part, text in parts if part == name) for name in ("system", "memory", "skills")}
@@ -189,12 +189,12 @@ def _steps(messages: Sequence[Message]) -> tuple[Step, ...]:
 
 
 def fact_text(line: str) -> str:
-    """A line of memory without its bullet."""
+    """Return a line of memory without its bullet."""
     return re.sub(r"^[-*+] +", "", line.strip())
 
 
 def read_memory(block: str) -> tuple[tuple[MemoryFile, ...], str]:
-    """(files, the file for new facts) of the memory in a prompt: that which the guidelines name, else the first."""
+    """Return (files, the file for new facts) of the memory in a prompt: that which the guidelines name, else the first."""
     start, end = block.find(MEMORY_OPEN), block.find(MEMORY_CLOSE + "\n" + GUIDELINES_OPEN)
     end = end if end >= 0 else block.rfind(MEMORY_CLOSE)
     body = block[start + len(MEMORY_OPEN) : end if end >= 0 else None] if start >= 0 else ""

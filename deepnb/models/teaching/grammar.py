@@ -63,7 +63,7 @@ class Parse:
 
 
 def hinted(column: str, token: Token) -> bool:
-    """Whether a verb or an adjective fits a column: `heaviest` fits `body_mass_g`."""
+    """Return whether a verb or an adjective fits a column: `heaviest` fits `body_mass_g`."""
     return bool(set(name_words(column)) & (set(token.value.split()) - {"max", "min", "most", "date"}))
 
 
@@ -141,7 +141,7 @@ def _compared(p: Parse, tokens: list[Token]) -> list[Token] | None:
 
 
 def _equal(p: Parse, tokens: list[Token]) -> list[Token] | None:
-    """A value, or several of one column; the name of the column may be beside it."""
+    """Return a value, or several of one column; the name of the column may be beside it."""
     named = {t.value.name for t in tokens if t.kind == "C"}
     values = [t for t in tokens if t.kind == "V"]
     columns = {t.value[0] for t in values}
@@ -160,14 +160,14 @@ def _equal(p: Parse, tokens: list[Token]) -> list[Token] | None:
 
 
 def the_date(p: Parse, token: Token) -> Column:
-    """The only column of dates."""
+    """Return the only column of dates."""
     if len(p.frame.dates) != 1:
         raise Unplaced(token.text, "dates")
     return p.frame.dates[0]
 
 
 def _dated(p: Parse, tokens: list[Token]) -> list[Token] | None:
-    """A day, a month or a year; of a year there may be a column of its own."""
+    """Return a day, a month or a year; of a year there may be a column of its own."""
     first, last = tokens[-1].value
     years = [c for c in p.frame.columns if c.is_number and c.name.lower() == "year"]
     if len(tokens) == 1 and years and first.endswith("01-01") and last.endswith("12-31"):
@@ -208,13 +208,13 @@ class Ask:
 
 
 def dated(by: str) -> tuple[str, str]:
-    """The column of a group, and its period if it has one: `sold.month` is the months of `sold`."""
+    """Return the column of a group, and its period if it has one: `sold.month` is the months of `sold`."""
     column, _, period = by.rpartition(".")
     return (column, period) if period in ("year", "quarter", "month", "week", "weekday", "day") and column else (by, "")
 
 
 def read(request: str, frame: Frame) -> Ask:
-    """The question that a request asks of a table. Raise `Unplaced` for a word without a place, or with two."""
+    """Return the question that a request asks of a table. Raise `Unplaced` for a word without a place, or with two."""
     words = pieces(request, frame)
     failure = None if words else Unplaced(request or "?")
     for short in range(-1, len(words)):
@@ -237,7 +237,7 @@ def read(request: str, frame: Frame) -> Ask:
 
 
 def _named_by_row(token: Token, frame: Frame) -> bool:
-    """Whether a token is an identifier that has the name of the rows: `crate_id` said as `crate`."""
+    """Return whether a token is an identifier that has the name of the rows: `crate_id` said as `crate`."""
     return token.kind == "C" and token.value.is_id and singular(token.text) in frame.nouns  # fmt: skip
 
 
@@ -348,7 +348,7 @@ def _asked(p: Parse, what: str) -> Ask:
 
 
 def _of_column(p: Parse, what: str, token: Token, how: str, order: str) -> Ask:
-    """A question that has one column in it."""
+    """Return a question that has one column in it."""
     column: Column = token.value
     if what == "number" and column.adds_up:  # `how many units`
         return Ask("figure", column.name, "sum", _keys(p))
@@ -383,7 +383,7 @@ def _of_column(p: Parse, what: str, token: Token, how: str, order: str) -> Ask:
 
 
 def _ranked(p: Parse, what: str, head: int, how: str) -> Ask:
-    """The groups or the rows with the most, or the least: `top 3 depots by weight`, `the heaviest crate`, `when was ...`."""
+    """Return the groups or the rows with the most, or the least: `top 3 depots by weight`, `the heaviest crate`, `when was ...`."""
     kinds, f = p.kinds, next((t for t in p.tokens if t.kind == "f"), Token("f", "top"))
     s = next((t for t in p.tokens if t.kind in "SG"), Token("S", f.text, "min most" if f.value else "max most"))
     most, how = s.value.startswith("max"), how or p.by_how
@@ -414,7 +414,7 @@ def _ranked(p: Parse, what: str, head: int, how: str) -> Ask:
 
 
 def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
-    """The columns to group by."""
+    """Return the columns to group by."""
     keys = []
     for token in p.by if tokens is None else tokens:
         if token in p.by and _named_by_row(token, p.frame):  # `per order` is each row
@@ -426,7 +426,7 @@ def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
 
 
 def _measure(token: Token, how: str = "max") -> str:
-    """The name of a column of figures. Raise `Unplaced` for names, and for the sum of years."""
+    """Return the name of a column of figures. Raise `Unplaced` for names, and for the sum of years."""
     column: Column = token.value
     if column.is_date and how in ("max", "min"):
         return column.name
@@ -446,7 +446,7 @@ def _fits(s: Token, column: Token) -> None:
 
 
 def _hint(p: Parse, s: Token) -> Token:
-    """The column that an adjective speaks of: `heaviest` of `body_mass_g`, `largest` of `diameter_km`."""
+    """Return the column that an adjective speaks of: `heaviest` of `body_mass_g`, `largest` of `diameter_km`."""
     figures = [c for c in p.frame.columns if c.is_number and not c.is_id]
     s = replace(s, value=s.value.replace("size", "size diameter radius area population"))
     found = [c for c in figures if hinted(c.name, s)]

@@ -56,7 +56,7 @@ def list_files(c: Conversation, request: str) -> Script:
 
 
 def absolute(path: str) -> str:
-    """A path as the file tools want it: from the root, no full stop at its end."""
+    """Return a path as the file tools want it: from the root, no full stop at its end."""
     path = path.rstrip(".")
     return path if path.startswith(("/", "~")) else f"/{path}"
 
@@ -72,7 +72,7 @@ def read_file(c: Conversation, path: str) -> Script:
 
 
 def wants_write(c: Conversation) -> tuple[str, str] | None:
-    """(the file, the text to write)"""
+    """Return (the file, the text to write)"""
     if (found := first_match(c.request, *_WRITE)) is None:
         return None
     text = found["text"].strip()
@@ -99,7 +99,7 @@ def read(path: str) -> Generator[Use, Step, tuple[str, ...] | Step]:
 
 
 def parse(result: str) -> tuple[list[str], int | None]:
-    """(lines, offset of the next page) of a `read_file` result, without what is above the text of the file."""
+    """Return (lines, offset of the next page) of a `read_file` result, without what is above the text of the file."""
     head = _HEADER.match(result)
     more = re.search(r"next offset (\d+)", head[0]) if head else None
     text = "" if result.startswith(_EMPTY) else result[head.end() if head else 0 :]
@@ -107,7 +107,7 @@ def parse(result: str) -> tuple[list[str], int | None]:
 
 
 def edit(before: Sequence[str], after: Sequence[str]) -> tuple[str, str] | None:
-    """(old_string, new_string), old found once in the text; None where only writing it anew will do.
+    """Return (old_string, new_string), old found once in the text; None where only writing it anew will do.
 
     Grows by whole lines until it is found once, and takes a neighbour along with a line that goes.
     """
@@ -161,7 +161,7 @@ SHOWN = 12
 
 
 def wants_remember(c: Conversation) -> str | None:
-    """The fact to keep, in the user's own words."""
+    """Return the fact to keep, in the user's own words."""
     found = first_match(c.request, *_REMEMBER)
     fact = found["x"].strip().rstrip("。.!！?？ \n") if found else ""
     asks = c.request.rstrip().endswith(("?", "？")) and not first_match(c.request, r"\b(?:can|could|would|will) you\b")
@@ -247,7 +247,7 @@ def forget(c: Conversation, what: str) -> Script:
 
 
 def is_meant(line: str, what: str) -> bool:
-    """Whether a line of memory is meant by the words of a request to forget."""
+    """Return whether a line of memory is meant by the words of a request to forget."""
     line, asked = line.strip(), words(what)
     if not line or line.startswith("#"):
         return False
@@ -279,7 +279,7 @@ _FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|myself|I'm|I've)\b|我", re.IGNOR
 
 
 def bullet(fact: str) -> str:
-    """A fact as a line of memory: its own words; `I prefer` becomes `The user prefers` where that is safe."""
+    """Return a fact as a line of memory: its own words; `I prefer` becomes `The user prefers` where that is safe."""
     text = " ".join(fact.split()).strip()
     for pattern, instead in _OPENINGS:
         if opening := re.match(pattern, text, re.IGNORECASE):

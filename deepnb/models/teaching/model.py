@@ -63,18 +63,18 @@ class Failure:
     """Name -> what it is, as `list, 2 items`."""
 
     def shown(self, name: str) -> str:
-        """A variable and what it is: `values` (list, 0 items)."""
+        """Return a variable and what it is: `values` (list, 0 items)."""
         return f"`{name}` ({self.variables[name]})" if name in self.variables else f"`{name}`"
 
     def replaced(self, old: str, new: str) -> str:
-        """The failing line with one name in place of another; empty if the name is not on it."""
+        """Return the failing line with one name in place of another; empty if the name is not on it."""
         bare = old[:1].isalnum() or old[:1] == "_"
         line = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)" if bare else re.escape(old), lambda _: new, self.text)
         return line if line != self.text else ""
 
 
 def explain(c: Conversation, f: Failure) -> str:
-    """Which line fails and why, and the line or the cell as it is right."""
+    """Return which line fails and why, and the line or the cell as it is right."""
     said = f"{f.kind}: {f.message}" if f.message else f.kind
     if not f.line:
         return f"The error is {said}. It came from no line of your own code that I can see, so I can't explain it."
@@ -90,7 +90,7 @@ def explain(c: Conversation, f: Failure) -> str:
 
 
 def _cell(f: Failure, corrected: str) -> str:
-    """The corrected cell; what to write where, if the line is in a file."""
+    """Return the corrected cell; what to write where, if the line is in a file."""
     for place, cell in f.cells:
         lines = cell.split("\n")
         for at in (f.line - 1, f.line):  # below a cell magic each line is one further down
@@ -123,7 +123,7 @@ _RULES = [tuple(line.split(" :: ")) for line in _SAYINGS.strip().splitlines()]
 
 
 def _finding(f: Failure) -> tuple[str, str, str]:
-    """(why the line fails, the line as it is right, what to do); the line is empty if the error does not say."""
+    """Return (why the line fails, the line as it is right, what to do); the line is empty if the error does not say."""
     shown = " and ".join(map(f.shown, list(f.variables)[:3]))
     here = f" Here: {shown}." if shown else ""
     if f.near and f.kind != "ModuleNotFoundError":
@@ -146,7 +146,7 @@ def _finding(f: Failure) -> tuple[str, str, str]:
 
 
 def _nearest(f: Failure) -> tuple[str, str, str]:
-    """A key, column, name, attribute, parameter or file that is nearly one there is."""
+    """Return a key, column, name, attribute, parameter or file that is nearly one there is."""
     word, name, kind = f.near["word"].strip("'\""), f.near["name"].strip("'\""), f.near["kind"]
     owner = f.near["owner"] if "import" not in f.message else ""
     has = f"{f.shown(owner)} has no {kind}" if owner else f"There is no {kind}"
@@ -157,7 +157,7 @@ def _nearest(f: Failure) -> tuple[str, str, str]:
 
 
 def read_failure(text: str) -> Failure | None:
-    """The last traceback in a text, with the cells below it; None if no traceback can be read."""
+    """Return the last traceback in a text, with the cells below it; None if no traceback can be read."""
     start = text.rfind(HEAD)
     lines = text[start:].split("\n")[1:] if start >= 0 else []
     end = next((i for i, line in enumerate(lines) if line and not line.startswith(" ")), None)
@@ -244,7 +244,7 @@ class TeachingModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The model with tools it may call. `tool_choice` is not followed: rules decide."""
+        """Return the model with tools it may call. `tool_choice` is not followed: rules decide."""
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
 
     def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable[LanguageModelInput, Any]:
@@ -271,7 +271,10 @@ class TeachingModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         tools = kwargs.get("tools") or ()
-        agents, parameters = _offered(tools)
+        schemas = {str(schema.get("name", "")): schema for schema in (tool.get("function", tool) for tool in tools)}
+        listed = str(schemas.get(TASK, {}).get("description", "")).partition("Available agent types")[2]
+        agents = re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE)
+        parameters = {name: dict((s.get("parameters") or {}).get("properties") or {}) for name, s in schemas.items()}
         move = plan(conversation(messages, parameters, agents, parameters), INTENTS)
         written = 0
         for chunk, text in _chunks(move, messages):
@@ -289,7 +292,7 @@ class TeachingModel(BaseChatModel):
 
 
 def _chunks(move: str | Use, messages: Sequence[BaseMessage]) -> Iterator[tuple[AIMessageChunk, int]]:
-    """(chunk, tokens in it) of a move. The name and arguments of a call are counted as one text."""
+    """Yield (chunk, tokens in it) of a move. The name and arguments of a call are counted as one text."""
     if isinstance(move, str):
         for token in tokens(move):
             yield AIMessageChunk(content=token), 1
@@ -302,7 +305,7 @@ def _chunks(move: str | Use, messages: Sequence[BaseMessage]) -> Iterator[tuple[
 
 
 def call_id(messages: Sequence[BaseMessage]) -> str:
-    """The id of the next tool call: a hash of all that came before.
+    """Return the id of the next tool call: a hash of all that came before.
 
     It holds the ids of the calls before it, and a summary the count of requests, so that asking the
     same again, also after a compaction, gives another id.
@@ -312,11 +315,3 @@ def call_id(messages: Sequence[BaseMessage]) -> str:
         calls = [c["id"] for c in message.tool_calls] if isinstance(message, AIMessage) else []
         seen.update(repr((message.type, message_text(message), calls)).encode("utf-8", "surrogatepass"))
     return f"call_{seen.hexdigest()[:12]}"
-
-
-def _offered(tools: Sequence[dict[str, Any]]) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """(the subagents that the tool `task` lists, a line each; each tool with its parameters)"""
-    schemas = {str(schema.get("name", "")): schema for schema in (tool.get("function", tool) for tool in tools)}
-    listed = str(schemas.get(TASK, {}).get("description", "")).partition("Available agent types")[2]
-    parameters = {name: dict((s.get("parameters") or {}).get("properties") or {}) for name, s in schemas.items()}
-    return re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE), parameters

@@ -55,7 +55,7 @@ class Digest:
 
 
 def wants_compaction(c: Conversation) -> list[Message] | None:
-    """The messages of a summarization prompt, as LangChain, deepagents or deepnb words it."""
+    """Return the messages of a summarization prompt, as LangChain, deepagents or deepnb words it."""
     text = c.request
     start, end = text.rfind("\n<messages>"), text.rfind("</messages>")
     asks_for_it = first_match(text[: max(start, 0)], r"\bextract|\bsummar|\bcompact|\bcondens|摘要|总结")
@@ -63,7 +63,7 @@ def wants_compaction(c: Conversation) -> list[Message] | None:
 
 
 def digest(messages: Sequence[Message], also: str = "") -> Digest:
-    """The digest of messages; an earlier summary is taken up. Facts are what is to be remembered, rules, and what `also` finds."""
+    """Return the digest of messages; an earlier summary is taken up. Facts are what is to be remembered, rules, and what `also` finds."""
     d = Digest()
     for message in messages:
         if message.role == "user" and (number := re.search(rf"{COUNT}(\d+)", message.text)):
@@ -93,7 +93,7 @@ def digest(messages: Sequence[Message], also: str = "") -> Digest:
 
 
 def summary(d: Digest) -> str:
-    """The digest as text of at most LIMIT tokens: what is shortened first are the oldest requests."""
+    """Return the digest as text of at most LIMIT tokens: what is shortened first are the oldest requests."""
     text = ""
     for asked, facts, width in SIZES:
         lines = [f"{COUNT}{d.count}"]
@@ -111,7 +111,7 @@ def summary(d: Digest) -> str:
 
 
 def _after(lines: Sequence[str], label: str) -> list[str]:
-    """What follows a label on the lines that begin with it."""
+    """Return what follows a label on the lines that begin with it."""
     return [line.removeprefix(label) for line in lines if line.startswith(label)]
 
 
@@ -120,7 +120,7 @@ def _added(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
 
 
 def messages_of(text: str) -> list[Message]:
-    """The messages of `get_buffer_string(..., format="xml")`."""
+    """Return the messages of `get_buffer_string(..., format="xml")`."""
     return [
         Message("", _ROLES.get(kind, "tool"), html.unescape(_CALL.sub("", body)).strip(), tuple(_calls(body)))
         for kind, body in _MESSAGE.findall(text)
@@ -137,7 +137,7 @@ def _calls(body: str) -> Iterator[ToolCall]:
 
 
 def wants_flush(c: Conversation) -> list[Message] | None:
-    """The messages that leave, where the prompt says that some do and the note can be written."""
+    """Return the messages that leave, where the prompt says that some do and the note can be written."""
     start, end = c.request.find("\n<leaving>\n"), c.request.rfind("\n</leaving>")
     return messages_of(c.request[start:end]) if "note" in c.tools and 0 <= start < end else None
 
@@ -241,29 +241,27 @@ def recall(c: Conversation, request: str) -> str:
 
 
 def _known(c: Conversation, asked: frozenset[str]) -> float:
-    """How much of what is asked for the best line of memory has."""
+    """Return how much of what is asked for the best line of memory has."""
     return max((coverage(asked, fact) for m in c.memory for fact in m.facts), default=0.0)
 
 
 def _beside(c: Conversation, asked: frozenset[str]) -> tuple[str, list[str]]:
-    """The lines of messages brought back that have most of what is asked; else those of the key facts beside a summary."""
+    """Return the lines of messages brought back that have most of what is asked; else those of the key facts beside a summary."""
     for key, lines in (("from history", _brought_back(c)), ("from anchors", _anchors(c))):
         scored = [(coverage(asked, line), line, who) for line, who in lines]
         best = max((score for score, _, _ in scored), default=0.0)
         if best:
-            shown = (f'- "{_passage(line, asked)}"{who}' for score, line, who in scored if score == best)
+            shown = []
+            for line, who in ((line, who) for score, line, who in scored if score == best):
+                sentences = re.split(r"(?<=[.!?。！？])\s*", line) if len(line) > 200 else [line]
+                fitting = max(sentences, key=lambda one: coverage(asked, one))
+                shown.append(f'- "{short(redact(fitting), 300)}"{who}')
             return key, list(dict.fromkeys(shown))[:MOST]
     return "", []
 
 
-def _passage(line: str, asked: frozenset[str]) -> str:
-    """A line; of a long one the sentence that has most of what is asked."""
-    sentences = re.split(r"(?<=[.!?。！？])\s*", line) if len(line) > 200 else [line]
-    return short(redact(max(sentences, key=lambda one: coverage(asked, one))), 300)
-
-
 def _brought_back(c: Conversation) -> Iterator[tuple[str, str]]:
-    """(line, who said it) of messages brought back; no questions."""
+    """Yield (line, who said it) of messages brought back; no questions."""
     for message in c.earlier:
         found = _EARLIER.search(message.text) if message.source == BROUGHT_BACK else None
         who = ""
@@ -275,7 +273,7 @@ def _brought_back(c: Conversation) -> Iterator[tuple[str, str]]:
 
 
 def _anchors(c: Conversation) -> Iterator[tuple[str, str]]:
-    """(key fact, "") of those beside a summary."""
+    """Yield (key fact, "") of those beside a summary."""
     for message in c.earlier:
         if message.source == SUMMARY:
             for line in message.text.partition(OPEN)[2].partition(CLOSE)[0].splitlines():

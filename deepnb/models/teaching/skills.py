@@ -33,7 +33,7 @@ def list_skills(c: Conversation, _: str) -> str:
 
 
 def wants_skill(c: Conversation) -> Skill | None:
-    """The skill the request names, else the one whose description shares the most words with it."""
+    """Return the skill the request names, else the one whose description shares the most words with it."""
     low, asked = c.request.lower(), words(c.request)
     for skill in c.skills:
         name = re.escape(skill.name.lower())
@@ -79,7 +79,7 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
 
 
 def _questions(step: str) -> Iterator[str]:
-    """The questions in a step: its parts without their verb, or with that of the part before."""
+    """Yield the questions in a step: its parts without their verb, or with that of the part before."""
     named = False
     for part in re.split(r"[;.:,，；。、]\s*|\s+(?:and|then)\s+", step):
         found = first_match(part, *(f"^{verb}" for verb in _VERBS))
@@ -91,7 +91,7 @@ def _questions(step: str) -> Iterator[str]:
 
 
 def instructions(text: str) -> list[str]:
-    """Up to ten steps of a SKILL.md: its numbered lines, else its bullets, else its first lines."""
+    """Return up to ten steps of a SKILL.md: its numbered lines, else its bullets, else its first lines."""
     body = re.sub(r"\A---\n.*?\n---[ \t]*(?:\n|\Z)", "", text, flags=re.DOTALL)
     for pattern in (r"^\s*\d+[.)]\s+(.+)$", r"^\s*[-*+]\s+(.+)$", r"^\s*([^#\s].*)$"):
         if found := re.findall(pattern, body, re.M):
@@ -111,7 +111,7 @@ _BY_NAME = _ASK + r"(?:the )?[`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x
 
 
 def wants_delegation(c: Conversation) -> tuple[str, str] | None:
-    """(subagent, task) of `ask the critic subagent to ...`, without the word subagent if there is one of that name."""
+    """Return (subagent, task) of `ask the critic subagent to ...`, without the word subagent if there is one of that name."""
     found = first_match(c.request, *_DELEGATE)
     if found is None and ((found := first_match(c.request, _BY_NAME)) is None or found["name"].lower() not in c.agents):
         return None
@@ -139,7 +139,7 @@ _CALL = (
 
 
 def wants_call(c: Conversation) -> tuple[str, str] | None:
-    """(tool, its arguments as they were typed) of `call sales with region North`."""
+    """Return (tool, its arguments as they were typed) of `call sales with region North`."""
     found = first_match(c.request, *_CALL)
     return (found["name"], found["args"] or found["args2"] or "") if found and found["name"] in c.parameters else None
 
@@ -163,7 +163,7 @@ def call(c: Conversation, wanted: tuple[str, str]) -> Script:
 
 
 def _argument(text: str, schema: Mapping[str, Any]) -> Any:
-    """A value as the schema has it."""
+    """Return a value as the schema has it."""
     plain = text.strip("\"'“”`")
     try:
         return plain if schema.get("type", "string") == "string" else json.loads(plain.lower())

@@ -11,9 +11,9 @@ TRIES = ("Remember that I prefer metric units", "What do you know about me?")
 TRIES_ZH = ("记住我喜欢公制单位", "你记得什么？")
 """What a request that it has no rule for is answered with: prompts that it has one for."""
 WHO = (
-    r"\b(?:who|what) are you\b|\bare you (?:an?|really|chatgpt|gpt|claude|real|alive|human)\b|\bwhat can you do\b"
-    r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",
-    r"你是(?:谁|什么|不是|大模型|语言模型|人)|你能做什么|你会什么|你会做什么|^\s*帮助",
+    r"\b(?:who|what) are you\b|\bare you (?:an?|really|chatgpt|gpt|claude|real|alive|human)\b|\bwhat can you do\b"  # who are you, are you an AI
+    r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",  # help, what model are you
+    r"你是(?:谁|什么|不是|大模型|语言模型|人)|你能做什么|你会什么|你会做什么|^\s*帮助",  # 你是谁, 帮助
 )
 THANKS = r"^\s*(?:many )?(?:thanks|thank you|thx|cheers)\b|^\s*(?:谢谢|多谢|感谢)"
 GREETING = r"^\s*(?:hi|hello|hey|good (?:morning|evening|afternoon)|你好|您好|嗨|早上好|晚上好)(?:\s+(?:there|all|deepnb))?[\s!.,！。，]*$"
@@ -160,7 +160,7 @@ _SAYS = dict(line.split(" = ", 1) for line in _SENTENCES.strip("\n").splitlines(
 
 
 def says(c: Conversation, key: str, **values: Any) -> str:
-    """A sentence in the language of the request."""
+    """Return a sentence in the language of the request."""
     english, _, chinese = _SAYS[key].replace("\\n", "\n").partition(" || ")
     return c.tell(english, chinese).format(
         **{name: f"{v:,}" if isinstance(v, int) else v for name, v in values.items()}
@@ -225,7 +225,7 @@ def asks(*patterns: str, tool: str = "") -> Callable[[Conversation], str | None]
 
 
 def plan(conversation: Conversation, intents: Sequence[Intent]) -> str | Use:
-    """The next move, or the answer: that of the first intent which recognises the request. The last one must."""
+    """Return the next move, or the answer: that of the first intent which recognises the request. The last one must."""
     for intent in intents:
         if (found := intent.recognise(conversation)) is not None:
             script = intent.script(conversation, found)
@@ -250,7 +250,7 @@ def _next_move(script: Script, c: Conversation) -> str | Use:
 
 
 def failure(c: Conversation, step: Step) -> str:
-    """An honest sentence on a tool that did not do what was asked."""
+    """Return an honest sentence on a tool that did not do what was asked."""
     if "waits for the user" in step.result:
         return says(c, "held instruction" if "like an instruction" in step.result else "held", v=step.path)
     if "did not allow this call" in step.result:

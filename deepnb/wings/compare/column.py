@@ -66,16 +66,13 @@ class Column:
                 found.append((event, "cut"))
             elif isinstance(event, ToolEnded) and not event.path and event.id in at:
                 found[at[event.id]] = found[at[event.id]][0], event.status
-        return tuple((call, status) for call, status in found if status != "cut" or call.id not in self._asked)
+        asked = {call.id for call in self.asked}
+        return tuple((call, status) for call, status in found if status != "cut" or call.id not in asked)
 
     @property
     def asked(self) -> tuple[PendingCall, ...]:
         """The calls that needed approval, and were not run."""
         return self.turn.asked if self.turn is not None else ()
-
-    @property
-    def _asked(self) -> frozenset[str]:
-        return frozenset(call.id for call in self.asked)
 
     @property
     def calls(self) -> tuple[Call, ...]:

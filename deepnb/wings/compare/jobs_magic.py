@@ -20,7 +20,7 @@ from deepnb.views.view import View, notice_view, table_view
 from deepnb.widgets.actions import close
 from deepnb.widgets.screen import Counted, Held, Output, Screen
 from deepnb.widgets.turn import QuietTurn, stop_button, turn_display
-from deepnb.wings.compare.job import Job, JobStream
+from deepnb.wings.compare.jobs import Job, JobStream
 
 _LATER, _NOW = "buttons follow below when no cell is running; or ", "use the buttons below, or "
 _WORDS = 44

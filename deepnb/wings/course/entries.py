@@ -63,6 +63,11 @@ TOPICS = (
 """The names that `%agent help` takes, in the order in which a newcomer reads them."""
 
 
+def topic_names() -> tuple[str, ...]:
+    """Return what Tab offers after `%agent help`, beside the subcommands."""
+    return TOPICS
+
+
 def topic(file: Path) -> Entry:
     """Return the entry of a topic."""
     title, _, text = file.read_text(encoding="utf-8").partition("\n")

@@ -1,18 +1,16 @@
 """`agent.py` of an application: the call that makes its graph, with the options that differ from the defaults."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from deepnb.models.keys import OFFLINE, PROVIDERS
 from deepnb.models.resolve import is_tape, resolve
 from deepnb.values.agent import Subagent
 from deepnb.values.approvals import Policy, policy_of
-from deepnb.wings.package.gate import in_texts, in_value
 from deepnb.wings.package.installed import distribution, place, requirement
-from deepnb.wings.package.literals import literal
+from deepnb.wings.package.literals import CantWriteError, in_texts, in_value, literal
 from deepnb.wings.package.module import LIST, NAME, Module
-from deepnb.wings.package.refused import CantWriteError
 from deepnb.wings.package.values import LeftOut
 from deepnb.wiring.options import SERVED, Options
 
@@ -108,13 +106,17 @@ def agent_file(options: Options, module: Module, known: Sequence[str]) -> AgentF
     if module.names:
         given["tools"] = LIST
     if agents:
-        given["subagents"] = _listed(agents)
+        given["subagents"] = "[\n" + "".join(f"        {text},\n" for text in agents) + "    ]"
     gone = [LeftOut(name, why) for name, why in _ELSEWHERE.items() if getattr(options, name) not in (None, ())]
+    asked = "what is allowed here is asked about there: approve= in agent.py allows it"
+    gone += [
+        LeftOut(f"allow {one}", asked) for one, rule in policy_of(options.approve).rules.items() if rule == "allow"
+    ]
     return AgentFile(
         _text(given, models, module),
         frozenset(line for one in models for line in one.requirements),
         tuple(dict.fromkeys(one.key for one in models if one.key)),
-        (*gone, *_rules_left_out(policy_of(options.approve)), *left_out),
+        (*gone, *left_out),
     )
 
 
@@ -135,11 +137,12 @@ def _plain(options: Options) -> Iterator[tuple[str, str]]:
         if (
             one.name not in SERVED
             or one.name in ("model", "tools", "middleware", "subagents")
-            or value == _default(one)
+            or value == (None if one.default is MISSING else one.default)
         ):
             continue
         if one.name == "approve":
-            value = _policy(policy_of(value)).option
+            policy = policy_of(value)  # nothing that is allowed here is allowed there
+            value = Policy(policy.mode, {name: rule for name, rule in policy.rules.items() if rule != "allow"}).option
             if value == "outside":
                 continue
         if (text := literal(value)) is None:
@@ -147,21 +150,6 @@ def _plain(options: Options) -> Iterator[tuple[str, str]]:
         if found := in_value(one.name, value):
             raise CantWriteError(f"{one.name} holds {found}")
         yield one.name, text
-
-
-def _default(one: "Field[Any]") -> Any:
-    return None if one.default is MISSING else one.default
-
-
-def _policy(policy: Policy) -> Policy:
-    """The policy for a server: nothing that is allowed here is allowed there."""
-    return Policy(policy.mode, {name: rule for name, rule in policy.rules.items() if rule != "allow"})
-
-
-def _rules_left_out(policy: Policy) -> Iterator[LeftOut]:
-    for name, rule in policy.rules.items():
-        if rule == "allow":
-            yield LeftOut(f"allow {name}", "what is allowed here is asked about there: approve= in agent.py allows it")
 
 
 def _subagents(
@@ -202,8 +190,3 @@ def _tool(tool: Any, module: Module, known: Sequence[str]) -> str:
     if (name := module.names.get(id(tool))) is None:
         raise CantWriteError("has a tool that is left out")
     return name
-
-
-def _listed(texts: Sequence[str]) -> str:
-    rows = "".join(f"        {text},\n" for text in texts)
-    return f"[\n{rows}    ]"

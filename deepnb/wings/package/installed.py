@@ -2,18 +2,15 @@
 
 import builtins
 import sys
-from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from types import ModuleType
 from typing import Any
 
-from deepnb.wings.package.refused import CantWriteError
+from deepnb.wings.package.literals import CantWriteError
 
-
-@cache
-def _distributions() -> Mapping[str, list[str]]:
-    return packages_distributions()
+_distributions = cache(packages_distributions)
+"""Module -> the installed packages that it comes from."""
 
 
 def distribution(module: str) -> str | None:

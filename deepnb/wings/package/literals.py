@@ -4,8 +4,10 @@ import ast
 import math
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from deepnb.gate import credentials, reasons, secrecy
 
 LONGEST = 20_000
 """Characters: what is longer is data, which belongs into a file."""
@@ -57,3 +59,25 @@ def is_plain(value: Any) -> bool:
     if type(value) in (list, tuple, set):
         return all(map(is_plain, value))
     return type(value) in _PLAIN
+
+
+class CantWriteError(Exception):
+    """The reason, as it follows the thing's name."""
+
+
+def in_value(name: str, value: Any) -> str:
+    """What a plain value of this name holds that is a credential; empty for nothing."""
+    held = tuple(texts(value))
+    found = in_texts((f"{name} = {value!r}", *held, *(f"{name} = {text}" for text in held)))
+    return found or next(filter(None, (_secrecy(name, text) for text in held)), "")
+
+
+def _secrecy(name: str, text: str) -> str:
+    """Why one text of a value is not to be given away; a text out of a mapping has its own name before it."""
+    own, given, one = text.partition(" = ")
+    return secrecy(own, one) if given else secrecy(name, text)
+
+
+def in_texts(given: Iterable[str]) -> str:
+    """What the first of these texts that has any credential holds; empty for nothing."""
+    return next((reasons(found) for text in given if (found := credentials(text))), "")

@@ -7,15 +7,13 @@ import importlib.util
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from deepnb.wings.package.gate import in_texts, in_value
 from deepnb.wings.package.installed import distribution, is_builtin, place, requirement
-from deepnb.wings.package.literals import annotation, is_plain, literal
-from deepnb.wings.package.refused import CantWriteError
+from deepnb.wings.package.literals import CantWriteError, annotation, in_texts, in_value, is_plain, literal
 from deepnb.wings.package.source import Source, class_source, function_source
 from deepnb.wings.package.values import LeftOut
 
@@ -178,13 +176,8 @@ def _add_module(draft: _Draft, name: str, module: ModuleType, user: Source) -> N
         return
     draft.imports.add(f"import {known}" if name == known else f"import {known} as {name}")
     if name == known:  # of `xml.etree.ElementTree.parse` it takes the import of the submodule
-        draft.imports.update(f"import {one}" for one in _submodules(user.chains, name))
-
-
-def _submodules(chains: Iterable[str], root: str) -> Iterator[str]:
-    for chain in chains:
-        if chain.startswith(f"{root}.") and isinstance(sys.modules.get(chain), ModuleType):
-            yield chain
+        chains = (one for one in user.chains if one.startswith(f"{name}."))
+        draft.imports.update(f"import {one}" for one in chains if isinstance(sys.modules.get(one), ModuleType))
 
 
 def _add_value(draft: _Draft, name: str, value: Any) -> None:

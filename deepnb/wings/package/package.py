@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from posixpath import normpath
@@ -21,9 +22,8 @@ from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import make_folder, write_whole
 from deepnb.wings.package.agent_file import agent_file
 from deepnb.wings.package.installed import requirement
-from deepnb.wings.package.module import NAME, Module, module_of
-from deepnb.wings.package.refused import CantWriteError
-from deepnb.wings.package.texts import langgraph_json, readme, requirements_txt
+from deepnb.wings.package.literals import CantWriteError
+from deepnb.wings.package.module import NAME, module_of
 from deepnb.wings.package.values import LeftOut, Package, PackageFile
 from deepnb.workshop.approvals import READS
 
@@ -55,12 +55,15 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
     files, gone = _files(workspace, include, known)
     left_out = (*_bound(workspace), *module.left_out, *agent.left_out, *gone)
     lines = {*engine, *agent.requirements, *module.requirements}
-    texts = {"langgraph.json": langgraph_json(), "agent.py": agent.text, **_module_file(module)}
+    texts = {"langgraph.json": langgraph_json(), "agent.py": agent.text}
+    texts |= {f"{NAME}.py": module.text} if module.names else {}
     told = [one for one in left_out if one.why != _BY_NAME]  # which other files there are is nobody else's business
     texts |= {"requirements.txt": requirements_txt(lines), "README.md": readme(place.name, agent.keys, told)}
     made = [PackageFile(path, text.encode(), _WHAT[path]) for path, text in texts.items()]
     whole = Package(place, tuple(_replaced(place, one) for one in (*made, *files)), left_out, typed=str(directory))
-    _check(whole)
+    for one in whole.files:  # nothing that was missed before leaves the kernel
+        if found := credentials(f"{one.path}\n{one.content.decode('utf-8', 'replace')}"):
+            raise RefusedError(f"{one.path} would hold {reasons(found)}", "take it out, then package again")
     return _written(whole) if write else whole
 
 
@@ -71,10 +74,6 @@ _WHAT: Mapping[str, str] = {
     "requirements.txt": "packages, in the versions of this kernel",
     "README.md": "how to serve it",
 }
-
-
-def _module_file(module: Module) -> dict[str, str]:
-    return {f"{NAME}.py": module.text} if module.names else {}
 
 
 def _bound(workspace: Workspace) -> Iterator[LeftOut]:
@@ -100,7 +99,9 @@ def _files(
     wanted = _named(there, include)
     usual = [path for path in there if path in wanted or _goes_by_default(workspace, path)]
     heard = _heard(workspace)
-    passed = _passed_lines(workspace)
+    # The lines that passed the gate when they were written, or that the user accepted.
+    mine = (entry for entry in backend.journal() if entry.origin != "external")
+    passed = frozenset(line[1:] for entry in mine for line in entry.diff.splitlines() if line.startswith("+"))
     files, left_out = list[PackageFile](), list(_others(workspace, [path for path in there if path not in usual]))
     for response in backend.download_files(usual):
         try:
@@ -196,19 +197,6 @@ def _heard(workspace: Workspace) -> tuple[list[str], list[str]]:
     return others, [one.own for one in messages]
 
 
-def _passed_lines(workspace: Workspace) -> frozenset[str]:
-    """The lines that passed the gate when they were written, or that the user accepted, as the journal has them."""
-    mine = (entry for entry in workspace.backend.journal() if entry.origin != "external")
-    return frozenset(line[1:] for entry in mine for line in entry.diff.splitlines() if line.startswith("+"))
-
-
-def _check(made: Package) -> None:
-    """The last look: nothing that was missed before leaves the kernel."""
-    for one in made.files:
-        if found := credentials(f"{one.path}\n{one.content.decode('utf-8', 'replace')}"):
-            raise RefusedError(f"{one.path} would hold {reasons(found)}", "take it out, then package again")
-
-
 # -- the disk
 
 
@@ -254,3 +242,57 @@ def _check_others(made: Package) -> None:
     if strange := next(iter((*links, *others)), None):
         what = f"{strange.relative_to(made.directory)} is in {made.directory} and not part of this package"
         raise RefusedError(what, "remove it, or choose another directory")
+
+
+GRAPH = "agent"
+"""The name of the graph on the server."""
+
+COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph dev --no-browser")
+
+
+def langgraph_json() -> str:
+    """The file that the server reads."""
+    return json.dumps({"dependencies": ["."], "graphs": {GRAPH: "./agent.py:graph"}}, indent=2) + "\n"
+
+
+def requirements_txt(lines: Iterable[str]) -> str:
+    """The packages, a line each."""
+    return "".join(f"{line}\n" for line in sorted(set(lines), key=str.casefold))
+
+
+def readme(title: str, keys: Sequence[str], left_out: Sequence[LeftOut]) -> str:
+    """How to serve the agent, and what to know of it."""
+    key = f"Set {' and '.join(f'`{name}`' for name in keys)} in the environment first.\n\n" if keys else ""
+    gone = "".join(f"- {one.name}: {one.why}\n" for one in left_out)
+    return _README.format(
+        title=title,
+        first=COMMANDS[0],
+        second=COMMANDS[1],
+        key=key,
+        left_out=f"\n## Left out\n\n{gone}" if gone else "",
+    )
+
+
+_README = """\
+# {title}
+
+An agent of a notebook as a LangGraph application, written by deepnb. `agent.py` makes the graph, `files/` has its memory
+and skills.
+
+```sh
+{first}
+{second}
+```
+
+{key}**`langgraph dev` has no authentication.** Whoever can reach its port can run the agent with your keys, approve its
+calls, and read its memory. It listens on 127.0.0.1: keep it there.
+
+- The in-memory server (`langgraph-api`, which `langgraph-cli[inmem]` installs) is under the Elastic License 2.0, and is
+  therefore not in `requirements.txt`.
+- The first run of an assistant copies `files/` into the server's store; if the server knows users, each has a copy. From
+  then on the store is the memory, and a change in `files/` reaches new assistants only.
+- A call that can't be undone interrupts the run, also one that writes memory. `approve=` in `agent.py` says which calls do.
+- The system prompt is that of the notebook. `system_prompt=` in `agent.py` sets another.
+- `langgraph dev` sends usage data to LangSmith and asks PyPI for its newest version. To turn that off, set
+  `LANGGRAPH_CLI_NO_ANALYTICS=1`, `LANGGRAPH_NO_VERSION_CHECK=true` and `LANGSMITH_TRACING=false`.
+{left_out}"""

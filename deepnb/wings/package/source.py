@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any
 
-from deepnb.wings.package.literals import texts
-from deepnb.wings.package.refused import CantWriteError
+from deepnb.wings.package.literals import CantWriteError, texts
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

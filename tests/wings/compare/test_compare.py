@@ -252,7 +252,8 @@ def test_nothing_is_written_outside_of_the_kernel(path: str, tmp_path: Path) -> 
         assert found.columns[0].compactions == 1
 
 
-def test_an_interrupt_leaves_what_is_done_and_the_thread() -> None:
+def test_an_interrupt_leaves_what_is_done_and_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepnb.engine.run._GRACE", 0.1)  # the tool waits until the test lets it go
     let_go = threading.Event()
 
     @deepnb.reads

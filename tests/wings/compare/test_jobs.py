@@ -11,7 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import BusyError, DeepnbError, LimitError, NotFoundError, Session
-from deepnb.wings.compare.job import Job
+from deepnb.wings.compare.jobs import Job
 from tests.support.scripted import Scripted, call, unasked
 
 
@@ -37,6 +37,12 @@ def gate() -> Any:
     made = Gate()
     yield made
     made.open.set()
+
+
+@pytest.fixture
+def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped run whose tool is at a gate is not waited for: nothing opens the gate."""
+    monkeypatch.setattr("deepnb.engine.run._GRACE", 0.1)
 
 
 def gated(gate: Gate, **options: Any) -> Session:
@@ -67,6 +73,7 @@ def test_a_job_runs_in_a_fork_while_the_session_goes_on(gate: Gate) -> None:
     assert "through one" in session.transcript().text.str.cat(sep=" ")
 
 
+@pytest.mark.usefixtures("short_grace")
 def test_three_at_once_and_one_of_them_stopped(gate: Gate) -> None:
     session = gated(gate)
     jobs = [session.start(f"prompt {n}", model=at_gate(f"answer {n}")) for n in range(3)]
@@ -87,6 +94,7 @@ def test_three_at_once_and_one_of_them_stopped(gate: Gate) -> None:
     assert jobs[1].state == "done" and session.text == "answer 1"
 
 
+@pytest.mark.usefixtures("short_grace")
 def test_a_fifth_is_refused_in_one_line(gate: Gate) -> None:
     session = gated(gate)
     for _ in range(4):

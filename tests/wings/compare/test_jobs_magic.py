@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deepnb.wings.compare.job import Job
+from deepnb.wings.compare.jobs import Job
 from tests.support.shells import Shell
 
 SETUP = """
@@ -33,6 +33,12 @@ def jobs(shell: Shell) -> Any:
     shell.ok(SETUP)
     yield shell
     shell.ip.user_ns["opened"].set()
+
+
+@pytest.fixture
+def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped run whose tool is at a gate is not waited for: nothing opens the gate."""
+    monkeypatch.setattr("deepnb.engine.run._GRACE", 0.1)
 
 
 def started(shell: Shell, model: str, options: str = "") -> Job:
@@ -76,6 +82,7 @@ def test_it_says_how_to_see_and_stop_it_and_other_cells_run(jobs: Shell) -> None
     assert jobs.session.thread == "job-1" and "turn 2 · job-1" in jobs.ok("%agent --model quick and now?")
 
 
+@pytest.mark.usefixtures("short_grace")
 def test_one_of_three_is_stopped(jobs: Shell) -> None:
     for _ in range(3):
         jobs.ok("waits = waits.model_copy(update={'requests': []})")
@@ -128,6 +135,7 @@ def test_a_mistake_is_one_line(shell: Shell, line: str, says: str) -> None:
     assert shell.fails(line) == says
 
 
+@pytest.mark.usefixtures("short_grace")
 def test_unloading_stops_them_and_says_so(jobs: Shell) -> None:
     job = started(jobs, "waits")
     at_gate(jobs)

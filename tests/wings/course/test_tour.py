@@ -16,9 +16,11 @@ import pytest
 from deepnb.__main__ import main
 from deepnb.wings.course import lab
 from deepnb.wings.course.lab import FIRST, START, lab_command, notebooks, open_copy
-from deepnb.wings.course.tour import STORY, run_tour
+from deepnb.wings.course.tour import SKILL, SKILL_NAME, STORY, WINDOW, run_tour
 from tests import ROOT
+from tests.notebooks.test_notebooks import prompts, sources
 from tests.support.environments import built
+from tests.support.notebooks import HERE, read
 from tests.support.tables import every_row
 
 
@@ -143,3 +145,14 @@ def test_without_a_command_the_usage_is_shown(capsys: pytest.CaptureFixture[str]
         main([])
     assert ended.value.code == 2
     assert "lab | tour" in capsys.readouterr().err
+
+
+def test_the_first_notebook_tells_the_tours_story() -> None:
+    notebook = read(notebooks() / FIRST)
+    said = prompts(notebook)
+    story = [step.prompt for step in STORY if step.prompt]
+    assert said[: len(story)] == story
+    assert len(said) == len(story) + 1, "and then one prompt to play with"
+    assert f"%%skills {SKILL_NAME}\n{SKILL}".strip() in [source.strip() for source in sources(notebook)]
+    assert f"%config DeepNB.window = {WINDOW}" in sources(notebook)[0]
+    assert notebooks() == HERE

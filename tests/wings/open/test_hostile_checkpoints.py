@@ -14,7 +14,7 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from tests.support.hostile_values import (
+from tests.wings.open.hostile_values import (
     CHANNELS,
     HELLO,
     SAID,

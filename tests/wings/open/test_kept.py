@@ -12,7 +12,7 @@ import pytest
 from deepnb import Session, list_sessions, open_session
 from deepnb.values.errors import DeepnbError, RefusedError
 from tests.support import postgres
-from tests.support.hostile_values import CHANNELS, HELLO, check, evil_folder, forms
+from tests.wings.open.hostile_values import CHANNELS, HELLO, check, evil_folder, forms
 from tests.wings.open.session_files import graph_threads
 
 

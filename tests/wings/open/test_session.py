@@ -20,6 +20,7 @@ from deepnb.memory.guarding import heard
 from deepnb.values.budget import NOT_RECORDED
 from deepnb.values.errors import DeepnbError, NotFoundError
 from deepnb.wings.open.session import OpenedSession
+from tests.session.test_records import TWICE, results, twice
 from tests.support.scripted import Scripted, call
 from tests.wings.open.session_files import FORMATS, LONG, Claude, claude_file, graph_file, graph_threads, says, stamps
 
@@ -347,3 +348,8 @@ def test_a_thread_of_several_is_named(tmp_path: Path) -> None:
     assert [turn.first_words for turn in open_session(file, "older").turns] == ["Hi"]
     with pytest.raises(NotFoundError, match="has no thread x"):
         open_session(file, "x")
+
+
+def test_calls_of_one_id_are_read_back_apart(tmp_path: Path) -> None:
+    twice().export(tmp_path / "talk.jsonl")
+    assert results(open_session(tmp_path / "talk.jsonl")) == TWICE
