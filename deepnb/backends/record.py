@@ -55,11 +55,6 @@ class LastRead:
         """These texts were displayed; None where there is no such file."""
         self._texts.update(((_USER, path), text) for path, text in texts.items())
 
-    def correct(self, path: str, text: str) -> None:
-        """The file turned out to be this, whatever was said to the models that know of it."""
-        for key in [k for k in self._texts if k[-1] == path and k[0] != _USER]:
-            self._texts[key] = text
-
     def clear(self) -> None:
         """Nobody has seen anything."""
         self._texts.clear()

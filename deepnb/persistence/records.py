@@ -231,11 +231,6 @@ Sign = Callable[[Any], str]
 _BYTES = 32
 
 
-def unsigned(value: Any) -> str:
-    """Return the signature where threads are kept in this process alone: none is needed."""
-    return ""
-
-
 def signer(about: str) -> Sign:
     """Signs with the user's own key, which is made when it is first needed: `~/.deepnb/key`."""
     key = hmac.digest(_user_key(), about.encode(), "sha256")
