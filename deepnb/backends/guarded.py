@@ -121,7 +121,7 @@ class GuardedBackend(WrapperBackend):
         return protocol.WriteResult(error=problem) if problem else protocol.WriteResult(path=file_path)
 
     def _free(self, path: str) -> str:
-        """The path for a tool's result, numbered where it is taken: ids of calls repeat, and two can make one name."""
+        """Return the path for a tool's result, numbered where it is taken: ids of calls repeat, and two can make one name."""
         with self._naming:
             there = {one["path"] for one in self.inner.ls(RESULTS.rstrip("/")).entries or ()}
             numbered = chain((path,), (f"{path}-{n}" for n in count(2)))
@@ -158,7 +158,7 @@ class GuardedBackend(WrapperBackend):
         return result
 
     def _above_records(self, path: str) -> str | None:
-        """The error of a tool that would delete all, records included."""
+        """Return the error of a tool that would delete all, records included."""
         if not writer().tool or path.strip("/"):
             return None
         return f"Error: {OWN}" if any(self.inner.ls(folder.rstrip("/")).entries for folder in RECORDS) else None
@@ -174,20 +174,17 @@ class GuardedBackend(WrapperBackend):
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError:
-            return self._upload_bytes(path, content)
+            if not self.is_guarded(path):
+                return self.inner.upload_files([(path, content)])[0].error
+            try:
+                return self._steps.upload_bytes(path, content)
+            except DeepnbError:
+                return "permission_denied"
         if self.is_guarded(path) or path.startswith(RECORDS):
             return "permission_denied" if self.write(path, text).error else None
         if self._steps.ask_about(path, text, self.record.text(path) or ""):
             return "permission_denied"
         return self.inner.upload_files([(path, content)])[0].error
-
-    def _upload_bytes(self, path: str, content: bytes) -> str | None:
-        if not self.is_guarded(path):
-            return self.inner.upload_files([(path, content)])[0].error
-        try:
-            return self._steps.upload_bytes(path, content)
-        except DeepnbError:
-            return "permission_denied"
 
     # -- what the session asks for
 
@@ -205,7 +202,7 @@ class GuardedBackend(WrapperBackend):
             return Written(f"Error: {error}", Merged(text))
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
-        """Add a line to the end of a file, as `Steps.append` does; gives the error, if any."""
+        """Add a line to the end of a file, as `Steps.append` does; return the error, if any."""
         try:
             return self._steps.append(path, line, typed=typed)
         except DeepnbError as error:
@@ -231,7 +228,7 @@ class GuardedBackend(WrapperBackend):
             )
 
     def settle(self, held: HeldChange, *, accept: bool) -> str | None:
-        """Make a held change, merged with what came since, or throw it away; gives the error, if any."""
+        """Make a held change, merged with what came since, or throw it away; return the error, if any."""
         problem = self._steps.accept(held) if accept else None
         if problem is None:
             self.held_changes.remove(held)
@@ -267,11 +264,11 @@ class GuardedBackend(WrapperBackend):
         self._last_read.show_user({path: text for path, text in texts.items() if self.is_guarded(path)})
 
     def drain(self) -> list[str]:
-        """The lines the user should see, which are not shown again."""
+        """Return the lines the user should see, which are not shown again."""
         return self._held_changes.drain()
 
     def root(self, path: str) -> Root:
-        """The root a path belongs to: the longest prefix wins."""
+        """Return the root a path belongs to: the longest prefix wins."""
         return self.record.root(path)
 
     def rewire(self, inner: protocol.BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
@@ -289,7 +286,7 @@ class GuardedBackend(WrapperBackend):
         self.notices.extend(line for line in notices if line not in self.notices)
 
     def journal(self) -> tuple[Entry, ...]:
-        """The entries of all roots, by time."""
+        """Return the entries of all roots, by time."""
         return self.record.entries()
 
     def begin(self, again: Mapping[str, str] | None = None) -> None:
@@ -315,15 +312,15 @@ class GuardedBackend(WrapperBackend):
 
 
 def _withheld(path: str) -> str | None:
-    """The error of a write to what is not the writer's."""
+    """Return the error of a write to what is not the writer's."""
     return f"Error: {OWN}" if is_withheld(path) else None
 
 
 def _masked(text: str) -> str:
-    """A text of memory as a model may see it: without the credentials that somebody else put there."""
+    """Return a text of memory as a model may see it: without the credentials that somebody else put there."""
     return redact(text) if writer().origin == "agent" else text
 
 
 def _bare(line: str) -> str:
-    """A line without its bullet and the blanks round it."""
+    """Return a line without its bullet and the blanks round it."""
     return line.lstrip("-*• \t").strip()

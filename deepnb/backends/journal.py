@@ -54,33 +54,33 @@ class Entry:
     """The id of an entry whose conflicts are none any more: both texts stay."""
 
     def after(self, before: str | None) -> str | None:
-        """The text after the change, given the text before it (None: there was no file)."""
+        """Return the text after the change, given the text before it (None: there was no file)."""
         if (before is None) != self.created:
             raise DoesNotFit(self.path)
         return None if self.removed else apply(before, _hunks(self.diff, lines_of(before), forward=True))
 
     def before(self, after: str | None) -> str | None:
-        """The text before the change, given the text after it."""
+        """Return the text before the change, given the text after it."""
         if (after is None) != self.removed:
             raise DoesNotFit(self.path)
         return None if self.created else apply(after, _hunks(self.diff, lines_of(after), forward=False))
 
 
 def entry(change: FileDiff, **facts: Any) -> Entry:
-    """The entry for a change of a file; `facts` are Entry's other fields."""
+    """Return the entry for a change of a file; `facts` are Entry's other fields."""
     return Entry(
         path=change.path, diff=change.unified(), created=change.before is None, removed=change.after is None, **facts
     )
 
 
 def to_json(one: Entry) -> str:
-    """The entry as a line of JSON; facts that are not known are left out."""
+    """Return the entry as a line of JSON; facts that are not known are left out."""
     known = {k: v for k, v in asdict(one).items() if v not in (None, "", False, ()) or k == "diff"}
     return json.dumps(known, ensure_ascii=False)
 
 
 def from_json(line: str) -> Entry:
-    """The entry of a line; fields of a later version are passed over."""
+    """Return the entry of a line; fields of a later version are passed over."""
     data: Mapping[str, Any] = json.loads(line)
     names = {f.name for f in fields(Entry)}
     known = {k: v for k, v in data.items() if k in names}
@@ -92,7 +92,7 @@ def from_json(line: str) -> Entry:
 
 
 def entries(text: str) -> tuple[Entry, ...]:
-    """The entries of a journal file; a line that was cut short by a crash is passed over."""
+    """Return the entries of a journal file; a line that was cut short by a crash is passed over."""
     found = []
     for line in text.split("\n"):
         try:
@@ -113,7 +113,7 @@ class OpenConflict:
 
 
 def open_conflicts(log: Sequence[Entry]) -> tuple[OpenConflict, ...]:
-    """The conflicts of a journal that nobody has settled: since each, neither text was changed or removed."""
+    """Return the conflicts of a journal that nobody has settled: since each, neither text was changed or removed."""
     waiting = {e.path: list[OpenConflict]() for e in log if e.conflicts}
     texts = JournalTexts()
     for one in log if waiting else ():
@@ -155,7 +155,7 @@ class JournalTexts:
             self._texts[one.path] = after
 
     def text(self, path: str) -> str | None:
-        """The text of a file; None if it does not exist. Raises DoesNotFit if it can't be rebuilt."""
+        """Return the text of a file; None if it does not exist. Raises DoesNotFit if it can't be rebuilt."""
         if path in self.broken:
             raise DoesNotFit(path)
         return self._texts.get(path)
@@ -170,7 +170,7 @@ class JournalTexts:
 
 
 def replay(path: str, log: Iterable[Entry]) -> str | None:
-    """The text of a file as its entries tell it, from the first on; None where there is no such file then.
+    """Return the text of a file as its entries tell it, from the first on; None where there is no such file then.
 
     Raises DoesNotFit where the entries do not follow from each other.
     """
@@ -182,7 +182,7 @@ def replay(path: str, log: Iterable[Entry]) -> str | None:
 
 
 def text_after(one: Entry, log: Sequence[Entry]) -> str | None:
-    """The text of its file just after an entry of a journal."""
+    """Return the text of its file just after an entry of a journal."""
     try:
         return replay(one.path, log[: log.index(one) + 1])
     except DoesNotFit:
@@ -191,7 +191,7 @@ def text_after(one: Entry, log: Sequence[Entry]) -> str | None:
 
 
 def _hunks(diff: str, lines: list[str], *, forward: bool) -> tuple[Hunk, ...]:
-    """The hunks of a unified diff, checked against the lines they are to be put into."""
+    """Return the hunks of a unified diff, checked against the lines they are to be put into."""
     take, put = ("-", "+") if forward else ("+", "-")
     out: list[Hunk] = []
     for start, body in _parsed(diff, forward):
@@ -203,7 +203,7 @@ def _hunks(diff: str, lines: list[str], *, forward: bool) -> tuple[Hunk, ...]:
 
 
 def _parsed(diff: str, forward: bool) -> list[tuple[int, list[tuple[str, str]]]]:
-    """(first line, [(sign, line)]) of each hunk; lines keep their ends."""
+    """Return (first line, [(sign, line)]) of each hunk; lines keep their ends."""
     out: list[tuple[int, list[tuple[str, str]]]] = []
     for line in lines_of(diff):
         if head := _HUNK.match(line):
@@ -249,7 +249,7 @@ class JournalFile:
         return (*self._saved, *self.unsaved)
 
     def next_id(self) -> str:
-        """The id of the next entry: a number, after the mount's name where there is one."""
+        """Return the id of the next entry: a number, after the mount's name where there is one."""
         name = self._root.strip("/").replace("/", "-")
         number = max([self._last, *map(_number, self.unsaved)]) + 1
         return f"{name}-{number}" if name else str(number)
@@ -271,7 +271,7 @@ class JournalFile:
         self.unsaved.append(entry)
 
     def save(self) -> str | None:
-        """Write what waits; gives the error, and keeps what waits, where that failed."""
+        """Write what waits; return the error, and keeps what waits, where that failed."""
         while self.unsaved:
             number = max(self._files, default=1)
             held = self._files.get(number, "")
@@ -306,7 +306,7 @@ class JournalFile:
         self.save()
 
     def text_of(self, path: str) -> str | None:
-        """The text of a file, credentials masked, as the journal tells it; None where it tells of none."""
+        """Return the text of a file, credentials masked, as the journal tells it; None where it tells of none."""
         name = redact(path)
         texts = self._texts.copy_of(name)
         for one in self.unsaved:
@@ -317,11 +317,11 @@ class JournalFile:
             return None
 
     def fits(self, path: str) -> bool:
-        """Whether the entries of a file follow from each other."""
+        """Return whether the entries of a file follow from each other."""
         return redact(path) not in self._texts.broken
 
     def path(self, number: int) -> str:
-        """The journal's `number`-th file, counted from 1."""
+        """Return the journal's `number`-th file, counted from 1."""
         return f"{self._root}/{FOLDER}/journal{'' if number == 1 else f'-{number}'}.jsonl"
 
     def _take(self, more: Sequence[Entry]) -> None:
@@ -349,7 +349,7 @@ class JournalFile:
 
 
 def is_journal(path: str) -> bool:
-    """Whether a path is one of deepnb's own files about files."""
+    """Return whether a path is one of deepnb's own files about files."""
     return f"/{FOLDER}/" in f"{path}/"
 
 

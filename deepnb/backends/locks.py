@@ -56,7 +56,7 @@ _depths = _Depths()
 
 
 def backend_lock(backend: BackendProtocol) -> Lock:
-    """The lock of all the places that a backend keeps files in."""
+    """Return the lock of all the places that a backend keeps files in."""
     locks = dict(sorted(_locks(backend), key=itemgetter(0)))  # in one order, whoever takes them
     if len(locks) == 1:
         return next(iter(locks.values()))
@@ -64,7 +64,7 @@ def backend_lock(backend: BackendProtocol) -> Lock:
 
 
 def store_lock(store: Any) -> Lock:
-    """The lock of a LangGraph store, or of a checkpointer: `{database}-deepnb.lock` beside an SQLite database."""
+    """Return the lock of a LangGraph store, or of a checkpointer: `{database}-deepnb.lock` beside an SQLite database."""
     store = store.store if isinstance(store, ExactStore) else store
     database = _database(store)
     if database:
@@ -143,7 +143,7 @@ def _lock(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> Iterato
 
 
 def _acquire(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> int:
-    """A locked descriptor of the file that is under these names now."""
+    """Return a locked descriptor of the file that is under these names now."""
     end, pause = time.monotonic() + seconds, 0.002
     while True:
         try:
@@ -163,7 +163,7 @@ def _acquire(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> int:
 
 
 def _try_lock(tree: Tree, at: tuple[str, ...]) -> int | None:
-    """A locked descriptor, or None where another holds the lock or the file was replaced meanwhile."""
+    """Return a locked descriptor, or None where another holds the lock or the file was replaced meanwhile."""
     fd = tree.open_own(at)
     try:
         if lock_descriptor(fd, blocking=False):
@@ -179,7 +179,7 @@ def _try_lock(tree: Tree, at: tuple[str, ...]) -> int | None:
 
 
 def _own_folder() -> Path:
-    """A directory for locks that only this user can write to."""
+    """Return a directory for locks that only this user can write to."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     folder = Path(tempfile.gettempdir()) / f"deepnb-locks-{user}"
     try:
@@ -194,7 +194,7 @@ def _own_folder() -> Path:
 
 
 def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
-    """(name, lock) of each place."""
+    """Yield (name, lock) of each place."""
     if isinstance(backend, FilesystemBackend):
         cwd = backend.cwd
         yield str(cwd), lambda: directory_lock(cwd)
@@ -213,12 +213,12 @@ def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
 
 
 def _writable(name: str) -> bool:
-    """Whether a part of several is to be locked; a directory that can only be read holds nobody up."""
+    """Return whether a part of several is to be locked; a directory that can only be read holds nobody up."""
     return not os.path.isdir(name) or os.access(name, os.W_OK)
 
 
 def _database(store: Any) -> str | None:
-    """The file of an SQLite store, "" for one in memory; None for other stores, and for one of another thread's."""
+    """Return the file of an SQLite store, "" for one in memory; None for other stores, and for one of another thread's."""
     store = store.store if isinstance(store, ExactStore) else store
     connection = getattr(store, "conn", None)
     if isinstance(connection, sqlite3.Connection):

@@ -28,12 +28,12 @@ class MemoryStoreBackend(SplitBackend):
         return f"{path.rstrip('/')}/".startswith(self._stored)
 
     def undoable(self, path: str) -> bool:
-        """Whether a file or directory is in the state of the thread alone, which an earlier checkpoint has."""
+        """Return whether a file or directory is in the state of the thread alone, which an earlier checkpoint has."""
         folder = f"{path.rstrip('/')}/"
         return not any(folder.startswith(one) or one.startswith(folder) for one in self._stored)
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
-        """Add a line to the end of a file, if the guard lets it pass; gives the error, if any."""
+        """Add a line to the end of a file, if the guard lets it pass; return the error, if any."""
         return guard_refusal(path, "", typed or line, writer().heard) or append_text(
             self.owner(path), path, f"{line}\n"
         )
@@ -65,17 +65,17 @@ class MemoryStoreBackend(SplitBackend):
 
 
 def _files_of(runtime: Any) -> tuple[str, ...]:
-    """The namespace of the files of an assistant, for the user where the server knows one."""
+    """Return the namespace of the files of an assistant, for the user where the server knows one."""
     server = getattr(runtime, "server_info", None)
     user = getattr(server, "user", None)
     return files_of(getattr(server, "assistant_id", None) or "agent", getattr(user, "identity", None) or "everyone")
 
 
 def files_of(*names: str) -> tuple[str, ...]:
-    """The namespace of the files of an assistant and a user; of an assistant alone, where those of its users begin."""
+    """Return the namespace of the files of an assistant and a user; of an assistant alone, where those of its users begin."""
     return ("deepnb", *map(label, names), *(("files",) if len(names) == 2 else ()))
 
 
 def label(name: str) -> str:
-    """A name as part of a namespace, which takes few characters: others are written as their code."""
+    """Return a name as part of a namespace, which takes few characters: others are written as their code."""
     return re.sub(r"[^A-Za-z0-9_-]", lambda found: f"~{ord(found[0]):x}~", name)

@@ -39,7 +39,7 @@ class Conflict:
         return tuple(filter(None, (self.kept, self.written)))
 
     def is_in(self, text: str) -> bool:
-        """Whether a text still has every line of both sides."""
+        """Return whether a text still has every line of both sides."""
         lines = {line.removesuffix("\r") for line in text.split("\n")}
         return all(line.removesuffix("\r") in lines for side in self.texts for line in side.split("\n"))
 
@@ -97,7 +97,7 @@ _Change = tuple[int, int, _Side, _Side, list[str]]
 
 
 def _joined(start: int, stop: int, a: _Side, b: _Side) -> tuple[list[str], bool]:
-    """The lines of both sides in the place of `start` to `stop`, and whether they disagree."""
+    """Return the lines of both sides in the place of `start` to `stop`, and whether they disagree."""
     if a is None or b is None:
         return (a if b is None else b) or [], False
     if start == stop:  # both only added
@@ -113,7 +113,7 @@ def _one_below_the_other(a: list[str], b: list[str]) -> list[str]:
 
 
 def _changes(old: list[str], a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_Change]:
-    """What was changed, in order; what both changed is one change."""
+    """Yield what was changed, in order; what both changed is one change."""
     left = sorted([(h.start, h.stop, 0, h) for h in a] + [(h.start, h.stop, 1, h) for h in b], key=lambda x: x[:3])
     at = 0
     while at < len(left):
@@ -135,7 +135,7 @@ def _changes(old: list[str], a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_
 
 
 def _in_blocks(changes: Iterable[_Change]) -> Iterator[_Change]:
-    """The same, where lines that go on from one another, as in a paragraph, disagree as one."""
+    """Yield the changes; lines that go on from one another, as in a paragraph, disagree as one."""
     last: _Change | None = None
     for change in changes:
         if last and _go_on(last, change):
@@ -150,13 +150,13 @@ def _in_blocks(changes: Iterable[_Change]) -> Iterator[_Change]:
 
 
 def _go_on(last: _Change, change: _Change) -> bool:
-    """Whether both sides disagree about two changes, the second of lines right after the first and of the same block."""
+    """Return whether both sides disagree about two changes, the second of lines right after the first and of the same block."""
     disagree = last[1] == change[0] and _joined(*last[:4])[1] and _joined(*change[:4])[1]
     return disagree and not any(_BEGINS.match(side[0]) for side in change[2:4] if side)
 
 
 def _hunks(old: list[str], new: list[str]) -> list[Hunk]:
-    """What was changed; as many lines for as many others are a change of each line."""
+    """Return what was changed; as many lines for as many others are a change of each line."""
     out: list[Hunk] = []
     for op, i, k, j, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if op == "replace" and k - i == m - j:
@@ -171,17 +171,17 @@ def _text(lines: _Side) -> str:
 
 
 def _quoted(text: str) -> str:
-    """The text on one line in quotation marks; of a long one its beginning."""
+    """Return the text on one line in quotation marks; of a long one its beginning."""
     line = " / ".join(part.strip() for part in text.splitlines())
     return f'"{line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."}"'
 
 
 def _ended(lines: list[str], end: str) -> list[str]:
-    """The lines, the last one ended as the others are."""
+    """Return the lines, the last one ended as the others are."""
     return [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + end] if lines else []
 
 
 def all_crlf(*texts: str) -> bool:
-    """Whether all line feeds there are come after a carriage return."""
+    """Return whether all line feeds there are come after a carriage return."""
     count = sum(text.count("\n") for text in texts)
     return 0 < count == sum(text.count("\r\n") for text in texts)

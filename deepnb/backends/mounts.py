@@ -48,12 +48,12 @@ class MountedBackend(CompositeBackend):
         return super().write(file_path, content)
 
     def append_text(self, path: str, text: str) -> str | None:
-        """Add `text` to the end of a file, in the backend it belongs to; gives the error, if any."""
+        """Add `text` to the end of a file, in the backend it belongs to; return the error, if any."""
         prefix, backend = self._owner(path)
         return append_text(backend, path[len(prefix) - 1 :], text)
 
     def ls(self, path: str) -> protocol.LsResult:
-        """What is directly in a directory, mounts included, by path."""
+        """Return what is directly in a directory, mounts included, by path."""
         base = _folder(path)
         prefix, backend = self._owner(base)
         inside = {base + p[len(base) :].split("/")[0] + "/" for p in self.routes if p.startswith(base) and p != base}
@@ -74,7 +74,7 @@ class MountedBackend(CompositeBackend):
         return folder_version(backend, _inner(prefix, base, directory), name)
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """The entries that the backend of the directory left out."""
+        """Return the entries that the backend of the directory left out."""
         base = _folder(directory)
         prefix, backend = self._owner(base)
         return skipped_entries(backend, _inner(prefix, base, directory), name, most)
@@ -136,21 +136,21 @@ class MountedBackend(CompositeBackend):
         )
 
     def _owned(self, prefix: str, found: list[Any] | None) -> Iterator[Any]:
-        """What a backend found, under its paths out here, without what a mount in it hides."""
+        """Yield what a backend found, under its paths out here, without what a mount in it hides."""
         for item in found or ():
             path = prefix[:-1] + item["path"]
             if self._owner(_folder(path))[0] == prefix:
                 yield {**item, "path": path}
 
     def _owner(self, path: str) -> tuple[str, protocol.BackendProtocol]:
-        """The mount a path belongs to, as prefix and backend; the default has the prefix "/"."""
+        """Return the mount a path belongs to, as prefix and backend; the default has the prefix "/"."""
         for prefix, backend in self.sorted_routes:
             if path.startswith(prefix):
                 return prefix, backend
         return "/", self.default
 
     def _parts(self, base: str) -> Iterator[tuple[str, protocol.BackendProtocol]]:
-        """Where the files of a search are: in the mount the path belongs to, and in the mounts below it.
+        """Yield where the files of a search are: in the mount the path belongs to, and in the mounts below it.
 
         A path that is a file, too, means the file, as it does without mounts.
         """
@@ -167,7 +167,7 @@ def _folder(path: str) -> str:
 
 
 def _inner(prefix: str, base: str, path: str | None) -> str:
-    """Where a search of `path` begins in the backend mounted at `prefix`."""
+    """Return where a search of `path` begins in the backend mounted at `prefix`."""
     if len(prefix) > len(base):
         return "/"
     return (path or "/") if prefix == "/" else f"/{(path or '')[len(prefix) :]}"
@@ -210,7 +210,7 @@ def parse_mount(
     prefix: str = "",
     whole: bool = False,
 ) -> Mount:
-    """The mount that a text asks for; nothing is written until a file is. `whole` allows the root of the disk."""
+    """Return the mount that a text asks for; nothing is written until a file is. `whole` allows the root of the disk."""
     at = mount_prefix(prefix) if prefix else ""
     kind, colon, rest = spec.strip().partition(":")
     if kind == "state" and not colon:
@@ -231,7 +231,7 @@ def parse_mount(
 
 
 def mount_all(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendProtocol:
-    """The default with other backends at these paths; the default itself where there are none."""
+    """Return the default with other backends at these paths; the default itself where there are none."""
     placed = {mount_prefix(path): mount for path, mount in mounts.items()}
     routes = {prefix: mount.backend for prefix, mount in placed.items() if mount.backend is not None}
     for prefix in placed.keys() - routes.keys():
@@ -244,7 +244,7 @@ def mount_all(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendP
 
 
 def mount_prefix(path: str) -> str:
-    """A path in the form /memory/; an error where nothing can be mounted."""
+    """Return a path in the form /memory/; an error where nothing can be mounted."""
     try:
         at = names(path, folder=True)
     except OSError as error:
@@ -329,7 +329,7 @@ class Given:
 
 
 def given_backend(backend: Any, store: Any = None, assistant_id: str | None = None) -> Given:
-    """The places of a backend; an error in one line for a value that is not a backend. A relative directory is one of the current directory."""
+    """Return the places of a backend; an error in one line for a value that is not a backend. A relative directory is one of the current directory."""
     if isinstance(backend, str):
         mount = parse_mount(backend, base=Path.cwd(), store=store, assistant_id=assistant_id)
         return Given(mount.backend)
@@ -350,7 +350,7 @@ def given_backend(backend: Any, store: Any = None, assistant_id: str | None = No
 
 
 def _parts(prefix: str, backend: Any) -> Iterator[tuple[str, BackendProtocol]]:
-    """Each backend of a composite of composites, by the prefix of its files."""
+    """Yield each backend of a composite of composites, by the prefix of its files."""
     if not isinstance(backend, BackendProtocol):
         where = "" if prefix == "/" else f" of {prefix}"
         what = f"the class {backend.__name__}" if isinstance(backend, type) else f"{backend!r:.60}"
@@ -364,7 +364,7 @@ def _parts(prefix: str, backend: Any) -> Iterator[tuple[str, BackendProtocol]]:
 
 
 def _usable(backend: BackendProtocol, store: Any) -> BackendProtocol | None:
-    """A backend that works outside a run, too; None for the kernel's state."""
+    """Return a backend that works outside a run, too; None for the kernel's state."""
     if isinstance(backend, StateBackend) and not isinstance(backend, KernelBackend):
         return None
     if isinstance(backend, StoreBackend):

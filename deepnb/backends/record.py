@@ -35,7 +35,7 @@ class LastRead:
         self._texts: dict[tuple[Reader, str], str | None] = {}
 
     def text(self, path: str, unknown: str | None = None) -> str | None:
-        """The text of a file as whoever writes just now knows it; None where it saw none, `unknown` if it never looked."""
+        """Return the text of a file as whoever writes just now knows it; None where it saw none, `unknown` if it never looked."""
         return self._texts.get((self._reader(), path), unknown)
 
     def set(self, path: str, text: str | None) -> None:
@@ -54,11 +54,6 @@ class LastRead:
     def show_user(self, texts: Mapping[str, str | None]) -> None:
         """These texts were displayed; None where there is no such file."""
         self._texts.update(((_USER, path), text) for path, text in texts.items())
-
-    def correct(self, path: str, text: str) -> None:
-        """The file turned out to be this, whatever was said to the models that know of it."""
-        for key in [k for k in self._texts if k[-1] == path and k[0] != _USER]:
-            self._texts[key] = text
 
     def clear(self) -> None:
         """Nobody has seen anything."""
@@ -103,7 +98,7 @@ class HeldChanges:
         self._numbers = 0
 
     def hold(self, path: str, base: str, text: str, why: str, origin: Origin) -> str:
-        """Keep a change back; gives the words for whoever wanted to make it."""
+        """Keep a change back; return the words for whoever wanted to make it."""
         if not any((one.path, one.base, one.text) == (path, base, text) for one in self.changes):
             self._numbers += 1
             self.changes.append(HeldChange(f"p{self._numbers}", path, base, text, why, origin))
@@ -121,7 +116,7 @@ class HeldChanges:
             self.notices.append(line)
 
     def drain(self) -> list[str]:
-        """The lines the user should see, which are not shown again."""
+        """Return the lines the user should see, which are not shown again."""
         lines, self.notices = self.notices, []
         return lines
 
@@ -172,7 +167,7 @@ class Record:
     # -- the texts
 
     def root(self, path: str) -> Root:
-        """The root a path belongs to: the longest prefix wins."""
+        """Return the root a path belongs to: the longest prefix wins."""
         return next((r for r in self.roots if path.startswith(r.prefix)), self.roots[-1])
 
     def text(self, path: str) -> str | None:
@@ -180,7 +175,7 @@ class Record:
         return _decoded(self.inner.download_files([path])[0])
 
     def is_binary(self, path: str) -> bool:
-        """Whether there is a file that is not UTF-8 text."""
+        """Return whether there is a file that is not UTF-8 text."""
         found = self.inner.download_files([path])[0]
         return found.content is not None and _decoded(found) is None
 
@@ -199,7 +194,7 @@ class Record:
                 self._held_changes.notice(str(error))
 
     def observe_file(self, path: str, *, origin: Origin = "external", note: str = "") -> str | None:
-        """The text of a file as it is now; a change that nobody told us of is entered as external."""
+        """Return the text of a file as it is now; a change that nobody told us of is entered as external."""
         if writer().run not in (None, self.runs):
             raise BusyError(f"not written to {path}: the turn has ended")
         root = self.root(path)
@@ -241,7 +236,7 @@ class Record:
         self._tell()
 
     def entries(self) -> tuple[Entry, ...]:
-        """The entries of all roots: each root's in the order of its journal, of what is its own as things are mounted now."""
+        """Return the entries of all roots: each root's in the order of its journal, of what is its own as things are mounted now."""
         mine = ([e for e in r.journal.entries if self.root(e.path) is r] for r in self.roots)
         return tuple(in_turn(mine, lambda e: e.at))
 
@@ -287,12 +282,12 @@ class Record:
 
 
 def redacted(conflicts: Iterable[Conflict]) -> tuple[Conflict, ...]:
-    """The conflicts with credentials masked, as the journal has them."""
+    """Return the conflicts with credentials masked, as the journal has them."""
     return tuple(replace(c, kept=redact(c.kept), written=redact(c.written)) for c in conflicts)
 
 
 def conflict_notice(path: str, conflict: Conflict) -> str:
-    """A conflict as the footer has it."""
+    """Return a conflict as the footer has it."""
     return f"conflict in {path}, {conflict} (%memory lists conflicts)"
 
 

@@ -13,7 +13,7 @@ from deepagents.backends.protocol import DeleteResult, EditResult
 
 from deepnb.backends.disk import replace_text
 from deepnb.backends.journal import is_journal
-from deepnb.backends.merge import Conflict, Merged, all_crlf, merge
+from deepnb.backends.merge import Merged, all_crlf, merge
 from deepnb.backends.record import BOTH, HeldChange, HeldChanges, LastRead, Record, conflict_notice, redacted
 from deepnb.backends.writer import added_lines, credential_in, to_ask_about, unfit, writer, writing
 from deepnb.gate import credentials, redact
@@ -25,7 +25,7 @@ OWN = "deepnb keeps its records there"
 
 
 def is_withheld(path: str) -> bool:
-    """Whether whoever writes just now may not write a file, or delete a directory: the journal, and for a tool the records."""
+    """Return whether whoever writes just now may not write a file, or delete a directory: the journal, and for a tool the records."""
     return is_journal(path) or (writer().tool and f"{normpath('/' + path.lstrip('/'))}/".casefold().startswith(RECORDS))
 
 
@@ -113,7 +113,7 @@ class Steps:
             return error
 
     def accept(self, held: HeldChange) -> str | None:
-        """Make a change that waited, merged with what came since; gives the error, if any."""
+        """Make a change that waited, merged with what came since; return the error, if any."""
         path = held.path
         if held.line:
             with writing(origin=held.origin, note=f"accepted {held.id}, {held.why}"):
@@ -133,7 +133,7 @@ class Steps:
                 self.record.enter(path, text, settles=entry_id)
 
     def ask_about(self, path: str, text: str, current: str) -> str | None:
-        """An ordinary file is never altered: one that would hold a credential waits for the user."""
+        """Return the error of a write that would put a credential into an ordinary file, which waits for the user; None for any other."""
         if writer().origin != "agent":
             return None
         found = credentials("\n".join(added_lines(current, text)))
@@ -225,12 +225,8 @@ class Steps:
         conflicts = redacted(merged.conflicts)
         self.record.enter(path, merged.text, conflicts=conflicts)
         for conflict in conflicts:
-            self._say(path, conflict)
+            if tell := writer().tell:
+                tell(f"conflict in {path}, {conflict}")
+            if tell is None or writer().origin != "user":
+                self.held_changes.notice(conflict_notice(path, conflict))
         return None
-
-    def _say(self, path: str, conflict: Conflict) -> None:
-        tell = writer().tell
-        if tell:
-            tell(f"conflict in {path}, {conflict}")
-        if tell is None or writer().origin != "user":
-            self.held_changes.notice(conflict_notice(path, conflict))

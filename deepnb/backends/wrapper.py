@@ -276,7 +276,7 @@ class ChosenFiles(WrapperBackend):
         return path in self._files or path.startswith(f"/{FOLDER}/")
 
     def _there(self, base: str) -> Iterator[protocol.FileInfo]:
-        """The chosen files that exist below a directory, by path."""
+        """Return the chosen files that exist below a directory, by path."""
         listed = (self.inner.ls(folder).entries or () for folder in {dirname(p) for p in self._files})
         mine = (info for info in chain.from_iterable(listed) if info["path"] in self._files)
         return iter(sorted((i for i in mine if i["path"].startswith(base)), key=lambda info: info["path"]))

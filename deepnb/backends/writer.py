@@ -41,7 +41,7 @@ _WRITER: ContextVar[Writer] = ContextVar("writer", default=USER)
 
 
 def writer() -> Writer:
-    """Who is writing; the user where nobody said otherwise."""
+    """Return who is writing; the user where nobody said otherwise."""
     return _WRITER.get()
 
 
@@ -71,7 +71,7 @@ _REACH = 60
 
 
 def unfit(path: str, text: str) -> str | None:
-    """Why a text can't be a file, whatever the backend would make of it."""
+    """Return why a text can't be a file, whatever the backend would make of it."""
     if not path.startswith("/"):
         return f"Error: not written to {path}: a path begins with /"
     if "//" in path:  # some backends take it for one
@@ -84,7 +84,7 @@ def unfit(path: str, text: str) -> str | None:
 
 
 def credential_in(before: str, after: str, path: str) -> str | None:
-    """Why a change is refused: it brings a credential, or the mark of one that was redacted, or is named so."""
+    """Return why a change is refused: it brings a credential, or the mark of one that was redacted, or is named so."""
     again = "; do not try again" if writer().origin == "agent" else ""
     if credentials(path):
         return f"Error: not written: the path itself holds a credential{again}"
@@ -105,7 +105,7 @@ def credential_in(before: str, after: str, path: str) -> str | None:
 
 
 def guard_refusal(path: str, before: str, after: str, heard: Heard) -> str | None:
-    """Why a change of a guarded file is not made; `heard` gives the texts of others and what the user says."""
+    """Return why a change of a guarded file is not made; `heard` gives the texts of others and what the user says."""
     if problem := credential_in(before, after, path):
         return problem
     if not (lines := to_ask_about(path, added_lines(before, after), heard)):
@@ -117,14 +117,14 @@ def guard_refusal(path: str, before: str, after: str, heard: Heard) -> str | Non
 
 
 def to_ask_about(path: str, added: Sequence[str], heard: Heard) -> tuple[str, ...]:
-    """The added lines that the user is asked about; in skills and subagents, which instruct, those that others said."""
+    """Return the added lines that the user is asked about; in skills and subagents, which instruct, those that others said."""
     if not any(map(str.strip, added)):
         return ()
     return unsaid(added, *heard(), copied=path.startswith(_INSTRUCTIONS), noted=writer().origin == "flush")
 
 
 def added_lines(before: str, after: str) -> list[str]:
-    """The lines of `after` that `before` does not hold."""
+    """Return the lines of `after` that `before` does not hold."""
     held = set(before.split("\n"))
     return [line for line in after.split("\n") if line not in held]
 

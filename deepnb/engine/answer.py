@@ -81,7 +81,7 @@ def hang_up(thread: int) -> None:
 
 
 def cut_short(metadata: Mapping[str, Any], provider: str) -> str:
-    """Why an answer may not be all of it, in one line, by its metadata; empty where it came to its end."""
+    """Return why an answer may not be all of it, in one line, by its metadata; empty where it came to its end."""
     if (names := _REASONS.get(provider)) is None:
         return ""
     reasons = [metadata[name] for name in names if metadata.get(name)]
@@ -92,7 +92,7 @@ def cut_short(metadata: Mapping[str, Any], provider: str) -> str:
 
 
 def usage(message: BaseMessage | None) -> Usage | None:
-    """Tokens as the provider reported them with its answer; None where it did not: no request is of no tokens."""
+    """Return the tokens as the provider reported them with its answer; None where it did not: no request is of no tokens."""
     if not isinstance(message, AIMessage) or not (spent := message.usage_metadata) or not spent["input_tokens"]:
         return None
     none = 0 if message.response_metadata.get("model_name") == "offline" else None  # of others nobody knows
@@ -112,7 +112,7 @@ class Reader:
         }
 
     def read(self, message: AIMessage) -> AIMessage:
-        """The answer without its thinking, and as the calls that it is, where it is nothing else."""
+        """Return the answer without its thinking, and as the calls that it is, where it is nothing else."""
         if not isinstance(message.content, str):
             return message
         _, text = split_thinking(message.content)
@@ -131,7 +131,7 @@ class Reader:
         return message.model_copy(update={"content": "" if made else text, "tool_calls": made or message.tool_calls})
 
     def of(self, response: Any) -> Any:
-        """A model's response with its answers read."""
+        """Return a model's response with its answers read."""
         return _with_answers(response, self.read)
 
 
@@ -158,7 +158,7 @@ def reading(request: Any, tools: Mapping[str, Any]) -> Iterator[Reader]:
 
 
 def reader() -> Reader | None:
-    """What reads the answer to the request under way; None where nobody does."""
+    """Return what reads the answer to the request under way; None where nobody does."""
     return _READER.get()
 
 
@@ -237,7 +237,7 @@ def broken_arguments(*, listen: bool) -> Iterator[Mapping[str, str]]:
 
 
 def with_all_calls(response: Any, broken: Mapping[str, str], only: Collection[str] | None = None) -> Any:
-    """A model's response in which the broken calls are calls, too; with `only`, those of these tools."""
+    """Return a model's response in which the broken calls are calls, too; with `only`, those of these tools."""
     return _with_answers(response, lambda message: _with_all_calls(message, broken, only))
 
 
@@ -261,7 +261,7 @@ def _with_all_calls(message: AIMessage, broken: Mapping[str, str], only: Collect
 
 
 def impossible(request: Any, offered: Collection[str]) -> str | None:
-    """Why a call can't be made at all, as the model is told; `offered` are tools that only other middleware knows."""
+    """Return why a call can't be made at all, as the model is told; `offered` are tools that only other middleware knows."""
     name, args = request.tool_call["name"], request.tool_call["args"]
     if set(args) == {_NOT_JSON}:
         return (
@@ -277,7 +277,7 @@ def impossible(request: Any, offered: Collection[str]) -> str | None:
 
 
 def misfit(request: Any) -> str | None:
-    """Why the arguments of a call don't fit its tool, as the model is told."""
+    """Return why the arguments of a call don't fit its tool, as the model is told."""
     tool, args = request.tool, request.tool_call["args"]
     schema = getattr(tool, "tool_call_schema", None)
     try:
@@ -296,7 +296,7 @@ def misfit(request: Any) -> str | None:
 
 
 def unreadable(call: Mapping[str, Any]) -> str | None:
-    """Why the user can't be asked to read the code of a call: what is shown must be what would run, and all of it."""
+    """Return why the user can't be asked to read the code of a call: what is shown must be what would run, and all of it."""
     code = call["args"].get(CODE_TOOLS[call["name"]]) if call["name"] in CODE_TOOLS else None
     if not isinstance(code, str):
         return None

@@ -118,7 +118,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         return answers.of(with_all_calls(response, broken, None if request.response_format is None else tools))
 
     def _bound(self, request: Any) -> Mapping[str, Any]:
-        """The tools of a request, by name; of an answer that is a call as well, only calls of these are taken as they are."""
+        """Return the tools of a request, by name; of an answer that is a call as well, only calls of these are taken as they are."""
         tools = self._tools(tuple(request.tools or ()))
         self._offered.update(tools)
         return tools
@@ -140,7 +140,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             return self._annotate_edited_result(await handler(run), run, edited)
 
     def _plan(self, request: Any) -> ToolMessage | tuple[Any, Any]:
-        """The call to run and what it was edited to, or the message that stands in its place."""
+        """Return the call to run and what it was edited to, or the message that stands in its place."""
         call = request.tool_call
         name, args, id_ = call["name"], dict(call["args"]), call["id"] or ""
         if self._seal and _CLEARED.get() == (id_, digest(name, args)):
@@ -187,16 +187,16 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         return self._effect(call["name"], dict(call["args"]))
 
     def _taken(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
-        """What an answer says of a call, where it may be decided so."""
+        """Return what an answer says of a call, where it may be decided so."""
         given = self._given(value, answer)
         return None if given and value[_OURS]["unreadable"] and given["kind"] != "reject" else given
 
     def _given(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
-        """What an answer says of the call that a value speaks of; None for any other, which asks again."""
+        """Return what an answer says of the call that a value speaks of; None for any other, which asks again."""
         return answer[_OURS] if _fits(value, answer, self._sign) else None
 
     def _value(self, request: Any, effect: Effect) -> dict[str, Any]:
-        """What the interrupt carries, as upstream's does, and beside it what is ours; without credentials."""
+        """Return what the interrupt carries, as upstream's does, and beside it what is ours; without credentials."""
         call, config = request.tool_call, get_config()
         args = dict(call["args"])
         shown = redact_value(args)
@@ -224,7 +224,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
 
 
 def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
-    """The call that an interrupt's value speaks of; `key` is the interrupt's id."""
+    """Return the call that an interrupt's value speaks of; `key` is the interrupt's id."""
     ours = value[_OURS]
     return PendingCall(
         value["tool_call_id"],
@@ -244,13 +244,13 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
 
 
 def foreign_requests(interrupts: Iterable[Any]) -> list[str]:
-    """What interrupts that are not ours ask, each in one short line."""
+    """Return what interrupts that are not ours ask, each in one short line."""
     values = [i.value for i in interrupts if not is_bound(i.value)]
     return [" ".join(redact(repr(v)).split())[:120] for v in values]
 
 
 def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any], sign: Sign) -> tuple[PendingCall, ...]:
-    """The calls that these tasks of a thread's state wait for, without those whose answer was used already.
+    """Return the calls that these tasks of a thread's state wait for, without those whose answer was used already.
 
     What somebody else's kernel asked is left out: the call may be another than the one it shows.
     """
@@ -259,12 +259,12 @@ def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any], sign: Si
 
 
 def has_unsigned(tasks: Iterable[Any], sign: Sign) -> bool:
-    """Whether a task waits with a call that this user's kernels did not ask about."""
+    """Return whether a task waits with a call that this user's kernels did not ask about."""
     return any(not _is_signed(i.value, sign) for task in tasks for i in task.interrupts if is_bound(i.value))
 
 
 def answers(decisions: Iterable[Decision], sign: Sign) -> Command[Any]:
-    """What a graph is given to go on with: each answer names the one call it is for."""
+    """Return what a graph is given to go on with: each answer names the one call it is for."""
     given: dict[str, dict[str, Any]] = {}
     for one in decisions:
         ours: dict[str, Any] = {"id": one.call.id, "digest": one.call.digest, "key": one.call.key, "kind": one.kind}
@@ -278,21 +278,21 @@ def is_bound(value: Any) -> bool:
 
 
 def _with_signature(value: dict[str, Any], sign: Sign) -> dict[str, Any]:
-    """A question or an answer with the signature of all that it says, where one is needed."""
+    """Return a question or an answer with the signature of all that it says, where one is needed."""
     if signature := sign(value):
         return {**value, _OURS: {**value[_OURS], _SIGNATURE: signature}}
     return value
 
 
 def _is_signed(value: Mapping[str, Any], sign: Sign) -> bool:
-    """Whether a question or an answer is as this user's kernels wrote it."""
+    """Return whether a question or an answer is as this user's kernels wrote it."""
     ours = dict(value[_OURS])
     given = str(ours.pop(_SIGNATURE, ""))
     return hmac.compare_digest(given.encode(), sign({**value, _OURS: ours}).encode()) if sign(value) else True
 
 
 def _fits(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
-    """Whether an answer decides the call that a value speaks of: a rejection does also where the file has changed since."""
+    """Return whether an answer decides the call that a value speaks of: a rejection does also where the file has changed since."""
     if not _is_for(value, answer, sign):
         return False
     given, asked = answer[_OURS], value[_OURS]
@@ -302,7 +302,7 @@ def _fits(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
 
 
 def _is_for(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
-    """Whether an answer was given for the call that a value speaks of, whatever it would have changed then."""
+    """Return whether an answer was given for the call that a value speaks of, whatever it would have changed then."""
     if not is_bound(answer) or not _is_signed(answer, sign):
         return False
     given = answer[_OURS]
@@ -310,13 +310,13 @@ def _is_for(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
 
 
 def _answers() -> list[Any]:
-    """The answers that the step under way has been given, those of an earlier run of it included."""
+    """Return the answers that the step under way has been given, those of an earlier run of it included."""
     scratchpad = get_config()["configurable"].get(keys.SCRATCHPAD)
     return list(getattr(scratchpad, "resume", ()))
 
 
 def _used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign) -> bool:
-    """Whether the step that asked has been given an answer to this, or is not there any more.
+    """Return whether the step that asked has been given an answer to this, or is not there any more.
 
     An interrupt stays beside its step until the step has ended, also where the step was cut while the call ran.
     """
@@ -337,7 +337,7 @@ def _message(call: Mapping[str, Any], text: str) -> ToolMessage:
 
 
 def _not_run(call: Mapping[str, Any], text: str) -> ToolMessage:
-    """What the model is told of a call that no tool can take; the user sees it as one that failed."""
+    """Return what the model is told of a call that no tool can take; the user sees it as one that failed."""
     id_, name = call["id"] or "", call["name"]
     tell(lambda path: ToolStarted(id_, name, redact_value(dict(call["args"])), path))
     tell(lambda path: ToolEnded(id_, name, redact(text), "error", 0.0, path))
@@ -351,7 +351,7 @@ def _denied(policy: Policy, name: str) -> str:
 
 
 def _parameters(tool: Any) -> tuple[dict[str, str], list[str]]:
-    """(name -> JSON type, names that are needed) of what a tool takes from the model; nothing where that is not known."""
+    """Return (name -> JSON type, names that are needed) of what a tool takes from the model; nothing where that is not known."""
     try:
         schema = tool.tool_call_schema
         schema = schema if isinstance(schema, dict) else schema.model_json_schema()

@@ -57,13 +57,13 @@ class GraphParts:
     """Whether something in it runs only as a coroutine."""
 
     def of(self, name: str) -> Any:
-        """The first middleware of this name, or of a class made from one of it; None where there is none."""
+        """Return the first middleware of this name, or of a class made from one of it; None where there is none."""
         known = ((m, {m.name, *(c.__name__ for c in type(m).__mro__)}) for m in self.middleware)
         return next((m for m, names in known if name in names), None)
 
 
 def graph_parts(compiled: Any) -> GraphParts:
-    """The parts of a compiled graph; those of its subagents are left out."""
+    """Return the parts of a compiled graph; those of its subagents are left out."""
     models: list[BaseChatModel] = []
     middleware: list[AgentMiddleware[Any, Any, Any]] = []
     tools: dict[str, BaseTool] = {}
@@ -73,7 +73,11 @@ def graph_parts(compiled: Any) -> GraphParts:
             models.append(one)
         elif isinstance(one, AgentMiddleware):
             middleware.append(one)
-            coroutines |= _only_async(one)
+            coroutines |= any(
+                getattr(type(one), f"a{hook}") is not getattr(AgentMiddleware, f"a{hook}")
+                and getattr(type(one), hook) is getattr(AgentMiddleware, hook)
+                for hook in ("wrap_model_call", "wrap_tool_call")
+            )
         elif isinstance(one, BaseTool):
             tools[one.name] = one
             coroutines |= is_async(one) and getattr(one, "func", None) is None
@@ -96,7 +100,7 @@ def _within(compiled: Any) -> Iterator[Any]:
 
 
 def _held(one: Any) -> Sequence[Any]:
-    """What a value holds in which parts of a graph may be."""
+    """Return what a value holds in which parts of a graph may be."""
     match one:
         case BaseChatModel() | AgentMiddleware():
             return ()
@@ -130,21 +134,12 @@ def _cells(function: Any) -> list[Any]:
 
 
 def _globals(function: FunctionType) -> list[Any]:
-    """The runnables, and the functions of the same module, that a function names."""
+    """Return the runnables, and the functions of the same module, that a function names."""
     own = function.__globals__
     named = [own[name] for name in function.__code__.co_names if name in own]
     return [
         one for one in named if isinstance(one, Runnable) or (isinstance(one, FunctionType) and one.__globals__ is own)
     ]
-
-
-def _only_async(one: AgentMiddleware[Any, Any, Any]) -> bool:
-    """Whether a hook of a middleware has no synchronous twin."""
-    return any(
-        getattr(type(one), f"a{hook}") is not getattr(AgentMiddleware, f"a{hook}")
-        and getattr(type(one), hook) is getattr(AgentMiddleware, hook)
-        for hook in ("wrap_model_call", "wrap_tool_call")
-    )
 
 
 _KINDS: tuple[Allowed, ...] = ("approve", "edit", "reject")
@@ -213,7 +208,7 @@ def _call(
 
 
 def _answer(decision: Decision) -> Any:
-    """A decision in LangChain's words; the answer to a question as it is."""
+    """Return a decision in LangChain's words; the answer to a question as it is."""
     match decision.kind:
         case "answer":
             return decision.value
@@ -229,13 +224,13 @@ def _has_name_and_args(value: Any) -> bool:
 
 
 def _allowed(kinds: Any) -> tuple[Allowed, ...]:
-    """What may be decided of a call, as the graph says it; all where it says nothing that is known."""
+    """Return what may be decided of a call, as the graph says it; all where it says nothing that is known."""
     found = tuple(kind for kind in _KINDS if isinstance(kinds, list | tuple | set) and kind in kinds)
     return found or _KINDS
 
 
 def _types_in(schema: Any) -> set[str]:
-    """The kinds of decisions that a JSON schema takes: the constants of its properties `type`."""
+    """Return the kinds of decisions that a JSON schema takes: the constants of its properties `type`."""
     found: set[str] = set()
     if isinstance(schema, Mapping):
         kind = schema.get("properties", {}).get("type") if isinstance(schema.get("properties"), Mapping) else None
@@ -250,7 +245,7 @@ def _types_in(schema: Any) -> set[str]:
 
 
 def _take(open_: list[Mapping[str, Any]], name: str, args: Mapping[str, Any]) -> str:
-    """The id of the first of these calls that is the one meant, which is taken off the list."""
+    """Return the id of the first of these calls that is the one meant, which is taken off the list."""
     found = next((one for one in open_ if one["name"] == name and one["args"] == args), None)
     if found is None:
         return ""
@@ -346,7 +341,7 @@ class AttachedGraph(Questions, LocalGraph):
         return named
 
     def _whole(self, name: str, value: Any) -> Any:
-        """What is written so that a channel holds a value, whatever its reducer."""
+        """Return what is written so that a channel holds a value, whatever its reducer."""
         channel = self._channels[name]
         if not isinstance(channel, BinaryOperatorAggregate | DeltaChannel):
             return value if isinstance(channel, LastValue) else _NOTHING
@@ -364,14 +359,14 @@ _NUMBERED = "deepnb-"
 
 
 def _writer(builder: Any) -> str:
-    """The node that state is written as from: the fewer nodes follow on it, the fewer are dropped again."""
+    """Return the node that state is written as from: the fewer nodes follow on it, the fewer are dropped again."""
     ends = [name for name in builder.nodes if (name, END) in builder.edges and not builder.branches.get(name)]
     plain = [name for name in builder.nodes if not builder.branches.get(name)]
     return str(next(iter((*ends, *plain, *builder.nodes))))
 
 
 def listener_of(config: Config) -> Listener | None:
-    """What hears a run, of its callbacks."""
+    """Return what hears a run, of its callbacks."""
     return next((one for one in config.get("callbacks") or () if isinstance(one, Listener)), None)
 
 
@@ -384,6 +379,6 @@ def tell_compaction(listener: Listener | None, before: Mapping[str, Any], now: M
 
 
 def added_messages(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[BaseMessage]:
-    """The messages of a state that the one before it has not."""
+    """Return the messages of a state that the one before it has not."""
     known = {message.id for message in before.get(keys.MESSAGES) or ()}
     return [message for message in now.get(keys.MESSAGES) or () if message.id not in known]

@@ -49,7 +49,7 @@ class Newest:
 
 
 def newest(checkpointer: Any, config: Mapping[str, Any]) -> Newest:
-    """The newest checkpoint of a thread.
+    """Return the newest checkpoint of a thread.
 
     A checkpoint in memory is not decoded: `get_tuple` takes a millisecond for each 100 kB.
     """
@@ -88,7 +88,7 @@ def drop_after(checkpointer: Any, thread: str, id_: str) -> bool:
 
 
 def whole(files: Mapping[str, Any]) -> dict[str, Any]:
-    """The update that snapshots the files in the checkpoint it makes."""
+    """Return the update that snapshots the files in the checkpoint it makes."""
     return {keys.FILES: Overwrite(dict(files))}
 
 
@@ -185,7 +185,7 @@ class Begin:
 
 
 def stored_threads(checkpointer: Any) -> dict[str, str]:
-    """Thread -> the id of its newest checkpoint, the thread that changed last first. Checkpoint ids grow with time."""
+    """Return thread -> the id of its newest checkpoint, the thread that changed last first. Checkpoint ids grow with time."""
     found: dict[str, str] = {}
     for thread, id_ in _newest_ids(checkpointer):
         if thread.startswith(MEMORY_THREAD):
@@ -209,7 +209,7 @@ def _newest_ids(checkpointer: Any) -> Iterable[tuple[str, str]]:
 
 
 def begins(checkpointer: Any, config: Mapping[str, Any], channel: str = keys.MESSAGES) -> dict[str, Begin]:
-    """Id of a prompt's message -> where its turn began, of all turns that ever began in a thread; `channel` holds them."""
+    """Return the id of a prompt's message -> where its turn began, of all turns that ever began in a thread; `channel` holds them."""
     written = {
         _id(one.config): _id(one.parent_config) for one in checkpointer.list(config, filter={"source": "update"})
     }
@@ -231,7 +231,7 @@ def _id(config: Mapping[str, Any] | None) -> str | None:
 
 
 def stored_turns(messages: Sequence[BaseMessage], waiting: Iterable[str] = ()) -> Iterator[StoredTurn]:
-    """The turns of a thread. Of calls without a result those that are not `waiting` for the user were cut."""
+    """Yield the turns of a thread. Of calls without a result those that are not `waiting` for the user were cut."""
     asks = set(waiting)
     requests = [i for i, message in enumerate(messages) if is_request(message)]
     starts = [turn_start(messages, at + 1) for at in requests]
@@ -247,7 +247,7 @@ def stored_turns(messages: Sequence[BaseMessage], waiting: Iterable[str] = ()) -
 
 
 def call_results(messages: Sequence[BaseMessage]) -> Iterator[ToolMessage | None]:
-    """The result of each call of these messages, in their order; an id may be that of several calls, one after another."""
+    """Return the result of each call of these messages, in their order; an id may be that of several calls, one after another."""
     found: list[ToolMessage | None] = []
     open_: dict[str | None, list[int]] = {}
     for message in messages:
@@ -262,7 +262,7 @@ def call_results(messages: Sequence[BaseMessage]) -> Iterator[ToolMessage | None
 
 
 def stored_events(messages: Sequence[BaseMessage], waiting: set[str]) -> Iterator[Event]:
-    """What these messages tell of what happened."""
+    """Yield what these messages tell of what happened."""
     results = call_results(messages)
     for number, message in enumerate((m for m in messages if isinstance(m, AIMessage)), 1):
         if text := message_text(message):
@@ -290,7 +290,7 @@ _LONGEST = 64
 
 
 def carried(messages: Sequence[Message], tools: Collection[str], kind: str, origin: str) -> list[BaseMessage]:
-    """The messages, each with a new id; every call is followed by its result, and results of no call are left out.
+    """Return the messages, each with a new id; every call is followed by its result, and results of no call are left out.
 
     They hold text, calls and results alone: no thinking, no signatures. Calls of tools that are not among `tools` are
     marked in their results.

@@ -205,7 +205,7 @@ class CompactionSteps(Upstream):
         return done
 
     def _without_media(self, messages: list[AnyMessage], backend: Any) -> list[AnyMessage]:
-        """The messages with the paths of their images and other media, which are written to `backend`, in their place."""
+        """Return the messages with the paths of their images and other media, which are written to `backend`, in their place."""
         without, failed = self._offload_inline_media(backend, messages)
         if failed:
             raise NotOffloaded(f"{failed} image{'s' if failed > 1 else ''} or other media can't be written")
@@ -255,7 +255,7 @@ class CompactionSteps(Upstream):
             raise NotOffloaded(f"{path} can't be written: {problem}")
 
     def _summary(self, going: list[AnyMessage], count: int, path: str) -> tuple[str, str]:
-        """(the model's summary, ""); where it fails, (words that say so and where the messages are, what to tell the user)."""
+        """Return (the model's summary, ""); where it fails, (words that say so and where the messages are, what to tell the user)."""
         try:
             summary = self._create_summary(going)
             why = "the model returned nothing"
@@ -272,7 +272,7 @@ class CompactionSteps(Upstream):
         )
 
     def _cutoff(self, messages: list[AnyMessage], fixed: int, *, must: bool) -> int:
-        """How many messages go; 0 where none can, or where it is not worth it.
+        """Return how many messages go; 0 where none can, or where it is not worth it.
 
         Upstream's cutoff, but never inside the turn under way while that turn fits below the trigger:
         otherwise, in a small window, the results of the turn's own tools would go at once and be asked
@@ -295,7 +295,7 @@ class CompactionSteps(Upstream):
     def _pinned(
         self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Callable[[Event], None]
     ) -> list[str]:
-        """The skills that were pinned to the turn under way and would go with its beginning, as far as there is room."""
+        """Return the skills that were pinned to the turn under way and would go with its beginning, as far as there is room."""
         start = turn_start(messages)
         held = messages[0].additional_kwargs.get("pinned") if start == 0 else None
         going = [*(held or ()), *(message_text(m) for m in messages[start:cutoff] if source_of(m) == PINNED)]
@@ -315,7 +315,7 @@ class CompactionSteps(Upstream):
 
 
 def offload_record(offload: Offload) -> dict[str, Any]:
-    """A compaction as it is kept with its summary message; `offload_of` reads it back."""
+    """Return a compaction as it is kept with its summary message; `offload_of` reads it back."""
     return {
         "lc_source": keys.SUMMARY_SOURCE,
         "summarized_at": offload.at,
@@ -330,7 +330,7 @@ def offload_record(offload: Offload) -> dict[str, Any]:
 
 
 def turn_start(messages: Sequence[BaseMessage], end: int | None = None) -> int:
-    """Where the last turn before `end` begins: at what the user said, and what was put before it; 0 if that is all."""
+    """Return where the last turn before `end` begins: at what the user said, and what was put before it; 0 if that is all."""
     last = (len(messages) if end is None else end) - 1
     start = next((i for i in range(last, 0, -1) if is_request(messages[i])), 0)
     while start > 0 and source_of(messages[start - 1]) in _ADDED:
@@ -339,5 +339,5 @@ def turn_start(messages: Sequence[BaseMessage], end: int | None = None) -> int:
 
 
 def _absolute(size: Size, tokens: int | None) -> Any:
-    """A size upstream takes: a fraction becomes tokens, so that its border is exact."""
+    """Return a size upstream takes: a fraction becomes tokens, so that its border is exact."""
     return size if tokens is None else ("tokens", tokens)

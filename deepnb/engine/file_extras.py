@@ -20,11 +20,11 @@ class FileExtras(Protocol):
         """Tell whether a directory is as it was."""
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """What is not listed, or should not be read."""
+        """Return what is not listed, or should not be read."""
 
 
 def append_text(backend: Any, path: str, text: str) -> str | None:
-    """Add `text` to the end of a file, which is made where it is missing; gives the error, if any.
+    """Add `text` to the end of a file, which is made where it is missing; return the error, if any.
 
     Of a backend that can't append, the file is read and written whole.
     """
@@ -42,7 +42,7 @@ def append_text(backend: Any, path: str, text: str) -> str | None:
 
 
 def folder_version(backend: Any, directory: str, name: str) -> Any:
-    """What is equal to what it was before as long as nothing here has changed, come or gone; None where nobody knows.
+    """Return what is equal to what it was before as long as nothing here has changed, come or gone; None where nobody knows.
 
     Looked at are the files directly in `directory` and the file `name` in each directory in it; none is read.
     """
@@ -50,7 +50,7 @@ def folder_version(backend: Any, directory: str, name: str) -> Any:
 
 
 def skipped_entries(backend: Any, directory: str, name: str, most: int) -> SkippedEntries:
-    """The links directly in `directory`, and the directories in it whose file `name` can't be read, or has more than `most` bytes.
+    """Return the links directly in `directory`, and the directories in it whose file `name` can't be read, or has more than `most` bytes.
 
     Links to files are left out.
     """

@@ -38,13 +38,13 @@ def is_text(path: str) -> bool:
 
 
 def store_of(backend: StoreBackend) -> BaseStore | None:
-    """The store that a backend was given; None where it takes that of the graph."""
+    """Return the store that a backend was given; None where it takes that of the graph."""
     store: BaseStore | None = backend._store
     return store
 
 
 def with_store(backend: StoreBackend, store: BaseStore) -> StoreBackend:
-    """A backend over this store whose namespace function gets None, inside a run, too: files are the same in both."""
+    """Return a backend over this store whose namespace function gets None, inside a run, too: files are the same in both."""
     namespace: Callable[[None], tuple[str, ...]] = backend._namespace  # type: ignore[assignment]
     made = StoreBackend(store=store, namespace=lambda _runtime: namespace(None))
     try:
@@ -79,7 +79,7 @@ class ExactStore(BaseStore):
         self.ttl_config = store.ttl_config
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """The results of the operations, in their order."""
+        """Return the results of the operations, in their order."""
         return [self._search(op) if isinstance(op, SearchOp) else self.store.batch([op])[0] for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:

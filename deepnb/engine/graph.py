@@ -122,7 +122,10 @@ class OwnGraph(LocalGraph):
         self.compiled.update_state(config, values, as_node=self._end)
 
     def replace_state(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
-        update = becoming(self.compiled.get_state(config).values, without_mark(values))
+        now, then = self.compiled.get_state(config).values, without_mark(values)
+        files = {**dict.fromkeys(now.get(keys.FILES) or {}), **(then.get(keys.FILES) or {})}
+        messages = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *(then.get(keys.MESSAGES) or ())]
+        update = {**dict.fromkeys(now), **then, keys.FILES: files, keys.MESSAGES: messages}
         self.compiled.update_state(config, update, as_node=self._end)
 
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
@@ -165,15 +168,8 @@ def skipped_results(messages: Sequence[BaseMessage], events: Iterable[Event]) ->
     return results
 
 
-def becoming(now: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
-    """The update that turns the state `now` into the state `then`."""
-    files = {**dict.fromkeys(now.get(keys.FILES) or {}), **(then.get(keys.FILES) or {})}
-    messages = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *(then.get(keys.MESSAGES) or ())]
-    return {**dict.fromkeys(now), **then, keys.FILES: files, keys.MESSAGES: messages}
-
-
 def without_memory(values: Mapping[str, Any], now: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The update that makes a state forget which memory its prompt holds; updates in the stream go, too.
+    """Return the update that makes a state forget which memory its prompt holds; updates in the stream go, too.
 
     `now` is what it holds instead, where its middleware would not read it anew.
     """

@@ -213,7 +213,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._check()
         self._parent[run_id] = parent_run_id
         purpose = _PURPOSES.get((metadata or {}).get("lc_source") or "", "answer")
-        path, agent = self._path(parent_run_id), self._agent(parent_run_id)
+        path, at = self._path(parent_run_id), parent_run_id
+        while at is not None and at not in self._called:
+            at = self._parent.get(at)
+        agent = self._called[at] if at is not None else ""  # the subagent it happens in; empty for the main one
         failed = self._failed.pop(path, None)
         again = failed is not None and failed.purpose == purpose
         if purpose == "answer" and not again:
@@ -386,12 +389,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
                 found.append(tool[0])
             run_id = self._parent.get(run_id)
         return tuple(reversed(found))
-
-    def _agent(self, run_id: UUID | None) -> str:
-        """Return the name of the subagent something happens in; empty for the main agent."""
-        while run_id is not None and run_id not in self._called:
-            run_id = self._parent.get(run_id)
-        return self._called[run_id] if run_id is not None else ""
 
 
 def tell(event: Callable[[values.Path], values.Event]) -> None:

@@ -21,7 +21,7 @@ _ROLE: dict[str, Role] = {"human": "user", "ai": "assistant", "tool": "tool", "s
 
 
 def stored_results(tasks: Iterable[Any]) -> frozenset[str]:
-    """The ids of the tool calls that the steps of an unfinished state have results of."""
+    """Yield the ids of the tool calls that the steps of an unfinished state have results of."""
 
     def ids(value: Any) -> Iterator[str]:
         if isinstance(value, Mapping):
@@ -46,7 +46,7 @@ def snapshot(
     texts_of: Callable[[Mapping[str, Any]], tuple[dict[str, str], dict[str, int]]] | None = None,
     skills_of: Callable[[Any, Any], tuple[Skill, ...]] | None = None,
 ) -> Snapshot:
-    """The Snapshot of a graph's state values; messages that `last` already holds are taken from it.
+    """Return the Snapshot of a graph's state values; messages that `last` already holds are taken from it.
 
     The first `sure` of these can't have changed. `texts_of` and `skills_of` stand in for `file_texts` and `skills`, where these are remembered.
     """
@@ -65,7 +65,7 @@ def snapshot(
 
 
 def file_texts(files: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, int]]:
-    """(path -> text, path -> bytes of what is not text) of a `files` channel; deepnb's own files are left out."""
+    """Return (path -> text, path -> bytes of what is not text) of a `files` channel; deepnb's own files are left out."""
     texts: dict[str, str] = {}
     binary: dict[str, int] = {}
     for path, data in files.items():
@@ -101,7 +101,7 @@ def messages_after(last: Messages, state: Sequence[BaseMessage], sure: int = 0) 
 
 
 def new_messages(chunk: Mapping[str, Any]) -> list[Message]:
-    """The messages that a chunk of the stream mode `updates` adds to the thread."""
+    """Return the messages that a chunk of the stream mode `updates` adds to the thread."""
     found: list[Message] = []
     for updates in chunk.values():
         for update in updates if isinstance(updates, list) else [updates]:
@@ -112,7 +112,7 @@ def new_messages(chunk: Mapping[str, Any]) -> list[Message]:
 
 
 def to_message(message: BaseMessage) -> Message:
-    """A LangChain message as a value."""
+    """Return a LangChain message as a value."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     return Message(
         id=message.id or "",
@@ -128,20 +128,20 @@ def to_message(message: BaseMessage) -> Message:
 
 
 def summary_text(content: str) -> str:
-    """The summary itself, without the words that upstream puts around it."""
+    """Return the summary itself, without the words that upstream puts around it."""
     start, end = content.find("<summary>"), content.rfind("</summary>")
     return content[start + len("<summary>") : end].strip() if 0 <= start < end else content
 
 
 def skills(metadata: Sequence[Mapping[str, Any]] | None, errors: Sequence[str] | None) -> tuple[Skill, ...]:
-    """The skills that the state holds, those that can't be used last."""
+    """Return the skills that the state holds, those that can't be used last."""
     good = [Skill(s["name"], s["description"], s["path"]) for s in metadata or ()]
     bad = [Skill("", "", "", problem=error) for error in errors or ()]
     return (*good, *bad)
 
 
 def offload(event: Mapping[str, Any] | None) -> Offload | None:
-    """The last compaction, as its summary message records it."""
+    """Return the last compaction, as its summary message records it."""
     if not event:
         return None
     message = event["summary_message"]

@@ -107,7 +107,7 @@ def source_of(message: BaseMessage) -> str | None:
 
 
 def mark_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a state says of the messages that compactions took out of it (`deepnb/engine/state_backend.py`); empty for none."""
+    """Return what a state says of the messages that compactions took out of it (`deepnb/engine/state_backend.py`); empty for none."""
     return (values.get(keys.OFFLOAD) or {}).get(keys.TAKEN) or {}
 
 
@@ -216,7 +216,7 @@ _NAMES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 def reserves(model: Any, settings: Mapping[str, Any] | None = None) -> dict[str, int]:
-    """Name -> tokens, of what a client or the settings of its call reserve; each can be set for one call, too."""
+    """Return name -> tokens, of what a client or the settings of its call reserve; each can be set for one call, too."""
     bound, model = getattr(model, "kwargs", None), getattr(model, "bound", model)
     sent = getattr(model, "_default_params", None)  # OpenAI's has another name for it than its field
     named = isinstance(sent, Mapping) and any(name in sent for name in _NAMES)
@@ -227,13 +227,13 @@ def reserves(model: Any, settings: Mapping[str, Any] | None = None) -> dict[str,
 
 
 def reserve_of(model: Any) -> tuple[int, int]:
-    """(tokens that a client reserves for the answer, those of them that are for thinking and so are not lowered)."""
+    """Return (tokens that a client reserves for the answer, those of them that are for thinking and so are not lowered)."""
     thinking = getattr(getattr(model, "bound", model), "thinking", None)
     fixed = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else 0
     return max(reserves(model).values(), default=0), fixed if isinstance(fixed, int) else 0
 
 
 def lowered(model: Any, settings: Mapping[str, Any], rule: Rule, total: int) -> dict[str, int]:
-    """The settings that make room for a request of `total` tokens; none where there is room."""
+    """Return the settings that make room for a request of `total` tokens; none where there is room."""
     room = rule.answer_room(total)
     return {} if room is None else {name: room for name, value in reserves(model, settings).items() if value > room}

@@ -33,7 +33,7 @@ FIRST = 1.0
 
 
 def taken_over(model: Any) -> tuple[Any, int]:
-    """The model with its SDK's own retries off, and how many there are to be in their place."""
+    """Return the model with its SDK's own retries off, and how many there are to be in their place."""
     given = getattr(model, "max_retries", RETRIES)
     if not hasattr(model, "max_retries"):
         return model, RETRIES
@@ -59,7 +59,7 @@ def taken_over(model: Any) -> tuple[Any, int]:
 
 
 def next_try(error: Exception, number: int, retries: int, answer: Answer) -> Retry | None:
-    """The try that follows the failed one of this number, from 1; None where there is to be none."""
+    """Return the try that follows the failed one of this number, from 1; None where there is to be none."""
     failure = model_failure(error)
     if failure is None or not failure.again or answer.begun or number > retries:
         return None
@@ -68,7 +68,7 @@ def next_try(error: Exception, number: int, retries: int, answer: Answer) -> Ret
 
 
 def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = (), model: Any = None) -> T:
-    """What a call of a model gives, at the first try or at a later one; `messages` are what is sent.
+    """Return what a call of a model gives, at the first try or at a later one; `messages` are what is sent.
 
     What is raised in the end quotes no credential: a checkpointer writes down why a step failed.
     """
@@ -89,7 +89,7 @@ def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = 
 
 
 def usage_refused(model: Any, error: Exception) -> bool:
-    """Whether a server refused to be asked for usage; it is not asked again, as long as this model is in use."""
+    """Return whether a server refused to be asked for usage; it is not asked again, as long as this model is in use."""
     refused = bool(getattr(model, "stream_usage", None)) and "stream_options" in str(error)
     if refused:
         model.stream_usage = False
@@ -106,7 +106,7 @@ class Retried:
         self._settings = settings or (lambda messages: {})
 
     def invoke(self, messages: Any, config: Any = None) -> Any:
-        """The model's answer."""
+        """Return the model's answer."""
         sent = messages if isinstance(messages, list) else [HumanMessage(messages)]
         settings = self._settings(sent)
         return with_retries(
@@ -148,12 +148,12 @@ class RetryMiddleware(AgentMiddleware):
 
 
 def _texts(messages: Sequence[Any]) -> Iterator[str]:
-    """The texts of the end of a request, which a provider may quote."""
+    """Return the texts of the end of a request, which a provider may quote."""
     return (message_text(one) for one in messages[-_QUOTED:])
 
 
 def _pause(again: Retry, error: Exception) -> float:
-    """Seconds to wait; none where the error is played from a tape."""
+    """Return seconds to wait; none where the error is played from a tape."""
     return 0.0 if getattr(error, "is_played", False) else again.seconds
 
 

@@ -108,7 +108,7 @@ class Run:
         """Whether nothing is recorded any more: a run that did not end in time is left to itself."""
         self._events: queue.SimpleQueue[Event | _Errand | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
-        self.listener = Listener(self._emit, ledger, *limits, added=self._join)
+        self.listener = Listener(self.tell, ledger, *limits, added=self._join)
         callbacks = [*(config.get("callbacks") or ()), self.listener]
         arguments = (input, {**config, "callbacks": callbacks})
         self._thread = threading.Thread(
@@ -153,10 +153,6 @@ class Run:
         value: T = errand.done.result()
         return value
 
-    def tell(self, event: Event) -> None:
-        """Add an event of something that is done outside the graph."""
-        self._emit(event)
-
     def cancel(self) -> bool:
         """End the run, and return whether it has ended within the grace time. Nothing is told of it any more."""
         self.listener.cancel()
@@ -178,17 +174,8 @@ class Run:
             return ""
         return f"the run stopped with interrupt({found[0]}), and a session can't answer it"
 
-    def _asks(self, interrupts: Iterable[Any], config: dict[str, Any]) -> None:
-        """Tell of the calls that wait for the user, each once."""
-        known = {one.id for one in self.interrupts}
-        new = [one for one in interrupts if one.id not in known]
-        self.interrupts = (*self.interrupts, *new)
-        messages = (self.values or {}).get(keys.MESSAGES) or ()
-        for call in self._graph.asked(new, config["configurable"]["thread_id"], messages):
-            self._is_asked = True
-            self._emit(Asked(call, call.path))
-
-    def _emit(self, event: Event) -> None:
+    def tell(self, event: Event) -> None:
+        """Add an event, in the order in which all who hear of the run hear it."""
         with self._recording:  # the tools of a step run side by side: all who hear of them hear the same order
             if not self._closed:
                 self.told.append(event)
@@ -220,7 +207,13 @@ class Run:
                 if mode == "values":
                     self.values = chunk
                 elif keys.INTERRUPT in chunk:
-                    self._asks(chunk[keys.INTERRUPT], config)
+                    known = {one.id for one in self.interrupts}
+                    new = [one for one in chunk[keys.INTERRUPT] if one.id not in known]
+                    self.interrupts = (*self.interrupts, *new)
+                    messages = (self.values or {}).get(keys.MESSAGES) or ()
+                    for call in self._graph.asked(new, config["configurable"]["thread_id"], messages):
+                        self._is_asked = True
+                        self.tell(Asked(call, call.path))
                 else:
                     for message in new_messages(chunk):
                         if message.role == "assistant":

@@ -138,7 +138,7 @@ class KernelBackend(StateBackend):
         return True
 
     def append_text(self, path: str, text: str) -> str | None:
-        """Add `text` to the end of the file, which is not written again; gives the error, if any."""
+        """Add `text` to the end of the file, which is not written again; return the error, if any."""
         now = datetime.now(UTC).isoformat()
         data = {APPENDED: text, "encoding": "utf-8", "created_at": now, "modified_at": now}
         if self._inside():
@@ -148,7 +148,7 @@ class KernelBackend(StateBackend):
         return None
 
     def folder_version(self, directory: str, name: str) -> dict[str, Any]:
-        """The files below a directory, as they are held: equal to those of another time where nothing changed."""
+        """Return the files below a directory, as they are held: equal to those of another time where nothing changed."""
         return {p: data for p, data in self._read_files().items() if p.startswith(directory)}
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
@@ -238,7 +238,7 @@ class Taken:
         return {**{k: v for k, v in data.items() if k != keys.TAKEN}, "content": text + data["content"]}
 
     def _read(self, mark: Mapping[str, Any], channel: str) -> Values:
-        """A channel as a checkpoint holds it, with the last compaction before."""
+        """Return a channel as a checkpoint holds it, with the last compaction before."""
         place = {"thread_id": mark["thread"], "checkpoint_ns": "", "checkpoint_id": mark["checkpoint"]}
         found = self._checkpointer.get_tuple({"configurable": place})
         spec = CHANNELS[channel]

@@ -115,7 +115,7 @@ class SummarizationMiddleware(CompactionSteps):
         raise AssertionError
 
     def _refused(self, failure: Exception) -> _Refused:
-        """The refusal of a request that was too long; the window that it tells is learned."""
+        """Return the refusal of a request that was too long; the window that it tells is learned."""
         tokens, before = told_window(failure), self.rule
         if tokens is not None and (tokens != before.window or before.guessed):
             self._go_by(self._learn(tokens, True))
@@ -124,7 +124,7 @@ class SummarizationMiddleware(CompactionSteps):
         return _Refused(refusal(failure))
 
     def _heeded(self, request: Any, response: Any) -> Any:
-        """The response; its usage says of a window that was guessed that it is larger, and of Ollama that it cut the request."""
+        """Return the response; its usage says of a window that was guessed that it is larger, and of Ollama that it cut the request."""
         spent = usage(next(iter(getattr(response, "result", ())), None))
         if spent is not None and getattr(request.model, "num_ctx", None) and is_request(request.messages[-1]):
             total = self._budget(request.messages, request).total
@@ -138,7 +138,7 @@ class SummarizationMiddleware(CompactionSteps):
     def _again(
         self, plan: _Plan, done: Done | None, sent: Any, failure: ContextOverflowError, *, last: bool
     ) -> ContextOverflowError:
-        """The failure, if more turns than have gone can still go; else an error is raised that says what was too long."""
+        """Return the failure, if more turns than have gone can still go; else an error is raised that says what was too long."""
         messages = plan.request.messages
         more = messages[done.cutoff if done else 0 : turn_start(messages)]
         if last or not any(map(is_request, more)):
@@ -156,13 +156,15 @@ class SummarizationMiddleware(CompactionSteps):
         return _Plan(asked, budget, due)
 
     def _compacted_for(self, plan: _Plan, error: Exception | None, *, last: bool = False) -> Done | None:
-        """The compaction this request needs, with `last` one of all but the last turn; None where there is nothing that can go."""
+        """Return the compaction this request needs, with `last` one of all but the last turn; None where there is nothing that can go."""
         must = error is not None or self._over_budget(plan.request, plan.budget.total)
         messages = plan.request.messages
         cutoff = turn_start(messages) if last else self._cutoff(messages, plan.fixed, must=must)
         if not cutoff:
             if error is None and is_request(messages[-1]):
-                tell_notice(_full(plan.budget))
+                limit = plan.budget.rule.trigger_tokens
+                past = f"past the trigger of {limit:,} tokens" if limit else "past the trigger"
+                tell_notice(f"the context is {past}, but there is nothing to compact: {_largest(plan.budget)}")
             return None
         if any(source_of(m) == keys.BROUGHT_BACK for m in messages[turn_start(messages) : cutoff]):
             tell_notice("the messages added from the history did not fit into the request and were not sent: add fewer")
@@ -180,7 +182,7 @@ class SummarizationMiddleware(CompactionSteps):
             return None
 
     def _after(self, plan: _Plan, done: Done | None) -> Any:
-        """The request that takes the place of the planned one; a compaction is reported to the user here."""
+        """Return the request that takes the place of the planned one; a compaction is reported to the user here."""
         if done is None:
             return plan.request
         kept = map(_drop_bound_reasoning, plan.request.messages[done.cutoff :])
@@ -257,7 +259,7 @@ class SummarizationMiddleware(CompactionSteps):
         return _update(done, len(state)), done.offload
 
     def _with_room(self, request: Any) -> Any:
-        """The request with as much reserved for the answer as there is room for beside it."""
+        """Return the request with as much reserved for the answer as there is room for beside it."""
         if not reserves(request.model, request.model_settings):
             return request
         total = self._budget(request.messages, request).total
@@ -273,7 +275,7 @@ class SummarizationMiddleware(CompactionSteps):
         return self.rule.limit is not None and total > self.rule.limit
 
     def _input_budget(self, request: Any) -> int | None:
-        """The most tokens that are sent; None where the count is an estimate or the window a guess: the server decides."""
+        """Return the most tokens that are sent; None where the count is an estimate or the window a guess: the server decides."""
         return None if self.rule.guessed or not self._budget(request.messages, request).exact else self.rule.limit
 
     def _too_long(self, request: Any, failure: Exception, *, learned: bool) -> Exception:
@@ -291,7 +293,7 @@ class SummarizationMiddleware(CompactionSteps):
         return f"the request of {total} does not fit the window of {window:,}: {_largest(budget)}"
 
     def _get_session_id(self, state: Mapping[str, Any]) -> str:
-        """The thread's id; a nested agent's history is kept apart by its own random id."""
+        """Return the thread's id; a nested agent's history is kept apart by its own random id."""
         if isinstance(known := state.get(keys.OFFLOAD_ID), str) and known:
             return known
         configurable = get_config().get("configurable", {})
@@ -321,13 +323,7 @@ def _update(done: Done, messages: int) -> dict[str, Any]:
     return {keys.OFFLOAD: event, keys.OFFLOAD_ID: done.session}
 
 
-def _full(budget: Budget) -> str:
-    limit = budget.rule.trigger_tokens
-    past = f"past the trigger of {limit:,} tokens" if limit else "past the trigger"
-    return f"the context is {past}, but there is nothing to compact: {_largest(budget)}"
-
-
 def _largest(budget: Budget) -> str:
-    """The three largest parts of a request."""
+    """Return the three largest parts of a request."""
     parts = sorted(budget.parts.items(), key=lambda p: -p[1])[:3]
     return ", ".join(f"{name} {tokens:,}" for name, tokens in parts if tokens)

@@ -185,7 +185,7 @@ class AsyncToolsMiddleware(AgentMiddleware):
 
 
 def is_async(tool: Any) -> bool:
-    """Whether a tool, or a function that will be one, has a coroutine and may have nothing else."""
+    """Return whether a tool, or a function that will be one, has a coroutine and may have nothing else."""
     if isinstance(tool, StructuredTool | Tool):
         return tool.func is None and tool.coroutine is not None
     if isinstance(tool, BaseTool):

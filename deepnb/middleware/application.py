@@ -53,7 +53,13 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
     files are the thread's. A call that can't be undone interrupts the run, as `ApprovalMiddleware` says, also one that
     writes to memory: there is no journal here that could take it back.
     """
-    chosen = _options(options)
+    for name in options:
+        if name not in SERVED:
+            near = difflib.get_close_matches(name, SERVED, 1)
+            known = name in {f.name for f in fields(Options)}
+            what = f"{name} is of a session in a kernel" if known else f"application has no option {name!r}"
+            raise InvalidError(what, f"did you mean {near[0]}?" if near and not known else "leave it out")
+    chosen = changed(Options(), options)
     shipped = shipped_files(Path(directory) / FOLDER_OF_FILES)
     mine = main_model(chosen)
     given = described(chosen.tools)
@@ -117,16 +123,6 @@ class _Approvals(ApprovalMiddleware):
             problem=does.problem,
             before=lambda name, args: state_of(files, does.target(name, args)),
         )
-
-
-def _options(given: Mapping[str, Any]) -> Options:
-    for name in given:
-        if name not in SERVED:
-            near = difflib.get_close_matches(name, SERVED, 1)
-            known = name in {f.name for f in fields(Options)}
-            what = f"{name} is of a session in a kernel" if known else f"application has no option {name!r}"
-            raise InvalidError(what, f"did you mean {near[0]}?" if near and not known else "leave it out")
-    return changed(Options(), given)
 
 
 def _agents(shipped: Mapping[str, bytes], options: Options) -> tuple[Subagent, ...]:

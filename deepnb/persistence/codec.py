@@ -46,7 +46,7 @@ class Writer:
         self._requests: list[Request] = [before] if before is not None else []
 
     def plain(self, value: Any) -> Any:
-        """The value in JSON's own words."""
+        """Return the value in JSON's own words."""
         match value:
             case None | bool() | int():
                 return value
@@ -88,7 +88,7 @@ class Writer:
         return {_CLASS: "Request", "head": head, "base": base, "kept": kept, "new": new}
 
     def _nearest(self, value: Request) -> tuple[int | None, int]:
-        """(number of a request known that this one goes on from, how many of its messages it has)."""
+        """Return (number of a request known that this one goes on from, how many of its messages it has)."""
         found: tuple[int | None, int] = None, 0
         for number, known in reversed(tuple(enumerate(self._requests))):
             kept = _common(known.body, value.body)
@@ -111,7 +111,7 @@ class Reader:
         self._requests: list[Request] = [before] if before is not None else []
 
     def value(self, plain: Any) -> Any:
-        """The value; DamagedError for what is none."""
+        """Return the value; DamagedError for what is none."""
         if type(plain) in _SCALARS:
             return plain
         if isinstance(plain, list):
@@ -171,7 +171,7 @@ def dumps(value: Any) -> str:
 
 
 def name_of(text: str) -> str:
-    """The name under which a text is kept."""
+    """Return the name under which a text is kept."""
     return sha256(text.encode()).hexdigest()[:32]
 
 
@@ -188,7 +188,7 @@ def _sent(piece: Sent) -> list[Any]:
 
 
 def _common(a: GrowingList[Any], b: GrowingList[Any]) -> int:
-    """How many messages two requests begin with alike."""
+    """Return how many messages two requests begin with alike."""
     most = min(len(a), len(b))
     if a.shares(b):
         return most
@@ -196,7 +196,7 @@ def _common(a: GrowingList[Any], b: GrowingList[Any]) -> int:
 
 
 def _is_image(key: object, value: object) -> bool:
-    """Whether a value is base64, which is full of what looks drawn by chance."""
+    """Return whether a value is base64, which is full of what looks drawn by chance."""
     return (
         isinstance(key, str)
         and key.startswith(("image/", "application/pdf"))
@@ -207,7 +207,7 @@ def _is_image(key: object, value: object) -> bool:
 
 @cache
 def _fields(made: type) -> Sequence[tuple[str, Any]]:
-    """(name, default) of each field of a dataclass; a value that nothing equals where there is none."""
+    """Return (name, default) of each field of a dataclass; a value that nothing equals where there is none."""
     out = []
     for field in fields(cast(Any, made)):
         make: Any = field.default_factory

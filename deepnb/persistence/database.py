@@ -55,31 +55,31 @@ class Database(ABC):
 
     @abstractmethod
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows of a statement whose values are written `?`."""
+        """Return the rows of a statement whose values are written `?`."""
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
-        """All statements within are there afterwards, or none; one transaction at a time."""
+        """Return a block whose statements are all there afterwards, or none; one transaction at a time."""
 
     @abstractmethod
     def lock(self) -> AbstractContextManager[Any]:
-        """One writer of memory at a time, of all kernels; the same thread of a kernel may take it again."""
+        """Return a block with one writer of memory at a time, of all kernels; a thread may enter it again."""
 
     @abstractmethod
     def hold(self, thread: str) -> Callable[[], None] | None:
-        """What gives a thread free again; None where another kernel holds it. It ends with its process."""
+        """Return what gives a thread free again; None where another kernel holds it. It ends with its process."""
 
     @abstractmethod
     def newest(self) -> list[tuple[str, str]]:
-        """(thread, id of its newest checkpoint)."""
+        """Return (thread, id of its newest checkpoint)."""
 
     @abstractmethod
     def blobs(self) -> Iterator[Blob]:
-        """All values of checkpoints, as LangGraph's serializer wrote them."""
+        """Return all values of checkpoints, as LangGraph's serializer wrote them."""
 
     @abstractmethod
     def vacuum(self) -> str:
-        """Remove what was overwritten from the disk; gives one line on where it may be still, empty for nowhere."""
+        """Remove what was overwritten from the disk; return one line on where it may be still, empty for nowhere."""
 
     @abstractmethod
     def close(self) -> None:
@@ -105,25 +105,22 @@ class Database(ABC):
         raise NotImplementedError
 
     def make_whole(self) -> bool:
-        """Leave nothing in a side file; gives whether nothing is."""
+        """Leave nothing in a side file; return whether nothing is."""
         return True
 
     # -- what is the same for all
 
     def claim(self, thread: str) -> Callable[[], None]:
-        """What gives a thread free again; an error that names the kernel which plays a turn in it."""
+        """Return what gives a thread free again; an error that names the kernel which plays a turn in it."""
         release = self.hold(thread)
         if release is None:
             raise self.busy(thread)
+        here = f"process {os.getpid()} on {platform.node() or 'this machine'}, in {os.getcwd()}"
         try:
             self.execute(
                 "INSERT INTO deepnb_claims (thread, holder, since) VALUES (?, ?, ?)"
                 " ON CONFLICT (thread) DO UPDATE SET holder = excluded.holder, since = excluded.since",
-                *(
-                    thread,
-                    f"process {os.getpid()} on {platform.node() or 'this machine'}, in {os.getcwd()}",
-                    datetime.now().astimezone().isoformat(timespec="seconds"),
-                ),
+                *(thread, here, datetime.now().astimezone().isoformat(timespec="seconds")),
             )
         except BaseException:
             release()
@@ -131,12 +128,12 @@ class Database(ABC):
         return release
 
     def holder(self, thread: str) -> Holder | None:
-        """Who claimed a thread last, whether or not it still does."""
+        """Return who claimed a thread last, whether or not it still does."""
         found = self.execute("SELECT holder, since FROM deepnb_claims WHERE thread = ?", thread)
         return Holder(*found[0]) if found else None
 
     def busy(self, thread: str) -> BusyError:
-        """That another kernel plays a turn in a thread: which, and since when."""
+        """Return the error that says that another kernel plays a turn in a thread: which, and since when."""
         found = self.holder(thread)
         by = f" ({found.who}, since {found.since})" if found else ""
         return BusyError(
@@ -180,7 +177,7 @@ class Database(ABC):
 
 
 def checked_format(execute: Callable[[str], Sequence[Sequence[Any]]], where: str) -> int:
-    """The format of a database that has one; an error for one that a later deepnb wrote, or that is damaged.
+    """Return the format of a database that has one; an error for one that a later deepnb wrote, or that is damaged.
 
     Nothing is written. What `execute` raises where a table is missing is for whoever calls this.
     """
@@ -204,7 +201,7 @@ def _look(execute: Callable[[str], object], tables: Mapping[str, str]) -> None:
 
 
 def damaged(where: str, why: str) -> RefusedError:
-    """The error that says that what was read can't be right."""
+    """Return the error that says that what was read can't be right."""
     return RefusedError(f"{where} is damaged ({why})", "it was left as it is: restore a copy, or choose another place")
 
 

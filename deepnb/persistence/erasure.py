@@ -30,7 +30,7 @@ class Erasure:
         self._bytes = re.compile(re.escape(words.split()[0].encode()), re.IGNORECASE)
 
     def count(self) -> int:
-        """How many records hold the words."""
+        """Return how many records hold the words."""
         return sum(1 for _ in self._records()) + sum(1 for _ in self._checkpoints())
 
     def erase(self) -> None:
@@ -45,7 +45,7 @@ class Erasure:
     # -- deepnb's own rows
 
     def _records(self) -> Iterator[tuple[str, str, str, str]]:
-        """(table, column, id, what it is without the words) of rows that hold them."""
+        """Yield (table, column, id, what it is without the words) of rows that hold them."""
         for id_, text in self._database.execute("SELECT id, value FROM deepnb_values"):
             if self._written.search(text) and (new := self._value(text)) != text:
                 yield "deepnb_values", "value", id_, new
@@ -54,7 +54,7 @@ class Erasure:
                 yield "deepnb_turns", "record", id_, new
 
     def _value(self, text: str) -> str:
-        """A text that records refer to: the beginning of a request, skills as they were listed, or a text of memory."""
+        """Return a text that records refer to: the beginning of a request, skills as they were listed, or a text of memory."""
         try:
             plain = json.loads(text)
         except ValueError:
@@ -62,7 +62,7 @@ class Erasure:
         return dumps(self._turn(plain)) if isinstance(plain, list) else self._written.sub(FORGOTTEN, text)
 
     def _turn(self, value: Any) -> Any:
-        """A turn's record, without the words in what its requests had of memory."""
+        """Return a turn's record, without the words in what its requests had of memory."""
         if isinstance(value, list):
             if len(value) == 4 and isinstance(value[3], int) and all(isinstance(v, str) for v in value[:3]):
                 part, label, text, tokens = value  # `Sent`
@@ -73,7 +73,7 @@ class Erasure:
     # -- checkpoints
 
     def _checkpoints(self) -> Iterator[tuple[Blob, tuple[str, bytes]]]:
-        """(a value of LangGraph's that holds them, what it is without the words)."""
+        """Yield (a value of LangGraph's that holds them, what it is without the words)."""
         serde = self._database.saver.serde
         for blob in self._database.blobs():
             if not self._bytes.search(blob.typed[1]):
@@ -83,7 +83,7 @@ class Erasure:
                 yield blob, serde.dumps_typed(new)
 
     def _channel(self, name: str, value: Any) -> Any:
-        """The value of a channel or key; the same object where it does not hold the words."""
+        """Return the value of a channel or key; the same object where it does not hold the words."""
         if name in keys.OF_MEMORY:
             return self._all(value)
         if name == keys.FILES and isinstance(value, Mapping):
@@ -91,7 +91,7 @@ class Erasure:
         return self._inside(value)
 
     def _inside(self, value: Any) -> Any:
-        """A value that may hold channels, such as a whole state, and messages that tell of memory."""
+        """Return a value that may hold channels, such as a whole state, and messages that tell of memory."""
         from langchain_core.messages import BaseMessage
         from langgraph.types import Send
 
@@ -106,7 +106,7 @@ class Erasure:
         return _rebuilt(value, self._inside)
 
     def _all(self, value: Any) -> Any:
-        """A value without the words, wherever in it."""
+        """Return a value without the words, wherever in it."""
         if isinstance(value, str):
             new = blot_out(self._words, value)
             return value if new == value else new
@@ -116,7 +116,7 @@ class Erasure:
 
 
 def _as_json(word: str) -> str:
-    """A pattern of a word as it is, and as a JSON string has it."""
+    """Return a pattern of a word as it is, and as a JSON string has it."""
     return (
         "(?:"
         + "|".join(re.escape(form) for form in dict.fromkeys((word, json.dumps(word, ensure_ascii=False)[1:-1])))
@@ -130,7 +130,7 @@ def _changed(value: Mapping[Any, Any], change: Callable[[Any, Any], Any]) -> Any
 
 
 def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A sequence or dataclass with its items changed; the same object where none is."""
+    """Return a sequence or dataclass with its items changed; the same object where none is."""
     if isinstance(value, list | tuple):
         new = [change(item) for item in value]
         if all(a is b for a, b in zip(new, value, strict=True)):

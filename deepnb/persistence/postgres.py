@@ -75,7 +75,7 @@ class PostgresDatabase(Database):
         return made
 
     def _format(self) -> int | None:
-        """The format of what is there; None where nothing is of ours."""
+        """Return the format of what is there; None where nothing is of ours."""
         if not self.execute(
             "SELECT 1 FROM information_schema.tables WHERE table_name = ? AND table_schema = current_schema()",
             "deepnb_format",
@@ -88,9 +88,9 @@ class PostgresDatabase(Database):
 
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._local, self._rows.cursor() as cursor:
-            cursor.execute(
+            cursor.execute(  # a text of PostgreSQL has no NUL
                 sql.replace("?", "%s"),
-                [(value.replace("\x00", "�") if isinstance(value, str) else value) for value in values] or None,
+                [v.replace("\x00", "\ufffd") if isinstance(v, str) else v for v in values] or None,
             )
             return list(cursor.fetchall()) if cursor.description else []
 

@@ -60,7 +60,7 @@ class Records:
         return str(self.fact("id"))
 
     def fact(self, name: str) -> str | None:
-        """A fact of the session."""
+        """Return a fact of the session."""
         found = self._database.execute("SELECT value FROM deepnb_session WHERE name = ?", name)
         return str(found[0][0]) if found else None
 
@@ -75,7 +75,7 @@ class Records:
     # -- texts that several records have
 
     def put(self, text: str) -> str:
-        """Keep a text once; gives its name."""
+        """Keep a text once; return its name."""
         name = name_of(text)
         if name not in self._put:
             made = "INSERT INTO deepnb_values (id, value) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
@@ -84,7 +84,7 @@ class Records:
         return name
 
     def get(self, name: str) -> str:
-        """The text of a name."""
+        """Return the text of a name."""
         if name not in self._texts:
             found = self._database.execute("SELECT value FROM deepnb_values WHERE id = ?", name)
             if not found:
@@ -95,17 +95,17 @@ class Records:
     # -- threads and turns
 
     def threads(self) -> dict[str, ThreadRow]:
-        """All threads, in the order they were made."""
+        """Return all threads, in the order they were made."""
         rows = self._database.execute("SELECT name, head, facts, begun FROM deepnb_threads ORDER BY seq")
         return {row[0]: self._row(row) for row in rows}
 
     def thread(self, name: str) -> ThreadRow | None:
-        """A thread, if it is there."""
+        """Return a thread, if it is there."""
         rows = self._database.execute("SELECT name, head, facts, begun FROM deepnb_threads WHERE name = ?", name)
         return self._row(rows[0]) if rows else None
 
     def unfinished(self) -> list[str]:
-        """The threads in which a turn plays, or whose last one waits for the user."""
+        """Return the threads in which a turn plays, or whose last one waits for the user."""
         rows = self._database.execute(
             "SELECT t.name, t.begun, u.record FROM deepnb_threads t LEFT JOIN deepnb_turns u ON u.id = t.head"
             " ORDER BY t.seq"
@@ -142,14 +142,14 @@ class Records:
         self._database.execute("DELETE FROM deepnb_threads WHERE name = ?", name)
 
     def add_turn(self, parent: str | None, record: Mapping[str, Any]) -> str:
-        """Keep a turn behind another; gives its id."""
+        """Keep a turn behind another; return its id."""
         id_ = uuid4().hex
         made = "INSERT INTO deepnb_turns (id, parent, record) VALUES (?, ?, ?)"
         self._database.execute(made, id_, parent, dumps(record))
         return id_
 
     def turns(self, head: str | None) -> list[TurnRow]:
-        """The turns up to this one, oldest first."""
+        """Return the turns up to this one, oldest first."""
         if head is None:
             return []
         rows = self._database.execute(
@@ -168,7 +168,7 @@ class Records:
     # -- transcripts
 
     def lines(self, thread: str) -> bytes:
-        """The lines of a thread's transcript, each with its end."""
+        """Return the lines of a thread's transcript, each with its end."""
         rows = self._database.execute("SELECT line FROM deepnb_lines WHERE thread = ? ORDER BY seq", thread)
         return b"".join(f"{line}\n".encode() for (line,) in rows)
 
@@ -185,7 +185,7 @@ class Records:
             self.add_lines(thread, lines)
 
     def damaged(self, why: str) -> RefusedError:
-        """That what was read can't be right."""
+        """Return the error that says that what was read can't be right."""
         return damaged(self._database.where, why)
 
     def _json(self, text: str) -> Any:
@@ -210,7 +210,7 @@ class TranscriptLines:
         return False
 
     def read(self) -> bytes:
-        """All of it."""
+        """Return all of it."""
         return self._records.lines(self._thread)
 
     def replace(self, data: bytes) -> None:
@@ -229,11 +229,6 @@ Sign = Callable[[Any], str]
 """The signature of a value in JSON's words; empty where nothing is signed."""
 
 _BYTES = 32
-
-
-def unsigned(value: Any) -> str:
-    """The signature where threads are kept in this process alone: none is needed."""
-    return ""
 
 
 def signer(about: str) -> Sign:

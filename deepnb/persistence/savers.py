@@ -28,7 +28,7 @@ _MANY = 200_000
 
 
 def without_credentials(value: Any) -> Any:
-    """The value with its credentials masked, in messages, mappings, sequences and exceptions."""
+    """Return the value with its credentials masked, in messages, mappings, sequences and exceptions."""
     from langchain_core.messages import BaseMessage
 
     match value:
@@ -41,9 +41,17 @@ def without_credentials(value: Any) -> Any:
             changed = _changes(named)
             return value.model_copy(update=changed) if changed else value
         case Mapping():
-            return _mapping(value)
+            media = value.get("type") in _MEDIA
+            out = {
+                without_credentials(k): bare_images(v) if media else without_credentials(v) for k, v in value.items()
+            }
+            same = all(k in value and v is value[k] for k, v in out.items())
+            return value if same and len(out) == len(value) else out
         case list() | tuple():
-            return _sequence(value)
+            items = [without_credentials(item) for item in value]
+            if all(a is b for a, b in zip(items, value, strict=True)):
+                return value
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         case BaseException():
             text = redacted_text(str(value))
             return value if text == str(value) else RuntimeError(text)
@@ -55,7 +63,7 @@ def without_credentials(value: Any) -> Any:
 
 
 def redacted_text(text: str) -> str:
-    """The text with its credentials masked."""
+    """Return the text with its credentials masked."""
     key = hash(text), len(text)
     if key in _clean:
         return text
@@ -67,22 +75,8 @@ def redacted_text(text: str) -> str:
     return found
 
 
-def _mapping(value: Mapping[Any, Any]) -> Any:
-    media = value.get("type") in _MEDIA
-    out = {without_credentials(k): bare_images(v) if media else without_credentials(v) for k, v in value.items()}
-    same = all(k in value and v is value[k] for k, v in out.items())
-    return value if same and len(out) == len(value) else out
-
-
-def _sequence(value: Any) -> Any:
-    out = [without_credentials(item) for item in value]
-    if all(a is b for a, b in zip(out, value, strict=True)):
-        return value
-    return type(value)(*out) if hasattr(value, "_fields") else type(value)(out)
-
-
 def _changes(named: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that held a credential, without it."""
+    """Return the values that held a credential, without it."""
     made = ((name, without_credentials(value), value) for name, value in named.items())
     return {name: new for name, new, old in made if new is not old}
 

@@ -234,7 +234,7 @@ def _told(where: str) -> Iterator[None]:
 
 
 def _line(error: sqlite3.DatabaseError, where: str) -> DeepnbError:
-    """What is said of an error: `k.db is full`, in place of a traceback."""
+    """Return what is said of an error: `k.db is full`, in place of a traceback."""
     code, words = (
         getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF,
         " ".join(str(error).partition(" with text ")[0].split())[:80],
@@ -249,7 +249,7 @@ def _line(error: sqlite3.DatabaseError, where: str) -> DeepnbError:
 
 
 def _empty_log(rows: sqlite3.Connection, process: int) -> bool:
-    """Whether all that was written is in the file itself now; not where another program holds it back."""
+    """Return whether all that was written is in the file itself now; not where another program holds it back."""
     if os.getpid() != process:  # a fork of the kernel that ends
         return False
     with suppress(sqlite3.Error, DeepnbError):
@@ -270,7 +270,7 @@ def _patience(rows: sqlite3.Connection) -> Iterator[None]:
 
 
 def real_path(name: str | Path) -> Path:
-    """The file that is meant by a name, wherever the kernel goes later."""
+    """Return the file that is meant by a name, wherever the kernel goes later."""
     return Path(name).expanduser().resolve()
 
 
@@ -295,7 +295,7 @@ def _classes() -> tuple[Any, Any]:
 
 
 def _checked(path: Path) -> int | None:
-    """The format of a file, before it is opened for writing; None for a new file."""
+    """Return the format of a file, before it is opened for writing; None for a new file."""
     left = "it was left as it is: restore a copy, or choose another file"
     if path.is_dir():
         raise InvalidError(f"{path} is a directory", "type the name of a file")

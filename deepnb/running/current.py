@@ -32,7 +32,7 @@ _BY = " by the code "
 
 
 def granted_tool(mark: str) -> str:
-    """The name of the tool that a thread allows by such a `Current.grant`."""
+    """Return the name of the tool that a thread allows by such a `Current.grant`."""
     return mark.partition(_BY)[0]
 
 
@@ -80,11 +80,11 @@ class Current:
         self._holding = _Holding()
 
     def now(self) -> str:
-        """The time as an ISO timestamp."""
+        """Return the time as an ISO timestamp."""
         return self.clock().isoformat(timespec="seconds")
 
     def stamp(self) -> dict[str, Any]:
-        """The moment as the journal keeps it: `at`, `thread`, `turn`, `cell`."""
+        """Return the moment as the journal keeps it: `at`, `thread`, `turn`, `cell`."""
         if (turn := self.turn) is not None:
             return {"at": self.now(), "thread": turn.thread, "turn": turn.number, "cell": turn.cell}
         return {"at": self.now(), "thread": self.thread.name, "turn": len(self.thread.turns) or None}
@@ -108,7 +108,7 @@ class Current:
         self._playing = self.turn = None
 
     def plays(self, thread: Thread) -> bool:
-        """Whether a turn is running in a thread."""
+        """Return whether a turn is running in a thread."""
         return thread is self._playing
 
     @property
@@ -183,14 +183,14 @@ class Current:
         return replace(policy_of(self.options.approve), granted=granted)
 
     def grant(self, name: str) -> str:
-        """What is kept of a tool that is allowed in a thread: its name, and of one of the user's which code it runs."""
+        """Return what is kept of a tool that is allowed in a thread: its name, and of one of the user's which code it runs."""
         given = [tool for called, tool in own_tools(self.options, self.options.subagents) if called == name]
         return f"{name}{_BY}{fingerprint(given)}" if given else name
 
     # -- who watches
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after every change; gives a function that ends it."""
+        """Call `watcher` after every change; return a function that ends it."""
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
 
@@ -229,7 +229,7 @@ class Paths:
         self._shared = Memo(_shared)
 
     def is_guarded(self, path: str) -> bool:
-        """Whether the guard stands before a file: memory, notes, skills and subagents."""
+        """Return whether the guard stands before a file: memory, notes, skills and subagents."""
         options = self._current.options
         names, folders = guarded_paths(options.memory, options.skills)
         return path in names or path.startswith(folders)
@@ -239,7 +239,7 @@ class Paths:
         return path.startswith("/.deepnb/") or self.is_guarded(path)
 
     def is_shared(self, path: str) -> bool:
-        """Whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
+        """Return whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
         return self.shared()(path)
 
     def shared(self) -> Callable[[str], bool]:
@@ -265,7 +265,7 @@ class Paths:
         return self._current.options.graph is not None
 
     def refusal(self, path: str) -> str:
-        """Why the agent would not read a file, in one line; empty where it would."""
+        """Return why the agent would not read a file, in one line; empty where it would."""
         options = self._current.options
         if options.graph is None:
             return ""

@@ -93,15 +93,15 @@ class Graphs:
         return isinstance(self.checkpointer, RedactedSaver)
 
     def scope(self) -> Scope:
-        """What the agent of the turn that plays may know of memory."""
+        """Return what the agent of the turn that plays may know of memory."""
         return replace(self._current.agent_thread.scope, readable=self._current.shared)
 
     def search(self) -> MemorySearch:
-        """The index over its memory."""
+        """Return the index over its memory."""
         return self._home.storage.search
 
     def policy(self) -> Policy:
-        """Which of its calls need approval."""
+        """Return which of its calls need approval."""
         return self._current.policy
 
     @property
@@ -138,7 +138,7 @@ class Graphs:
         self._looked_up = (None, ())
 
     def of(self, options: Options) -> Built:
-        """The graph for these options: the one there is, while nothing that it is made of has changed."""
+        """Return the graph for these options: the one there is, while nothing that it is made of has changed."""
         agents = self._agents if options.enable_subagents else ()
         others = self._others(options, agents)
         for one in reversed(self._made):
@@ -162,7 +162,7 @@ class Graphs:
         return build(options, self, agents)
 
     def _variables(self, options: Options) -> tuple[Any, ...]:
-        """The objects that variables hold, where the name of a model may be that of a variable; looked up once a turn."""
+        """Return the objects that variables hold, where the name of a model may be that of a variable; looked up once a turn."""
         if self._looked_up[0] is not options:
             names = (options.model, *(agent.model for agent in (*options.subagents, *self._agents)))
             held = (options.namespace.get(name) if isinstance(name, str) else None for name in names)

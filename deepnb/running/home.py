@@ -68,16 +68,14 @@ class Home:
                 options = self._current.options
                 given = given_backend(options.backend, options.store, options.assistant_id)
                 base = given.read_only if self._read_only else given
-            home = None if self.paths.is_attached or self._has_own(base) else self.place(name)
+            # what was passed in as `backend` has a memory of its own, until it is kept elsewhere
+            own = getattr(base, "root", None) is not None and not getattr(base, "state", ())
+            own = own and self.database is None and self.place == self._place
+            home = None if self.paths.is_attached or own else self.place(name)
             self._storages[name] = made = Storage(self._current, self.paths, self.thread_files, home, base)
             if home is not None and not made.guard.root("/").journal.entries and (held := self.found(name)):
                 made.adopt(held)
         return self._storages[name]
-
-    def _has_own(self, base: Given | Storage) -> bool:
-        """Return whether memory is in what was passed in as `backend`."""
-        given = getattr(base, "root", None) is not None and not getattr(base, "state", ())
-        return given and self.database is None and self.place == self._place
 
     def _place(self, name: str) -> Place:
         from deepnb.running import storage
@@ -152,11 +150,6 @@ class Home:
 
         return undo
 
-    def _remembered(self, storage: Storage) -> list[str]:
-        """Return the paths of memory, notes, skills and subagents."""
-        found = storage.guard.glob("**/*", "/").matches or ()
-        return [m["path"] for m in found if not m.get("is_dir") and self.paths.is_guarded(m["path"])]
-
     # -- sources and paths
 
     @property
@@ -181,8 +174,10 @@ class Home:
 
         Empty if memory is in the thread's state.
         """
-        if thread.home not in self._storages and self._is_new:
-            return {}, {}
+        options = self._current.options
+        given = options.backend is not None or options.checkpointer is not None or options.graph is not None
+        if thread.home not in self._storages and not given and self.database is None and self.place == self._place:
+            return {}, {}  # a memory that nobody has asked for is empty, which is known without importing the engine
         storage = self.of(thread.home)
         home, may_read = storage.home, thread.scope.may_read
         if storage.in_state:
@@ -193,18 +188,13 @@ class Home:
             if home is None or home.directory is not None:
                 return storage.texts(filter(may_read, self.memory_paths())), {}
             if home.files is None:
-                return storage.texts(filter(may_read, self._remembered(storage))), {}
+                found = storage.guard.glob("**/*", "/").matches or ()
+                remembered = (m["path"] for m in found if not m.get("is_dir") and self.paths.is_guarded(m["path"]))
+                return storage.texts(filter(may_read, remembered)), {}
             texts, binary = self._file_texts(home.files.read(), thread.scope)
             texts = {path: text for path, text in texts.items() if storage.in_kernel(path)}
             away = (path for path in self.memory_paths() if may_read(path) and not storage.in_kernel(path))
             return {**texts, **storage.texts(away)}, binary
-
-    @property
-    def _is_new(self) -> bool:
-        """Whether a memory that nobody has asked for is empty, which is known without importing the engine."""
-        options = self._current.options
-        given = options.backend is None and options.checkpointer is None and options.graph is None
-        return given and self.database is None and self.place == self._place
 
     def texts_at(self, thread: Thread, checkpoint: str | None) -> Mapping[str, str]:
         """Return path -> text of a thread's memory as a checkpoint saw it, if the checkpointer keeps its versions."""

@@ -15,10 +15,10 @@ from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
 from deepnb.running.current import Current, Paths
 from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns
 from deepnb.running.thread import Thread
-from deepnb.values.approvals import PendingCall, policy_of
+from deepnb.values.approvals import policy_of
 from deepnb.values.errors import BusyError
 from deepnb.values.text import excerpt
-from deepnb.values.turn import CodeOutput, Snapshot, ToolEnded, Turn, Usage
+from deepnb.values.turn import CodeOutput, ToolEnded, Turn, Usage
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -127,7 +127,7 @@ class Persistence:
                 release()
 
     def is_busy(self, thread: str) -> bool:
-        """Whether another kernel plays a turn in a thread."""
+        """Return whether another kernel plays a turn in a thread."""
         if thread in self._claims:
             return False
         if (release := self.database.hold(thread)) is not None:
@@ -162,7 +162,13 @@ class Persistence:
             for gone in self._rows.keys() - set(names):
                 self.records.remove_thread(gone)
                 del self._rows[gone]
-            self._save_session()
+            policy = dumps(policy_of(self._current.options.approve).option)
+            for name, value in (("thread", self._current.thread.name), ("policy", policy), ("model", self._model)):
+                if self._session.get(name) != value:
+                    self.records.set_fact(name, value)
+                    self._session[name] = value
+                    if name == "policy":
+                        self.records.set_fact("policy signature", self.sign(policy))
         if self._current.is_idle:
             self.database.make_whole()
 
@@ -198,15 +204,6 @@ class Persistence:
         rights = {k: v for k, v in facts.items() if k in _RIGHTS}
         return {**facts, "signature": self.sign([thread.name, rights])} if rights else facts
 
-    def _save_session(self) -> None:
-        policy = dumps(policy_of(self._current.options.approve).option)
-        for name, value in (("thread", self._current.thread.name), ("policy", policy), ("model", self._model)):
-            if self._session.get(name) != value:
-                self.records.set_fact(name, value)
-                self._session[name] = value
-                if name == "policy":
-                    self.records.set_fact("policy signature", self.sign(policy))
-
     @property
     def _model(self) -> str:
         """The model as `%agent use` takes it; empty for one that has no name."""
@@ -240,11 +237,11 @@ class Persistence:
         return self.records.fact("thread")
 
     def names(self) -> tuple[str, ...]:
-        """The threads that are kept, in the order they were made."""
+        """Return the threads that are kept, in the order they were made."""
         return tuple(self.records.threads())
 
     def metadata(self, name: str) -> dict[str, Any] | None:
-        """How a thread was made, as its checkpoints tell it; None for one that is not kept."""
+        """Return how a thread was made, as its checkpoints tell it; None for one that is not kept."""
         if (row := self.records.thread(name)) is None:
             return None
         return {f"deepnb_{fact}": row.facts[fact] for fact in ("scope", "parent", "pool") if row.facts.get(fact)}
@@ -262,7 +259,7 @@ class Persistence:
         self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
 
     def turns(self, thread: Thread, messages: Sequence[BaseMessage], files_at: FilesAt) -> list[Turn] | None:
-        """The turns of a thread whose state was just read; one that was cut by the end of its kernel is told by its messages.
+        """Return the turns of a thread whose state was just read; one that was cut by the end of its kernel is told by its messages.
 
         None for a thread that another program made.
         """
@@ -276,41 +273,44 @@ class Persistence:
         if begun is None or thread.name in self._begun or self.is_busy(thread.name):
             return turns
         last = turns[-1] if turns and turns[-1].number == begun["number"] else None
-        base = last or self._begun_turn(thread, begun, files_at)
+        base = last
+        if base is None:
+            before = replace(self._turns.snapshot(begun["before"], thread.snapshot.messages, files_at), next=())
+            facts = {name: begun[name] for name in ("model", "started", "cell")}
+            number, prompt = begun["number"], begun["prompt"]
+            base = Turn(number, thread.name, prompt, "", (), before, before, Usage(), None, **facts)
         went_on = all(call.key in thread.decided for call in thread.asked)
         if len(messages) <= len(base.after.messages) and (last is None or not went_on):  # it had not begun
             return turns
         return [*turns[: base.number - 1], _cut(thread, base, messages)]
 
     def _fork_head(self, thread: Thread) -> str | None:
-        """The id of the turn that a fork begins with whose kernel ended as it made it: that of the thread it comes from."""
+        """Return the id of the turn that a fork begins with whose kernel ended as it made it: that of the thread it comes from."""
         source, _, number = (thread.parent or "").rpartition("@")
         row = self.records.thread(source) if source else None
         line = self.records.turns(row.head) if row else []
         return line[int(number) - 1].id if 0 < int(number or 0) <= len(line) else None
 
-    def _begun_turn(self, thread: Thread, begun: Mapping[str, Any], files_at: FilesAt) -> Turn:
-        before = replace(self._turns.snapshot(begun["before"], thread.snapshot.messages, files_at), next=())
-        facts = {name: begun[name] for name in ("model", "started", "cell")}
-        return Turn(begun["number"], thread.name, begun["prompt"], "", (), before, before, Usage(), None, **facts)
-
     def unfinished(self) -> tuple[str, ...]:
-        """The threads whose last turn waits for the user, or had not ended when its kernel did."""
+        """Return the threads whose last turn waits for the user, or had not ended when its kernel did."""
         return tuple(name for name in self.records.unfinished() if not self.is_busy(name))
 
     def restored(self, thread: Thread, others: Iterable[Thread], namespace: Mapping[str, Any]) -> Restored:
-        """What is back in a kernel with these variables; `others` are the threads that are `unfinished`."""
-        gone = tuple(name for name in made_names(thread.turns) if name not in namespace)
-        count, files = len(self.records.threads()), kept_files(thread.snapshot)
+        """Return what is back in a kernel with these variables; `others` are the threads that are `unfinished`."""
+        outputs = (e for turn in thread.turns for e in turn.events if isinstance(e, CodeOutput))
+        lines = (part for e in outputs if e.kind == "variables" for part in _NAMES.findall(e.text))
+        made = dict.fromkeys(name.strip() for line in lines for name in line.split(","))
+        gone = tuple(name for name in made if name.isidentifier() and name not in namespace)
+        count, files = len(self.records.threads()), len(thread.snapshot.files) + len(thread.snapshot.binary)
         left = [call for call in thread.asked if call.key not in thread.decided]
         here = [] if left else [self._need(thread)]
-        lines = (*here, *(self._need(other, f"%agent switch {other.name}, then ") for other in others))
-        facts: dict[str, Any] = {"asked": len(left), "unfinished": tuple(filter(None, lines)), "names": gone}
+        needs = (*here, *(self._need(other, f"%agent switch {other.name}, then ") for other in others))
+        facts: dict[str, Any] = {"asked": len(left), "unfinished": tuple(filter(None, needs)), "names": gone}
         facts["model"] = "" if (used := self._session.get("model", "")) == self._model else used
         return Restored(count, thread.name, len(thread.turns), files, where=self.database.where, **facts)
 
     def _need(self, thread: Thread, first: str = "") -> str:
-        """What a thread needs to go on, and what to type, after `first`; empty where its last turn has ended."""
+        """Return what a thread needs to go on, and what to type, after `first`; empty where its last turn has ended."""
         where = f"thread {thread.name}: " if first else ""
         if thread.pending:
             what, _, do = thread.pending.partition(": ")
@@ -323,11 +323,11 @@ class Persistence:
     # -- forgetting
 
     def count(self, words: str, is_memory: Callable[[str], bool]) -> int:
-        """How many records of earlier states hold some words, beside the messages of conversations."""
+        """Return how many records of earlier states hold some words, beside the messages of conversations."""
         return Erasure(self.database, words, is_memory).count()
 
     def erase(self, words: str, is_memory: Callable[[str], bool]) -> str:
-        """Take the words out of these; gives one line on where they may be still, empty for nowhere.
+        """Take the words out of these; return one line on where they may be still, empty for nowhere.
 
         What was read before is to be read anew.
         """
@@ -351,7 +351,7 @@ class Persistence:
 
 
 def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
-    """A turn that its kernel did not end, with what its thread holds of it."""
+    """Return a turn that its kernel did not end, with what its thread holds of it."""
     from langchain_core.messages import AIMessage
 
     from deepnb.engine.answer import usage
@@ -359,7 +359,8 @@ def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
     from deepnb.engine.request import message_text
 
     new = messages[len(base.after.messages) :]
-    asked = {call.id for call in thread.asked if not _may_have_run(thread, call)}
+    decided = {key for key, one in thread.decided.items() if one.kind != "reject"}  # on their way as the kernel ended
+    asked = {call.id for call in thread.asked if call.key not in decided}
     answers = [m for m in new if isinstance(m, AIMessage)]
     stopped = thread.unfinished and not thread.asked
     return replace(
@@ -373,16 +374,10 @@ def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
     )
 
 
-def _may_have_run(thread: Thread, call: PendingCall) -> bool:
-    """Whether a call is decided already, and so was on its way when its kernel ended."""
-    decision = thread.decided.get(call.key)
-    return decision is not None and decision.kind != "reject"
-
-
 def _cut_tools(
     thread: Thread, base: Turn, messages: Sequence[BaseMessage], asked: Collection[str]
 ) -> Iterator[ToolEnded]:
-    """The calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
+    """Yield the calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
     if not thread.unfinished or thread.unsigned:
         return
     from deepnb.engine.checkpoints import call_results
@@ -395,16 +390,4 @@ def _cut_tools(
                 yield ToolEnded(call["id"] or "", call["name"], "interrupted", "cut", 0.0)
 
 
-_NAMES = re.compile(r"(?:new|changed): ([^;]+)")
-
-
-def made_names(turns: Iterable[Turn]) -> tuple[str, ...]:
-    """The variables that the agent's code made or changed in these turns."""
-    lines = (e.text for t in turns for e in t.events if isinstance(e, CodeOutput) and e.kind == "variables")
-    found = (name.strip() for line in lines for part in _NAMES.findall(line) for name in part.split(","))
-    return tuple(dict.fromkeys(name for name in found if name.isidentifier()))
-
-
-def kept_files(state: Snapshot) -> int:
-    """How many files a state has."""
-    return len(state.files) + len(state.binary)
+_NAMES = re.compile(r"(?:new|changed): ([^;]+)")  # of `new: totals; changed: df, x; removed: y`

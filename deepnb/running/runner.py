@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
@@ -20,7 +20,6 @@ from deepnb.values.turn import Event, Notice, ToolEnded, Turn, Usage
 
 if TYPE_CHECKING:
     from deepnb.context.ledger import Recorder
-    from deepnb.engine.graph import Graph
     from deepnb.running.play import Played
     from deepnb.wiring.build import Built
 
@@ -53,7 +52,7 @@ class TurnStream(Iterator[Event]):
         return event
 
     def poll(self) -> Event | None:
-        """The next event; None if nothing has happened yet and the stream was started with `notify`."""
+        """Return the next event; None if nothing has happened yet and the stream was started with `notify`."""
         return next(self._events)
 
     def close(self) -> None:
@@ -163,7 +162,7 @@ class Runner:
         return self._read(TurnStream(events, ended))
 
     def resume(self, choice: str | None = None, thread: str | None = None, notify: Notify | None = None) -> TurnStream:
-        """A turn that was interrupted, or whose calls are decided, going on.
+        """Return a turn that was interrupted, or whose calls are decided, going on.
 
         Where a tool was cut in the middle, `choice` says whether it is run "again" or "skip"ped.
         """
@@ -175,11 +174,12 @@ class Runner:
         return stream
 
     def nothing(self) -> TurnStream:
-        """The stream of a turn that does not go on yet."""
-        return TurnStream(_no_events(), ())
+        """Return the stream of a turn that does not go on yet."""
+        none: tuple[Event, ...] = ()
+        return TurnStream((event for event in none), ())
 
     def decide(self, decisions: Sequence[Decision]) -> bool:
-        """Record decisions on calls of one thread; returns whether its turn can continue."""
+        """Record decisions on calls of one thread; return whether its turn can continue."""
         work = self._workspace
         work.current.idle()
         thread = work.threads[decisions[0].call.thread]
@@ -229,14 +229,17 @@ class Runner:
                 raise running(thread)
             work.graphs.begin(work.catalogs.usable_agents())
             built = self._built_for(model)
-            notes = (*self._rule_notes(built), *_gone(thread))
+            # what the rules of compaction say of themselves, where the last turn's did not
+            nested = {f"subagent {name}: {own.rule.note}" for name, own in built.nested.items() if own.rule.note}
+            before, self._noted = self._noted, {*nested, *filter(None, (built.rule.note,))}
+            notes = (*map(Notice, sorted(self._noted - before)), *_gone(thread))
             notices = (*notes, *self._taken_back(thread, cell, rerun), *_unseen(built, images))
             work.state.settle(thread)
             work.backend.begin()
-            before = replace(work.state.snapshot(thread), next=())
-            work.threads.use(thread, model)
+            state = replace(work.state.snapshot(thread), next=())
+            thread.model = model
             prompt = with_markers(prompt, images)
-            draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), before, before, Usage(), None, cell=cell)
+            draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), state, state, Usage(), None, cell=cell)
             yield from self._play(ended, built, thread, draft, True, notices, max_steps, images=images, notify=notify)
 
     def _resumed(
@@ -257,7 +260,13 @@ class Runner:
             last = thread.to_resume(choice)
             answers = None
             if thread.cut and choice == "skip":
-                _skip_tools(work.built.graph, thread.config, last.events)
+                from deepnb.engine import keys
+                from deepnb.engine.graph import skipped_results
+
+                graph = work.built.graph
+                graph.drop_pending_steps(thread.config)
+                messages = graph.state(thread.config).values.get(keys.MESSAGES) or ()
+                graph.answer_tools(thread.config, skipped_results(messages, last.events))
             elif thread.asked:
                 answers = work.built.graph.answers(thread.decided.values())
             built = self._built_for(thread.model)
@@ -310,7 +319,7 @@ class Runner:
             work.current.stop()
 
     def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float) -> Turn:
-        """The turn that has ended, in its thread; called once, however the run ended."""
+        """Return the turn that has ended, in its thread; called once, however the run ended."""
         from deepnb.running import play
 
         work = self._workspace
@@ -320,7 +329,9 @@ class Runner:
         except DeepnbError as failure:  # a server that does not answer: the thread is read when it does
             played = replace(played, error=played.error or failure.typed)
         lost = (played.error or "").startswith(LOST)
-        if played.error is not None and not lost and not _has_answer(thread, draft):
+        known = {message.id for message in draft.before.messages}
+        answered = any(m.role == "assistant" and m.id not in known for m in thread.snapshot.messages)
+        if played.error is not None and not lost and not answered:
             with suppress(Exception):  # a checkpointer that takes no more: the turn stays as it was left
                 work.state.drop_turn(thread, draft.before)
         if thread.unfinished:  # a call that began and has no result was cut, whatever was told of it
@@ -330,7 +341,7 @@ class Runner:
         if thread.has_answered(played.events):
             work.threads.bring(thread, None)
         turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked)
-        work.threads.record(thread, turn)
+        thread.turns[turn.number - 1 :] = [turn]  # in the place of the one that was resumed
         work.current.last = turn
         work.transcripts.end(turn)
         work.state.write_held(thread)
@@ -342,18 +353,12 @@ class Runner:
     # -- helpers
 
     def _built_for(self, model: Any) -> Built:
-        """The graph with another model for one turn; the session's own where that is None."""
+        """Return the graph with another model for one turn; the session's own where that is None."""
         work = self._workspace
         return work.built if model is None else work.graphs.of(work.changed({"model": model}))
 
-    def _rule_notes(self, built: Built) -> tuple[Event, ...]:
-        """That less is kept at a compaction than was asked for, by the main agent or by a subagent; said when it comes to be so."""
-        nested = {f"subagent {name}: {own.rule.note}" for name, own in built.nested.items() if own.rule.note}
-        before, self._noted = self._noted, {*nested, *filter(None, (built.rule.note,))}
-        return tuple(map(Notice, sorted(self._noted - before)))
-
     def _pinned(self, thread: Thread) -> Sequence[Any]:
-        """The messages that hold what is pinned in a thread."""
+        """Return the messages that hold what is pinned in a thread."""
         work = self._workspace
         if not thread.pins:
             return ()
@@ -361,7 +366,7 @@ class Runner:
         return work.catalogs.before_prompt(thread.pins)
 
     def _taken_back(self, thread: Thread, cell: str | None, rerun: str) -> tuple[Event, ...]:
-        """What is said of a cell that made a turn before; with `replace` the thread is rewound to before that."""
+        """Return what is said of a cell that made a turn before; with `replace` the thread is rewound to before that."""
         earlier = next((t for t in thread.turns if cell is not None and t.cell == cell), None)
         if earlier is None:
             return ()
@@ -376,24 +381,8 @@ class Runner:
         return (Notice(f"this cell was run again: turn {number}{later} undone (%agent undo restores it)"),)
 
 
-def _skip_tools(graph: Graph, config: Mapping[str, Any], events: Iterable[Event]) -> None:
-    """Give the tool calls of an interrupted step results: of those that had ended their own, the rest are skipped."""
-    from deepnb.engine import keys
-    from deepnb.engine.graph import skipped_results
-
-    graph.drop_pending_steps(config)
-    messages = graph.state(config).values.get(keys.MESSAGES) or ()
-    graph.answer_tools(config, skipped_results(messages, events))
-
-
-def _has_answer(thread: Thread, turn: Turn) -> bool:
-    """Whether a thread holds an answer of the main agent to a turn."""
-    known = {message.id for message in turn.before.messages}
-    return any(m.role == "assistant" and m.id not in known for m in thread.snapshot.messages)
-
-
 def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = None) -> Recorder:
-    """What takes down the calls of a run: in `turn`, or after the last one."""
+    """Return what takes down the calls of a run: in `turn`, or after the last one."""
     from deepnb.context.ledger import Recorder, last_request
 
     before = next((r for t in reversed(thread.turns) if (r := last_request(t.events)) is not None), None)
@@ -403,17 +392,13 @@ def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = 
 
 
 def _gone(thread: Thread) -> tuple[Event, ...]:
-    """The line for turns that the server no longer has."""
+    """Return the line for turns that the server no longer has."""
     return (Notice(line),) if (line := thread.missing_line()) else ()
 
 
 def _unseen(built: Built, images: Sequence[PromptImage]) -> tuple[Event, ...]:
-    """The line for a model that does not see the images of a prompt."""
+    """Return the line for a model that does not see the images of a prompt."""
     if not images or built.sees:
         return ()
     names, were = ", ".join(one.name for one in images), "were" if len(images) > 1 else "was"
     return (Notice(f"{built.model} does not see images, by its profile: {names} {were} described in words"),)
-
-
-def _no_events() -> Generator[Event, None, None]:
-    yield from ()

@@ -55,7 +55,7 @@ Sources = tuple[SourceMount, ...]
 
 
 def source(name: str, places: Places) -> SourceMount:
-    """What `user`, `project` or the path of a Markdown file means, below the path that suits it."""
+    """Return what `user`, `project` or the path of a Markdown file means, below the path that suits it."""
     if name == "user":
         return SourceMount("/user/", places.user, ("AGENTS.md",))
     if name == "project":
@@ -75,7 +75,7 @@ def source(name: str, places: Places) -> SourceMount:
 def with_source(
     sources: Sources, wanted: SourceMount, taken: Collection[str] = (), known: Collection[Path] = ()
 ) -> Sources:
-    """The sources and what is wanted beside them; a file that is joined in already stays where it is.
+    """Return the sources and what is wanted beside them; a file that is joined in already stays where it is.
 
     `taken` are paths at which something else is mounted, `known` files of the disk that are memory already.
     """
@@ -91,7 +91,7 @@ def with_source(
 
 
 def without_source(sources: Sources, name: str, places: Places) -> Sources:
-    """The sources without those that `user`, `project`, a path of the disk or the path shown means."""
+    """Return the sources without those that `user`, `project`, a path of the disk or the path shown means."""
     if any(name in one.paths for one in sources):
         gone = {real for one in sources for path, real in zip(one.paths, one.real, strict=True) if path == name}
     else:
@@ -110,18 +110,18 @@ def without_source(sources: Sources, name: str, places: Places) -> Sources:
 
 
 def paths(sources: Sources) -> tuple[str, ...]:
-    """All files that are joined in, as the agent sees them."""
+    """Return all files that are joined in, as the agent sees them."""
     return tuple(chain.from_iterable(one.paths for one in sources))
 
 
 def paths_of(sources: Sources, wanted: SourceMount) -> tuple[str, ...]:
-    """Where the files that are wanted stand among the agent's, as far as they are joined in."""
+    """Return where the files that are wanted stand among the agent's, as far as they are joined in."""
     real = set(wanted.real)
     return tuple(path for one in sources for path, at in zip(one.paths, one.real, strict=True) if at in real)
 
 
 def project_root(here: Path) -> Path:
-    """The nearest directory with `.git` or `pyproject.toml`, else `here`."""
+    """Return the nearest directory with `.git` or `pyproject.toml`, else `here`."""
     for directory in (here, *here.parents):
         if (directory / ".git").exists() or (directory / "pyproject.toml").is_file():
             return directory
@@ -129,7 +129,7 @@ def project_root(here: Path) -> Path:
 
 
 def at_hand(places: Places, sources: Sources = ()) -> Iterator[tuple[str, str]]:
-    """(name to add, file) of the memory files on this disk that are not joined in; nothing of them is read."""
+    """Yield (name to add, file) of the memory files on this disk that are not joined in; nothing of them is read."""
     known = set(chain.from_iterable(one.real for one in sources))
     for name in ("user", "project"):
         found = source(name, places)

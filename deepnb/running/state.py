@@ -76,7 +76,7 @@ class State:
         return self._current.options.checkpointer
 
     def stored(self) -> dict[str, str]:
-        """Thread -> newest checkpoint of the threads that a given checkpointer holds, the newest first."""
+        """Return thread -> newest checkpoint of the threads that a given checkpointer holds, the newest first."""
         if self._given is None:
             return {}
         from deepnb.engine.checkpoints import stored_threads
@@ -87,7 +87,7 @@ class State:
         return {**newest, **{name: newest.get(name, "") for name in self.persistence.names()}}
 
     def metadata(self, name: str) -> Mapping[str, Any] | None:
-        """What is kept of a thread with its newest checkpoint; None where a given checkpointer has no such thread."""
+        """Return what is kept of a thread with its newest checkpoint; None where a given checkpointer has no such thread."""
         if self._given is None:
             return None
         from deepnb.engine.checkpoints import made_with
@@ -108,7 +108,7 @@ class State:
             self.read_stored(thread)
 
     def served(self, name: str) -> dict[str, Any]:
-        """What a server says of a thread, when it last listed them: `status` is idle, busy, interrupted or error."""
+        """Return what a server says of a thread, when it last listed them: `status` is idle, busy, interrupted or error."""
         return {"status": self._given.statuses.get(name, ""), "parent": self._given.parents.get(name) or None}
 
     def read_stored(self, thread: Thread) -> None:
@@ -244,7 +244,7 @@ class State:
         self.read_checkpoint(target)
 
     def values_at(self, source: Snapshot) -> dict[str, Any]:
-        """All that a thread held in a state, for another thread to begin with."""
+        """Return all that a thread held in a state, for another thread to begin with."""
         from deepnb.engine import keys
 
         values = dict(self._graph.state(_at(source)).values)
@@ -259,12 +259,12 @@ class State:
         self.read_checkpoint(thread)
 
     def values(self, thread: Thread) -> dict[str, Any]:
-        """The thread's state, what waited for it written into it."""
+        """Return the thread's state, what waited for it written into it."""
         self.settle(thread)
         return dict(self._graph.state(thread.config).values)
 
     def last_values(self, thread: Thread) -> Mapping[str, Any]:
-        """The thread's values as it was last looked at; nothing is written, and nothing read twice."""
+        """Return the thread's values as it was last looked at; nothing is written, and nothing read twice."""
         if self._peeked[0] is not thread.snapshot:
             self._peeked = (thread.snapshot, self._graph.state(thread.config).values)
         return self._peeked[1]
@@ -374,11 +374,11 @@ class State:
         return self.persistence.claimed(thread) if self.persistence else nullcontext()
 
     def is_busy(self, thread: Thread) -> bool:
-        """Whether another kernel plays a turn in a thread."""
+        """Return whether another kernel plays a turn in a thread."""
         return self.persistence is not None and self.persistence.is_busy(thread.name)
 
     def _asked(self, thread: Thread, state: Any) -> tuple[PendingCall, ...]:
-        """The calls among a state's steps that need the user's approval."""
+        """Return the calls among a state's steps that need the user's approval."""
         if not any(task.interrupts for task in state.tasks):
             return ()
         thread.unsigned = self._graph.has_unsigned(state.tasks)

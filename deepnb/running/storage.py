@@ -158,7 +158,11 @@ class Storage:
         """Have these files of the disk joined in, and no others; no other file of their directories is seen."""
         if (graph := self._current.options.graph) is not None:
             graph.features.need("mounts")
-        self._source_mounts = {one: self._source_mounts.get(one) or _source_mount(one) for one in sources}
+
+        def chosen(one: SourceMount) -> Mount:
+            return Mount(one.prefix, "disk", str(one.directory), ChosenFiles(DiskBackend(one.directory), one.files))
+
+        self._source_mounts = {one: self._source_mounts.get(one) or chosen(one) for one in sources}
         self._rewire()
 
     def mount_as(self, other: Storage, *, read_only: bool = False) -> None:
@@ -171,7 +175,7 @@ class Storage:
     # -- the home of memory
 
     def keep(self, directory: Path) -> int:
-        """Keep memory, notes, skills and journal in a directory from now on; returns how many files went there.
+        """Keep memory, notes, skills and journal in a directory from now on; return how many files went there.
 
         What is there already stays, and is joined with what was held until now.
         """
@@ -180,7 +184,7 @@ class Storage:
         return count
 
     def move(self, home: Place) -> int:
-        """Keep memory at another place from now on, with what is there already; returns how many files went there."""
+        """Keep memory at another place from now on, with what is there already; return how many files went there."""
         there = home.backend
         files = {m["path"] for m in self._default.glob("**/*", "/").matches or () if not m.get("is_dir")}
         texts = {p: self._default.download_files([p])[0].content for p in sorted(files) if self._paths.is_guarded(p)}
@@ -262,7 +266,10 @@ class Storage:
     def _rewire(self, *, forget_home: bool = False) -> None:
         self.mounts = {**self.user_mounts, **{m.prefix: m for m in self._source_mounts.values()}}
         inner = mount_all(self._default, self.mounts)
-        roots = [self._root_of_home(), *(self._root(m, inner) for m in self.mounts.values())]
+        roots = [self._root_of_home()]
+        for mount in self.mounts.values():
+            lock = self._held(backend_lock(mount.backend or self._default))
+            roots.append(Root(mount.prefix, JournalFile(inner, mount.prefix), lock))
         own = self._held(self.home.lock if self.home else self._lock)
         roots += [Root(prefix, JournalFile(inner, prefix), own) for prefix in self._given.state]
         self.guard.rewire(inner, roots, forget_home=forget_home)
@@ -270,7 +277,7 @@ class Storage:
             one._rewire()
 
     def _indexed_in(self) -> str | None:
-        """Where the index is: beside the files, if these are kept on a disk, all of them there."""
+        """Return where the index is: beside the files, if these are kept on a disk, all of them there."""
         elsewhere = any(prefix.startswith("/memory/") or "/memory/".startswith(prefix) for prefix in self.mounts)
         return None if elsewhere else self.kept
 
@@ -278,10 +285,6 @@ class Storage:
         lock = self.home.lock if self.home is not None and self._has_all else self._lock
         seen = self._state.refresh if self.in_state else lambda: None
         return Root("/", JournalFile(self._default), self._held(lock), self.in_state, seen)
-
-    def _root(self, mount: Mount, inner: Any) -> Root:
-        lock = self._held(backend_lock(mount.backend or self._default))
-        return Root(mount.prefix, JournalFile(inner, mount.prefix), lock)
 
     def _held(self, lock: Lock) -> Lock:
         """Return the lock, under which nobody is told: who looked between a write and its entry would take it for another's."""
@@ -292,8 +295,3 @@ class Storage:
                 yield
 
         return held
-
-
-def _source_mount(source: SourceMount) -> Mount:
-    files = ChosenFiles(DiskBackend(source.directory), source.files)
-    return Mount(source.prefix, "disk", str(source.directory), files)

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deepnb.context.ledger import last_request
-from deepnb.engine.checkpoints import Begin, StoredTurn, stored_turns
+from deepnb.engine.checkpoints import Begin, stored_turns
 from deepnb.engine.probe import to_message
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, TurnRow
@@ -46,7 +46,7 @@ class KeptTurns:
         self._heads: dict[str, tuple[Sent, ...]] = {}
 
     def write(self, thread: str, turns: Sequence[Turn]) -> str | None:
-        """Keep what is new of a thread's turns; gives the id of the last one."""
+        """Keep what is new of a thread's turns; return the id of the last one."""
         kept = self._ids.setdefault(thread, [])
         same = next((n for n, (a, b) in enumerate(zip(kept, turns, strict=False)) if a[0] is not b), None)
         same = min(len(kept), len(turns)) if same is None else same
@@ -73,7 +73,7 @@ class KeptTurns:
         return id_
 
     def state(self, state: Snapshot) -> dict[str, Any]:
-        """A state in JSON's own words."""
+        """Return a state in JSON's own words."""
         if id(state) not in self._states:
             self._states[id(state)] = state, self._state(state)
         return self._states[id(state)][1]
@@ -96,7 +96,7 @@ class KeptTurns:
         }
 
     def read(self, thread: str, head: str | None, messages: Messages, files_at: FilesAt) -> list[Turn]:
-        """The turns of a thread that holds these messages now."""
+        """Return the turns of a thread that holds these messages now."""
         kept, before = list[tuple[Turn, str]](), None
         held = {id_: turn for turn, id_ in self._ids.get(thread, ())}
         state = self._reader(messages, files_at)
@@ -174,7 +174,7 @@ FilesSeen = Callable[[Snapshot, str | None], Mapping[str, str]]
 def turns_of(
     thread: Thread, messages: Sequence[BaseMessage], begun: Mapping[str, Begin], files_at: FilesSeen
 ) -> tuple[Turn, ...]:
-    """The turns of a thread whose snapshot has been read, out of its messages and where each `begun`."""
+    """Return the turns of a thread whose snapshot has been read, out of its messages and where each `begun`."""
     waiting = {call.id for call in thread.asked}
     if thread.runs:  # its open calls are being run
         waiting |= {call["id"] for m in messages[-1:] for call in getattr(m, "tool_calls", ())}
@@ -187,7 +187,9 @@ def turns_of(
         before, ended = (_state(thread.name, place, seen, log, files_at) for place, seen in places)
         if made:
             made[-1] = replace(made[-1], after=ended)
-        made.append(_turn_of(thread.name, one, len(made) + 1, before, begin.at if begin else ""))
+        facts: dict[str, Any] = {"usage": one.usage, "model": one.model, "started": begin.at if begin else ""}
+        turn = (len(made) + 1, thread.name, one.prompt, one.text, one.events, before, before)
+        made.append(Turn(*turn, budget=None, **facts))
     if made:
         stopped = thread.unfinished and not thread.asked
         why = (RUNS if thread.runs else ENDED) if stopped else None
@@ -198,7 +200,7 @@ def turns_of(
 
 
 def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
-    """The turns of a thread that another session went on with: those we know all of, then the others.
+    """Return the turns of a thread that another session went on with: those we know all of, then the others.
 
     One that failed and was taken out of the thread is none of the checkpointer's.
     """
@@ -217,8 +219,3 @@ def _state(thread: str, checkpoint: str | None, seen: str | None, messages: Mess
     place = Snapshot(thread, checkpoint=checkpoint)
     files = LazyMapping(lambda: files_at(place, seen))
     return Snapshot(thread, files=files, messages=messages, checkpoint=checkpoint)
-
-
-def _turn_of(thread: str, one: StoredTurn, number: int, before: Snapshot, started: str) -> Turn:
-    facts: dict[str, Any] = {"usage": one.usage, "model": one.model, "started": started}
-    return Turn(number, thread, one.prompt, one.text, one.events, before, before, budget=None, **facts)

@@ -130,7 +130,7 @@ class Thread:
         return f"interrupted before {', '.join(steps)}: %agent resume"
 
     def to_resume(self, decision: str | None) -> Turn:
-        """The turn to continue; an error if there is no such turn, or if it is open what becomes of an interrupted tool."""
+        """Return the turn to continue; an error if there is no such turn, or if it is open what becomes of an interrupted tool."""
         if not self.unfinished or not self.turns:
             what = self.missing_line() or "nothing to resume in this thread"
             raise NotFoundError(what, "%agent PROMPT starts a turn")
@@ -156,7 +156,7 @@ class Thread:
             self.turns, self.root = [], None
 
     def missing_line(self) -> str:
-        """Which turns its server no longer has, in one line, once; empty where it has all."""
+        """Return which turns its server no longer has, in one line, once; empty where it has all."""
         gone, self.gone = self.gone, ()
         if not gone:
             return ""
@@ -172,14 +172,14 @@ class Thread:
 
 
 def check_name(name: str) -> str:
-    """The name, if it may be a thread's: it becomes the name of its history file."""
+    """Return the name, if it may be a thread's: it becomes the name of its history file."""
     if not name or len(name) > 100 or name.startswith((".", "-")) or not all(c.isalnum() or c in "._-" for c in name):
         raise InvalidError(f"{name!r} is not a valid thread name", "use letters, digits, dots, hyphens and underscores")
     return name
 
 
 def waits(thread: Thread, current: bool = True) -> DeepnbError:
-    """That nothing else can be done in a thread before the user has decided."""
+    """Return the error that says that nothing else can be done in a thread before the user has decided."""
     names = ", ".join(dict.fromkeys(call.name for call in thread.asked))
     needs = "an answer" if asks_only(thread.asked) else f"your approval for {names}"
     what = f"turn {len(thread.turns)} of thread {thread.name} needs {needs}"
@@ -187,17 +187,17 @@ def waits(thread: Thread, current: bool = True) -> DeepnbError:
 
 
 def running(thread: Thread) -> DeepnbError:
-    """That a run goes on in a thread on its server."""
+    """Return the error that says that a run goes on in a thread on its server."""
     return BusyError(f"{RUNS} in thread {thread.name}", "wait until it ends, or %agent resume follows it")
 
 
 def asks_only(calls: Sequence[PendingCall]) -> bool:
-    """Whether all of these are questions of a graph, which take an answer and no approval."""
+    """Return whether all of these are questions of a graph, which take an answer and no approval."""
     return all(call.is_question for call in calls)
 
 
 def todo(calls: Sequence[PendingCall]) -> str:
-    """What to type, where these calls wait."""
+    """Return what to type, where these calls wait."""
     if asks_only(calls):
         return "%agent resume JSON" if len(calls) == 1 else "%agent resume 1 JSON"
     if len(calls) == 1:

@@ -60,7 +60,7 @@ class Threads:
         return name in {*self._threads, *self._lent} or name in self._unread() or self._state.metadata(name) is not None
 
     def __iter__(self) -> Iterator[Thread]:
-        """The threads that have been read."""
+        """Return the threads that have been read."""
         return iter(tuple(self._threads.values()))
 
     @property
@@ -88,15 +88,6 @@ class Threads:
         """Threads are kept elsewhere from now on: what is there is looked for when somebody asks."""
         self._stored = None
 
-    def _listed_anew(self) -> None:
-        """See which threads a server has now; those that were known stay, should it not answer."""
-        known, self._stored = self._stored, None
-        try:
-            self._unread()
-        except DeepnbError:
-            self._stored = known or {}
-            raise
-
     def _opened(self, name: str) -> Thread:
         """Return a thread of the checkpointer, as it was made."""
         if name not in self._threads:
@@ -118,9 +109,14 @@ class Threads:
         return thread
 
     def infos(self) -> ThreadInfos:
-        """The threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
+        """Return the threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
         if self._state.paths.is_served:
-            self._listed_anew()
+            known, self._stored = self._stored, None
+            try:
+                self._unread()
+            except DeepnbError:
+                self._stored = known or {}
+                raise
             unread = self._unread().keys() - {self._current.thread.name}
             return ThreadInfos(
                 replace(ThreadInfo(name, 0, 0) if name in unread else self.info(self[name]), **self._state.served(name))
@@ -129,7 +125,7 @@ class Threads:
         return ThreadInfos(self.info(self[name]) for name in self.names)
 
     def info(self, thread: Thread) -> ThreadInfo:
-        """A thread as it is listed."""
+        """Return a thread as it is listed."""
         return ThreadInfo(
             thread.name,
             len(thread.turns),
@@ -145,7 +141,7 @@ class Threads:
         )
 
     def readable(self) -> tuple[str, ...]:
-        """The threads whose transcripts may be read where the current one is: with its memory, and no more private."""
+        """Return the threads whose transcripts may be read where the current one is: with its memory, and no more private."""
         here = self.current
         found = map(self.__getitem__, self.names)
         return tuple(t.name for t in found if t.home == here.home and (here.scope.whole or t.scope.shared))
@@ -168,7 +164,7 @@ class Threads:
         of: tuple[Thread, int] | None = None,
         origin: str | None = None,
     ) -> Thread:
-        """A new thread, made current; without a name it is called `thread-N`.
+        """Return a new thread, made current; without a name it is called `thread-N`.
 
         One whose scope is `empty` has a memory of its own; a fork `of` a thread after a turn has its memory and scope.
         `origin` is `NAME@N` of an opened thread that it goes on from.
@@ -193,7 +189,7 @@ class Threads:
         return made
 
     def fork(self, name: str | None = None, at: int | None = None) -> Thread:
-        """A new thread that begins as the current one stood after turn `at` (the last, if not given)."""
+        """Return a new thread that begins as the current one stood after turn `at` (the last, if not given)."""
         source = self.current
         if self._state.is_busy(source):  # its state is one in the middle of a turn
             at = len(source.turns) if at is None else at
@@ -211,7 +207,7 @@ class Threads:
             raise
 
     def branch(self, source: Thread, name: str) -> Thread:
-        """A fork of a thread as it is now, which is not made current."""
+        """Return a fork of a thread as it is now, which is not made current."""
         self._state.ensure_checkpoint(source)
         number = len(source.turns)
         home = name if self._state.paths.is_apart else source.home
@@ -325,10 +321,6 @@ class Threads:
 
     # -- what a turn leaves in its thread
 
-    def record(self, thread: Thread, turn: Turn) -> None:
-        """Append a turn that has ended, or put it in the place of the one that was resumed."""
-        thread.turns[turn.number - 1 :] = [turn]
-
     def add(self, thread: Thread, events: Sequence[Event], spent: Usage) -> None:
         """Something happened after the last turn, and is kept with it."""
         last = thread.turns[-1]
@@ -375,10 +367,6 @@ class Threads:
         thread.brought = brought
         self._current.save()
 
-    def use(self, thread: Thread, model: Any) -> None:
-        """The model of the turn that begins, where it is another than the session's."""
-        thread.model = model
-
     def pin(self, thread: Thread, pins: Mapping[str, str]) -> None:
         """The skills that go before the next prompt of a thread: name -> id of the message."""
         thread.pins = dict(pins)
@@ -386,7 +374,7 @@ class Threads:
 
     @staticmethod
     def _after(thread: Thread, number: int) -> Snapshot:
-        """The state just after a turn; 0 is before the first."""
+        """Return the state just after a turn; 0 is before the first."""
         if number:
             return thread.turn(number).after
         if thread.turns:

@@ -76,7 +76,7 @@ class Transcript:
         self._flush()
 
     def read(self) -> tuple[tuple[Line, ...], int]:
-        """(its lines, those of other sessions in the same file included; how many were cut short)."""
+        """Return (its lines, those of other sessions in the same file included; how many were cut short)."""
         there = b""
         if self.kept is not None:
             try:
@@ -86,7 +86,7 @@ class Transcript:
         return read(b"\n".join((there, *self._waiting)))
 
     def count(self, words: str) -> int:
-        """How often some words stand in it."""
+        """Return how often some words stand in it."""
         sought = pattern(words)
         return sum(len(sought.findall(text)) for line in self.read()[0] for text in _texts(line.data))
 
@@ -100,7 +100,7 @@ class Transcript:
             self._waiting.clear()
 
     def notices(self) -> Iterator[str]:
-        """What is to be said of it, in a line each; that a line was cut short is said once."""
+        """Yield what is to be said of it, in a line each; that a line was cut short is said once."""
         if self.problem is not None:
             yield f"the transcript can't be written to {self.place} ({self.problem}): it is kept in this process until it can be"
         if self.mended:
@@ -133,7 +133,7 @@ class Transcripts:
         """Where a database keeps the transcript of a thread; None for a session that is not kept."""
 
     def __getitem__(self, thread: str) -> Transcript:
-        """The transcript of a thread; one that nothing was written to yet is empty."""
+        """Return the transcript of a thread; one that nothing was written to yet is empty."""
         if thread not in self._threads:
             self._threads[thread] = Transcript(thread, self._session)
         return self._threads[thread]
@@ -143,28 +143,28 @@ class Transcripts:
         self._threads[one.thread] = one
 
     def with_words(self, words: str, also: Collection[str] = ()) -> dict[str, int]:
-        """Thread -> how often some words stand in its transcript, of those that this session wrote, and of others `also`."""
+        """Return thread -> how often some words stand in its transcript, of those that this session wrote, and of others `also`."""
         for name in also:
             self.keep(name)
         found = {name: one.count(words) for name, one in self._threads.items() if one.begun or name in also}
         return {name: n for name, n in found.items() if n}
 
     def _kept(self, thread: str) -> Lines | None:
-        """Where a thread's memory is kept."""
+        """Return where a thread's memory is kept."""
         if (directory := self._home.kept(self._known[thread])) is not None:
             return AppendFile(directory, (*FOLDER, f"{thread}.jsonl"))
         return self.database(thread)
 
     def keep(self, thread: str) -> Transcript:
-        """The transcript of a thread, moved to where its memory is kept now."""
+        """Return the transcript of a thread, moved to where its memory is kept now."""
         one = self[thread]
         one.keep(self._kept(thread))
         return one
 
     def begin(self, turn: Turn, messages: Sequence[Message], given: Sequence[Message]) -> tuple[Notice, ...]:
-        """A turn begins in a thread that holds these messages; an earlier one goes on where it is given none.
+        """Begin a turn in a thread that holds these messages; an earlier one goes on where it is given none.
 
-        Gives what the user should know of the transcript itself.
+        Return what the user should know of the transcript itself.
         """
         one = self._opened(turn.thread, messages)
         self._turn = one, turn.number
@@ -218,7 +218,7 @@ class Transcripts:
                 one.write(one.chain.follow((), "undo", what=what), self._now(), None)
 
     def _opened(self, thread: str, messages: Sequence[Message], turn: int | None = None) -> Transcript:
-        """The transcript of a thread, telling of all these messages."""
+        """Return the transcript of a thread, telling of all these messages."""
         one = self[thread]
         if not one.begun:
             one = self._new(thread)
@@ -238,7 +238,7 @@ class Transcripts:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in a JSON value."""
+    """Yield all texts in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -247,7 +247,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _blotted(words: str, value: Any) -> Any:
-    """A JSON value with some words taken out of its texts."""
+    """Return a JSON value with some words taken out of its texts."""
     if isinstance(value, str):
         return blot_out(words, value)
     if isinstance(value, dict):

@@ -165,7 +165,7 @@ class Workspace:
         return built
 
     def changed(self, changes: Mapping[str, Any]) -> Options:
-        """The options in force with changes; a model comes with the window that was set for it."""
+        """Return the options in force with changes; a model comes with the window that was set for it."""
         options = changed(self.options, changes)
         window = None if "max_input_tokens" in changes else self._windows.get(model_of(options))
         return options if window is None else replace(options, max_input_tokens=window)
@@ -191,7 +191,7 @@ class ThreadFiles:
         self._workspace.current.tell()
 
     def whole(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The files of a state with their whole texts."""
+        """Return the files of a state with their whole texts."""
         return self._workspace.graphs.taken.files(files)
 
     def refresh(self) -> bool:
@@ -229,22 +229,22 @@ class Catalogs:
         return self._catalog(self._current.options.skills).sources
 
     def found(self) -> Found:
-        """The skills, and all there is to fix in their files."""
+        """Return the skills, and all there is to fix in their files."""
         return self._catalog(self._current.options.skills).read(self._home.backend)
 
     def texts(self, skills: Sequence[Skill]) -> dict[str, str]:
-        """Path -> text of the SKILL.md of each of these that can be used or enabled, in one batch."""
+        """Return path -> text of the SKILL.md of each of these that can be used or enabled, in one batch."""
         paths = [s.path for s in skills if s.problem is None]
         found = self._home.backend.download_files(paths)
         return {p: (r.content or b"").decode("utf-8", "replace") for p, r in zip(paths, found, strict=True)}
 
     def pinned(self, thread: Thread) -> Mapping[str, str]:
-        """The skills that were pinned in a thread and are in no turn yet: name -> id of the message."""
+        """Return the skills that were pinned in a thread and are in no turn yet: name -> id of the message."""
         sent = {m.id for m in thread.snapshot.messages if m.source} if thread.pins else set()
         return {name: id_ for name, id_ in thread.pins.items() if id_ not in sent}
 
     def before_prompt(self, pins: Mapping[str, str]) -> Sequence[Any]:
-        """The messages that hold pinned skills, as the files are now; what is gone is left out."""
+        """Return the messages that hold pinned skills, as the files are now; what is gone is left out."""
         if not pins:
             return []
         from deepnb.engine.pinned_skills import pinned_message
@@ -266,20 +266,20 @@ class Catalogs:
         return (*tool_names((*namespace_tools(options.namespace), *options.tools), options.enable_filesystem), *own)
 
     def agents(self) -> list[Listed]:
-        """The subagents of the files, broken ones included."""
+        """Return the subagents of the files, broken ones included."""
         if self._current.options.graph is not None:  # its files are none of deepnb's
             return []
         given = [agent.name for agent in self._current.options.subagents]
         return self._agents.read(self._home.backend, self.tools, given, self._wrong_model)
 
     def usable_agents(self) -> tuple[Subagent, ...]:
-        """The subagents that can be used; nothing is read where the part is off."""
+        """Return the subagents that can be used; nothing is read where the part is off."""
         if not self._current.options.enable_subagents:
             return ()
         return tuple(one.agent for one in self.agents() if one.problem is None)
 
     def _wrong_model(self, model: str) -> str:
-        """What is wrong with a model's name, in one line; nothing where it can be used."""
+        """Return what is wrong with a model's name, in one line; nothing where it can be used."""
         from deepnb.models.resolve import resolve
 
         try:

@@ -1,6 +1,6 @@
 """What fills the context of the current thread: counted, shown, flushed and compacted."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -83,7 +83,11 @@ class SessionContext:
         at = turn if turn is not None else sent[-1][0]
         chosen = _chosen([c for number, c in sent if number == at], at, call, sent[-1][0])
         assert chosen.request is not None
-        earlier = next(_before(sent, at, chosen), None)
+        place = next(i for i, (number, c) in enumerate(sent) if number == at and c is chosen)
+        of_its_kind = (
+            (n, c) for n, c in reversed(sent[:place]) if (c.path, c.purpose) == (chosen.path, chosen.purpose)
+        )
+        earlier = next(of_its_kind, None)
         if earlier is None:
             return Xray(at, chosen, chosen.request)
         number, before = earlier
@@ -156,6 +160,7 @@ class SessionContext:
 
     def flush(self) -> Flush:
         """Ask once, silently, what is worth keeping of the messages that are still sent; kept with the last turn."""
+        from deepnb.engine.request import still_sent
         from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("flush", "%memory flush")
@@ -165,10 +170,7 @@ class SessionContext:
         events = list[Event]()
         try:
             values = work.state.values(thread)
-            from deepnb.engine import keys
-
-            cut = int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
-            sent = [m for m in (values.get(keys.MESSAGES) or [])[cut:] if "lc_source" not in m.additional_kwargs]
+            sent = [m for m in still_sent(values) if "lc_source" not in m.additional_kwargs]
             work.backend.begin()
             made = run_apart(
                 lambda: flusher(sent, values, work.current.now(), by_hand=True) if sent else None,
@@ -214,12 +216,6 @@ def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Ca
             "%agent budget lists them",
         )
     return found
-
-
-def _before(sent: Sequence[tuple[int, Call]], turn: int, call: Call) -> Iterator[tuple[int, Call]]:
-    """The calls before one, of the same agent and purpose, the nearest first."""
-    at = next(i for i, (number, c) in enumerate(sent) if number == turn and c is call)
-    return ((n, c) for n, c in reversed(sent[:at]) if (c.path, c.purpose) == (call.path, call.purpose))
 
 
 # -- the offloaded history of the current thread: its sections, and bringing messages of them back

@@ -138,7 +138,9 @@ def promote(workspace: Workspace, proposed: Sequence[Candidate], numbers: Sequen
     chosen = tuple(dict.fromkeys(numbers)) or tuple(range(1, len(proposed) + 1))
     files = BackendFiles(workspace.backend)
     before = files.get(LONG_TERM)
-    fresh = {c.line for c in candidates(_notes(workspace), {}, before or "", workspace.current.now()[:10])}
+    paths = filter(note_day, workspace.home.memory_paths())
+    notes = {p: files[p] for p in paths if any(entries(p, files[p]))}
+    fresh = {c.line for c in candidates(notes, {}, before or "", workspace.current.now()[:10])}
     lines = [c.line for c in (proposed[n - 1] for n in chosen) if c.line in fresh]
     if yes and len(lines) < len(chosen):
         raise BusyError("the notes or MEMORY.md changed since the proposal", "%memory promote proposes again")
@@ -153,8 +155,3 @@ def promote(workspace: Workspace, proposed: Sequence[Candidate], numbers: Sequen
         return Promotion(tuple(proposed), chosen, FileDiff(LONG_TERM, before, files[LONG_TERM]), written=True)
     gap = "" if not before or before.endswith("\n") else "\n"
     return Promotion(tuple(proposed), chosen, FileDiff(LONG_TERM, before, f"{before or ''}{gap}{text}\n"))
-
-
-def _notes(workspace: Workspace) -> dict[str, str]:
-    files = BackendFiles(workspace.backend)
-    return {p: files[p] for p in workspace.home.memory_paths() if note_day(p) and any(entries(p, files[p]))}

@@ -56,7 +56,10 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
 def _restored(workspace: Workspace, kept: Persistence, begun: bool) -> Restored:
     """What is back; a session that has `begun` has all of it already."""
     if not begun:
-        _go_on(workspace, kept)
+        if kept.thread is not None and kept.thread in workspace.threads:
+            workspace.threads.switch(kept.thread)
+        if (policy := kept.policy) is not None and workspace.options.approve == "outside":
+            workspace.current.options = replace(workspace.current.options, approve=policy_of(policy).option)
     thread, threads = workspace.threads.current, workspace.threads
     others = [threads[name] for name in kept.unfinished() if name != thread.name] if not begun else []
     return kept.restored(thread, others, workspace.options.namespace)
@@ -100,11 +103,3 @@ def _open(where: str | Path) -> Database:
     from deepnb.persistence.sqlite import SqliteDatabase
 
     return SqliteDatabase(where)
-
-
-def _go_on(workspace: Workspace, kept: Persistence) -> None:
-    """Take the thread and the policy that were in force."""
-    if kept.thread is not None and kept.thread in workspace.threads:
-        workspace.threads.switch(kept.thread)
-    if (policy := kept.policy) is not None and workspace.options.approve == "outside":
-        workspace.current.options = replace(workspace.current.options, approve=policy_of(policy).option)

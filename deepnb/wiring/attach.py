@@ -26,7 +26,7 @@ from deepnb.workshop.approvals import Effects
 
 
 def attached_options(given: Mapping[str, Any]) -> Options:
-    """The options of a session on a graph: what was `given`, the rest as the graph has it."""
+    """Return the options of a session on a graph: what was `given`, the rest as the graph has it."""
     usual = {one.name: getattr(Options(), one.name) for one in fields(Options)}
     if wrong := next((one for one in given if one in OF_THE_GRAPH and given[one] != usual[one]), None):
         raise RefusedError(f"{wrong} can't be given with graph", "set it where the graph is made")
@@ -50,7 +50,7 @@ def attached_options(given: Mapping[str, Any]) -> Options:
 
 
 def _subagents(made: Attachment) -> tuple[Subagent, ...]:
-    """The subagents of a graph, as they are listed."""
+    """Return the subagents of a graph, as they are listed."""
     given = getattr(made.parts.of("SubAgentMiddleware"), "_subagents", ())
     return tuple(
         Subagent(str(one["name"]), str(one["description"]), str(one.get("system_prompt") or "")) for one in given
@@ -58,7 +58,7 @@ def _subagents(made: Attachment) -> tuple[Subagent, ...]:
 
 
 def attach(options: Options, host: Host) -> Built:
-    """The graph with what the session needs to know of it; without a checkpointer of its own, it gets the session's."""
+    """Return the graph with what the session needs to know of it; without a checkpointer of its own, it gets the session's."""
     made = options.graph
     assert made is not None
     graph = made.graph.copy(update={"checkpointer": host.checkpointer})
@@ -99,7 +99,7 @@ def _rule(made: Attachment, window: int | None) -> Rule:
 
 
 def _size(given: Any) -> Size | None:
-    """A size as LangChain has it, of several the first."""
+    """Return a size as LangChain has it, of several the first."""
     if isinstance(given, list) and given:
         given = given[0]
     return (given[0], given[1]) if isinstance(given, tuple) and len(given) == 2 else None

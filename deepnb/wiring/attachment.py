@@ -51,7 +51,7 @@ class Attachment:
         return replace(self, name=name, features=replace(self.features, agent=name))
 
     def refusal(self, path: str, memory: tuple[str, ...], skills: tuple[str, ...], guarded: bool) -> str:
-        """Why the graph would not read a file, in one line; empty where it would. `guarded` is memory, a note, a skill or a subagent."""
+        """Return why the graph would not read a file, in one line; empty where it would. `guarded` is memory, a note, a skill or a subagent."""
         if self.backend is None:
             return _line(self.features, "files")
         if not guarded or self.stored is not None or (path in memory and self.features.has("memory")):
@@ -64,7 +64,7 @@ class Attachment:
 
 
 def is_graph(value: object) -> bool:
-    """Whether a value is a compiled graph, or one that is not compiled yet; by its type, without importing the engine."""
+    """Return whether a value is a compiled graph, or one that is not compiled yet; by its type, without importing the engine."""
     names = {f"{one.__module__}.{one.__qualname__}" for one in type(value).__mro__}
     return not names.isdisjoint({"langgraph.pregel.main.Pregel", "langgraph.graph.state.StateGraph"})
 
@@ -72,7 +72,7 @@ def is_graph(value: object) -> bool:
 def attachment(
     graph: Any, messages: str, make: Callable[..., Any], *, backend: Any = None, checkpointer: Any = None
 ) -> Attachment:
-    """A graph with all that is known of it; an error in one line for what can't be attached.
+    """Return a graph with all that is known of it; an error in one line for what can't be attached.
 
     `backend` and `checkpointer` are what was given beside it.
     """
@@ -105,7 +105,7 @@ def _check(graph: Any, messages: str) -> None:
 
 
 def _backend(parts: GraphParts) -> Any:
-    """Where the files of a graph are: those of its file tools, else of its memory, skills or history."""
+    """Return where the files of a graph are: those of its file tools, else of its memory, skills or history."""
     if (files := parts.of("FilesystemMiddleware")) is not None:
         return files.backend
     readers = map(parts.of, ("MemoryMiddleware", "SkillsMiddleware", "SummarizationMiddleware"))
@@ -173,7 +173,7 @@ def skill_sources(middleware: Any) -> tuple[str, ...]:
 
 
 def own_ways(kept: bool) -> tuple[Feature, ...]:
-    """What no graph of somebody else's has, since it is deepnb's own agent that does it."""
+    """Return what no graph of somebody else's has, since it is deepnb's own agent that does it."""
     own = "%agent use MODEL goes back to deepnb's agent, which has it"
 
     def lack(name: str, why: str) -> Feature:
@@ -193,6 +193,6 @@ def own_ways(kept: bool) -> tuple[Feature, ...]:
 
 
 def _line(features: Features, name: str) -> str:
-    """Why something is not there, and what would give it, in one line."""
+    """Return why something is not there, and what would give it, in one line."""
     one = next((one for one in features.lacks if one.name == name), None)
     return f"{features.agent} has no {one.name}: {one.what}; {one.do}" if one else ""

@@ -69,7 +69,7 @@ def agent(
     checkpointer: Any = None,
     store: Any = None,
 ) -> Agent:
-    """The agent of these options: all that adds to the prompt outside of compaction, so that the trigger counts it.
+    """Return the agent of these options: all that adds to the prompt outside of compaction, so that the trigger counts it.
 
     `agents` are the subagents in force, `first` is middleware outside of all other.
     """
@@ -101,7 +101,7 @@ def agent(
 
 
 def prompt_of(options: Options, mine: Measured) -> str:
-    """The instructions; ours name no tool that is not there."""
+    """Return the instructions; ours name no tool that is not there."""
     if options.system_prompt != SYSTEM_PROMPT:
         return options.system_prompt
     files = options.enable_filesystem and not {"ls", "read_file"} & {*options.tools_off}
@@ -109,7 +109,7 @@ def prompt_of(options: Options, mine: Measured) -> str:
 
 
 def _lean(options: Options, mine: Measured, whole: Callable[[Any], Any], bound: Sequence[Any]) -> tuple[Any, ...]:
-    """What leaves all but a few tools, and the user's own, out of the requests of a lean profile."""
+    """Return what leaves all but a few tools, and the user's own, out of the requests of a lean profile."""
     if tool_text(options, mine) != "lean":
         return ()
     kept = {*LEAN, *(name for name, _ in own_tools(options, ()))}
@@ -151,7 +151,7 @@ class Built:
 
 
 def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Built:
-    """The agent for these options; `agents` are the subagents of its files."""
+    """Return the agent for these options; `agents` are the subagents of its files."""
     mine, guarded = main_model(options, host.recording), host.backend
     over_notebook = described([*namespace_tools(options.namespace), *code_tools(host, sees=takes_images(mine.model))])
     given = described(options.tools)
@@ -191,7 +191,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
 
 
 def _approvals(host: Host, does: Effects, backend: GuardedBackend) -> tuple[ApprovalMiddleware, ApprovalMiddleware]:
-    """What asks about calls, and the seal inside the user's own middleware."""
+    """Return what asks about calls, and the seal inside the user's own middleware."""
     offered: set[str] = set()
 
     def made(*, seal: bool) -> ApprovalMiddleware:
@@ -220,7 +220,7 @@ def tool_lines(stack: Sequence[Any], tools: Sequence[Any]) -> dict[str, str]:
 
 
 def _end(graph: Any) -> str:
-    """The node a turn ends with: after_* hooks run in reverse order, so it is the first of them."""
+    """Return the node a turn ends with: after_* hooks run in reverse order, so it is the first of them."""
     for hook in (".after_agent", ".after_model"):
         for node in graph.nodes:
             if node.endswith(hook):

@@ -44,10 +44,10 @@ class Program(Protocol):
     """What the layers of an agent ask of the program they run in: a session, or a LangGraph server."""
 
     def now(self) -> str:
-        """The time as an ISO timestamp in the user's time zone."""
+        """Return the time as an ISO timestamp in the user's time zone."""
 
     def search(self) -> MemorySearch:
-        """The index over the memory of the main agent."""
+        """Return the index over the memory of the main agent."""
 
     @property
     def kernel(self) -> Kernel | None:
@@ -78,13 +78,13 @@ class Host(Program, Protocol):
         """What calls of models are recorded to; asked when a graph is made."""
 
     def sign(self, value: Any) -> str:
-        """The signature of a question or an answer that is stored; empty where none is needed."""
+        """Return the signature of a question or an answer that is stored; empty where none is needed."""
 
     def scope(self) -> Scope:
-        """What the main agent of the turn that plays may know of memory."""
+        """Return what the main agent of the turn that plays may know of memory."""
 
     def policy(self) -> Policy:
-        """Which calls need approval."""
+        """Return which calls need approval."""
 
     def put_out(self, output: CodeOutput) -> None:
         """Show an output of code while it runs."""
@@ -93,7 +93,7 @@ class Host(Program, Protocol):
         """Keep what undo needs to give names their values again."""
 
     def undoable(self, path: str) -> bool:
-        """Whether what is done to a file or directory can be undone."""
+        """Return whether what is done to a file or directory can be undone."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Layers:
     """Whether a compaction takes messages out of the state of the main agent."""
 
     def memory(self, backend: Any, own: Measured) -> Memory:
-        """The tools and nested files, outermost; and the block, which comes last in the system prompt.
+        """Return the tools and nested files, outermost; and the block, which comes last in the system prompt.
 
         A block that is made anew costs a provider's cache no more than itself and the messages then. It stands
         outside of compaction, so that the trigger counts it.
@@ -147,7 +147,7 @@ class Layers:
         return Memory((nested, self._worded(tools, own)), (files,), files.rebased if refresh == "delta" else None)
 
     def skills(self, backend: Any) -> tuple[Any, ...]:
-        """The skills of the session's directories; none without the file tools, which a skill is read with."""
+        """Return the skills of the session's directories; none without the file tools, which a skill is read with."""
         there = self.options.enable_skills and self.options.enable_filesystem
         return (SkillsMiddleware(backend, self.options.skills),) if there else ()
 
@@ -160,7 +160,7 @@ class Layers:
         task: DelegationMiddleware | None = None,
         memory: Memory = Memory(),
     ) -> Common:
-        """What every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
+        """Return what every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
         heard = self.guard.heard
         flush = Flusher(backend, own.model, own.retries, own.fitted, heard) if self.options.enable_memory else None
         compaction = SummarizationMiddleware(
@@ -184,7 +184,7 @@ class Layers:
         return Common((*files, *inner), compaction, flush)
 
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
-        """The user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""
+        """Return the user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""
         seal = (self.seal,) if middleware else ()
         shown = self.program.kernel is not None or not takes_images(own.model)
         images = (ImagesMiddleware(),) if shown else ()
@@ -196,13 +196,13 @@ class Layers:
         return (*middleware, *seal, *images, *marks, *((RetryMiddleware(own.retries),) if own.remote else ()))
 
     def _async_tools(self) -> tuple[Any, ...]:
-        """What runs tools that are only coroutines, where there may be one."""
+        """Return what runs tools that are only coroutines, where there may be one."""
         own = chain(self.options.tools, *(getattr(m, "tools", ()) for m in self.options.middleware))
         theirs = chain.from_iterable(agent.tools or () for agent in self.options.subagents)
         return (AsyncToolsMiddleware(),) if any(map(is_async, chain(own, theirs))) else ()
 
     def _files(self, backend: Any, own: Measured, names: Sequence[str] | None) -> tuple[Any, ...]:
-        """The file tools, or only some: `read_file` comes with any of them."""
+        """Return the file tools, or only some: `read_file` comes with any of them."""
         chosen = FILE_TOOLS if names is None else tuple(name for name in FILE_TOOLS if name in names)
         if not self.options.enable_filesystem or not chosen:
             return ()
@@ -211,6 +211,6 @@ class Layers:
         return (self._worded(files, own),)
 
     def _worded(self, middleware: Any, own: Measured) -> Any:
-        """The middleware, its tools described for this model."""
+        """Return the middleware, its tools described for this model."""
         middleware.tools = in_words(middleware.tools, self.options, own)
         return middleware

@@ -30,7 +30,7 @@ class Measured:
     rule: Rule
     meter: Meter
     learn: Callable[[int, bool], Rule]
-    """Takes how many tokens its server takes, and whether the server said so; gives the rule from then on."""
+    """Takes how many tokens its server takes, and whether the server said so; return the rule from then on."""
     retries: int = 0
     """How often a request of it that failed is sent again; its SDK sends none again then."""
     remote: bool = False
@@ -39,7 +39,7 @@ class Measured:
     """What its calls are recorded to."""
 
     def fitted(self, messages: Sequence[Any]) -> dict[str, int]:
-        """The settings of a call with which the answer to these messages has room."""
+        """Return the settings of a call with which the answer to these messages has room."""
         return lowered(self.model, {}, self.rule, self.meter.budget(messages, ()).total)
 
 
@@ -53,14 +53,14 @@ def caching_of(model: Any) -> Caching:
 
 
 def main_model(options: Options, recording: Recording | None = None) -> Measured:
-    """The main agent's; the window given in the options is its."""
+    """Return the main agent's; the window given in the options is its."""
     at, settings = options.base_url, options.model_settings
     resolved = resolve(options.model, base_url=at, settings=settings, namespace=options.namespace)
     return _measured(resolved, options, recording, options.max_input_tokens)
 
 
 def own_model(options: Options, model: Any, main: Measured) -> Measured:
-    """A subagent's own, with its own window; a fraction of one that is not known is no rule for it.
+    """Return a subagent's own, with its own window; a fraction of one that is not known is no rule for it.
 
     Beside a main model that plays a tape it is the one on the tape.
     """
@@ -72,7 +72,7 @@ def own_model(options: Options, model: Any, main: Measured) -> Measured:
 
 
 def _measured(resolved: Resolved, options: Options, recording: Recording | None, given: int | None = None) -> Measured:
-    """A model with the window `given` for it, else with that which is known of it."""
+    """Return a model with the window `given` for it, else with that which is known of it."""
     asked, label = resolved.model, resolved.label
     reserve, fixed = reserve_of(asked)
     guess = options.trigger is None or options.trigger[0] == "fraction"
@@ -115,14 +115,14 @@ def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
 
 
 def _retried(model: Any) -> tuple[Any, int]:
-    """The model, and how often its requests are sent again: of a tape, as often as they were."""
+    """Return the model, and how often its requests are sent again: of a tape, as often as they were."""
     if is_teaching(model):
         return model, 0
     return (model, model.taped.retries) if is_tape(model) else taken_over(model)
 
 
 def _on_tape(main: Any, model: Any) -> Resolved | None:
-    """The model of a subagent as it is on the tape that the main model plays; None where that plays none."""
+    """Return the model of a subagent as it is on the tape that the main model plays; None where that plays none."""
     if not is_tape(main):
         return None
     found = main.of(model if isinstance(model, str) else label_of(model))
@@ -130,7 +130,7 @@ def _on_tape(main: Any, model: Any) -> Resolved | None:
 
 
 def _with_window(model: Any, rule: Rule) -> Any:
-    """The model, declaring another context window than its profile does, and whether that is a guess, for a tape."""
+    """Return the model, declaring another context window than its profile does, and whether that is a guess, for a tape."""
     window = rule.window
     own = {"num_ctx": window} if is_ollama(model) else {}
     if window is None or (window == window_of(model) and not own):

@@ -223,7 +223,7 @@ UNCHANGED: Any = type("Unchanged", (), {"__repr__": lambda self: "unchanged"})()
 
 
 def known_only(where: str, given: Mapping[str, Any], unknown: Mapping[str, Any]) -> dict[str, Any]:
-    """The options among the arguments of a function that spells them out; an unknown one names the nearest."""
+    """Return the options among the arguments of a function that spells them out; an unknown one names the nearest."""
     names = [name for name in given if name not in ("self", "unknown", "prompt")]
     options = {f.name for f in fields(Options)}
     for name in unknown:
@@ -236,7 +236,7 @@ def known_only(where: str, given: Mapping[str, Any], unknown: Mapping[str, Any])
 
 
 def changed(options: Options, changes: Mapping[str, Any]) -> Options:
-    """The options with changes; a single path counts as a sequence of one. A mistake is one line."""
+    """Return the options with changes; a single path counts as a sequence of one. A mistake is one line."""
     given: dict[str, Any] = {
         k: (v,) if k in ("memory", "skills") and isinstance(v, str) else v
         for k, v in changes.items()
@@ -263,12 +263,12 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
 
 
 def model_of(options: Options) -> tuple[str | int, str | None]:
-    """What tells one model from another."""
+    """Return what tells one model from another."""
     return options.model if isinstance(options.model, str) else id(options.model), options.base_url
 
 
 def _backend(o: Options) -> Any:
-    """The backend, that of a text made; an error for what can't be one."""
+    """Return the backend, that of a text made; an error for what can't be one."""
     from deepnb.backends.mounts import given_backend
 
     found = given_backend(o.backend, o.store, o.assistant_id)
@@ -276,7 +276,7 @@ def _backend(o: Options) -> Any:
 
 
 def sizes_in(changes: Mapping[str, Any]) -> bool:
-    """Whether changes say when to compact, or how much is kept: a model of another window says neither."""
+    """Return whether changes say when to compact, or how much is kept: a model of another window says neither."""
     return not changes.keys().isdisjoint(("trigger", "keep"))
 
 
@@ -287,7 +287,7 @@ def check_sizes(conflict: str) -> None:
 
 
 def _window(o: Options) -> int | None:
-    """The context window, as far as it is known without making the model."""
+    """Return the context window, as far as it is known without making the model."""
     if o.max_input_tokens is not None or o.model == OFFLINE:
         return o.max_input_tokens or OFFLINE_WINDOW
     return window_of(o.namespace.get(o.model) if isinstance(o.model, str) else o.model)
@@ -356,7 +356,7 @@ def _is_amount(value: Any) -> bool:
 
 
 def same(a: Options, b: Options) -> bool:
-    """Whether two options make the same agent: objects count as the same only where they are one.
+    """Return whether two options make the same agent: objects count as the same only where they are one.
 
     What the user is asked about is looked up at each call.
     """
@@ -373,7 +373,7 @@ def same(a: Options, b: Options) -> bool:
 
 
 def effects(options: Options, agents: Sequence[Subagent], undoable: Callable[[str], bool]) -> Effects:
-    """What calls of the tools of an agent and its nested ones do; `undoable` says it of a path."""
+    """Return what calls of the tools of an agent and its nested ones do; `undoable` says it of a path."""
     given: dict[str, Effect] = {}
     for name, tool in own_tools(options, agents):
         does = marked(tool)
@@ -384,7 +384,7 @@ def effects(options: Options, agents: Sequence[Subagent], undoable: Callable[[st
 
 
 def own_tools(options: Options, agents: Sequence[Subagent]) -> list[tuple[str, Any]]:
-    """(name, tool) of each of the user's own, those of nested agents and of middleware included."""
+    """Return (name, tool) of each of the user's own, those of nested agents and of middleware included."""
     own = [tool for agent in agents for tool in agent.tools or () if not isinstance(tool, str)]
     layers = [*options.middleware, *(m for agent in agents for m in agent.more.get("middleware", ()))]
     found = [*options.tools, *own, *(t for m in layers for t in getattr(m, "tools", ()))]

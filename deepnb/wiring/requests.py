@@ -50,7 +50,7 @@ _MAKERS = {"deepagents": "deepagents", "langchain": "LangChain", "deepnb": "deep
 
 
 def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xray | None, *, own: bool = True) -> Stack:
-    """The layers of an agent: its system prompt, its middleware in order, tools that are none's, the conversation.
+    """Return the layers of an agent: its system prompt, its middleware in order, tools that are none's, the conversation.
 
     `tools` are all that it binds; `sent` is the request whose pieces are counted; `own` is false for a graph of
     somebody else's.
@@ -97,7 +97,7 @@ def _layer(middleware: Any, bound: Sequence[str]) -> Layer:
 
 
 def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], last: Request, *, own: bool) -> Budget:
-    """What the next request holds so far: of the thread's state `values`, and with what stands `before` the prompt.
+    """Return what the next request holds so far: of the thread's state `values`, and with what stands `before` the prompt.
 
     `last` is the last request. Of a graph of somebody else's, which is not `own`, its tools and system prompt are taken
     as they were then, as is what middleware of the user's own puts below them.
@@ -144,7 +144,7 @@ def _of(built: Built, kind: type[Any]) -> Any:
 
 
 def _rest(system: str, prompt: str) -> str:
-    """What stands below memory and skills, or below the instructions where there is neither."""
+    """Return what stands below memory and skills, or below the instructions where there is neither."""
     parts = system_parts(system)
     own = [text for part, text in parts if part == "system"]
     if len(own) == len(parts):

@@ -54,7 +54,7 @@ def reads(tool: T) -> T:
 
 
 def marked(tool: Any) -> Effect:
-    """What the user says a tool of theirs does; anything, where nothing is said."""
+    """Return what the user says a tool of theirs does; anything, where nothing is said."""
     functions = (getattr(tool, name, None) for name in ("func", "coroutine"))  # what a LangChain tool was made of
     said = (
         (getattr(tool, "metadata", None) or {}).get(_MARK),
@@ -77,21 +77,21 @@ class Effects:
     """The user's variables."""
 
     def problem(self, name: str, args: Mapping[str, Any]) -> str | None:
-        """Why a call would fail, where that is known beforehand: then the user is not asked about it."""
+        """Return why a call would fail, where that is known beforehand: then the user is not asked about it."""
         change = self.notebook_change(name, args)
         return f"Error: {change.problem}" if change is not None and change.problem else None
 
     def notebook_change(self, name: str, args: Mapping[str, Any]) -> NotebookDiff | None:
-        """What a call would do to a notebook as it is now; None if it edits none."""
+        """Return what a call would do to a notebook as it is now; None if it edits none."""
         return notebook_diff(self.namespace, args) if name in EDITS and name not in self.given else None
 
     def target(self, name: str, args: Mapping[str, Any]) -> str | None:
-        """The path that a call of a file tool writes to; None for any other call."""
+        """Return the path that a call of a file tool writes to; None for any other call."""
         path = args.get("file_path")
         return path if name in WRITES and name not in self.given and isinstance(path, str) else None
 
     def of(self, name: str, args: Mapping[str, Any]) -> Effect:
-        """What a call does; of a tool that nothing is known of it may be anything."""
+        """Return what a call does; of a tool that nothing is known of it may be anything."""
         if name in WRITES and name not in self.given:
             path = args.get("file_path")  # without one the tool does nothing
             return "undoable" if path is None or (isinstance(path, str) and self.undoable(path)) else "outside"
@@ -100,7 +100,7 @@ class Effects:
         return self.possible(name)[0]
 
     def possible(self, name: str) -> tuple[Effect, ...]:
-        """What calls of a tool may do, the least of it first."""
+        """Return what calls of a tool may do, the least of it first."""
         if name in self.given:
             return (self.given[name],)
         if name in READS:
@@ -113,7 +113,7 @@ class Effects:
 
 
 def state_of(backend: BackendProtocol, path: str | None) -> str:
-    """A hash of a file as it is, of which files a directory holds, or of there being none; empty without a path."""
+    """Return a hash of a file as it is, of which files a directory holds, or of there being none; empty without a path."""
     if path is None:
         return ""
     try:

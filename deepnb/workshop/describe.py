@@ -66,7 +66,7 @@ class Table(Protocol):
 
 
 def describe(name: str, value: object, budget: int = 1500) -> str:
-    """What a value is, in at most `budget` characters; never an exception, and never a credential."""
+    """Return what a value is, in at most `budget` characters; never an exception, and never a credential."""
     if is_credential(name, value):
         return cut(f"{name}: {class_name(value)}, {HIDDEN}", budget)
     try:
@@ -89,12 +89,12 @@ def list_of_variables(namespace: Mapping[str, object], limit: int = 100) -> str:
 
 
 def is_table(value: object) -> bool:
-    """Whether a value is a table of pandas, polars or pyarrow, no subclass of one."""
+    """Return whether a value is a table of pandas, polars or pyarrow, no subclass of one."""
     return pandas_name(value) in ("DataFrame", "Series") or columnar_name(value) != ""
 
 
 def unprintable(value: object) -> str:
-    """What stands for a value that cannot be shown."""
+    """Return what stands for a value that cannot be shown."""
     return f"<unprintable {class_name(value)}>"
 
 
@@ -129,7 +129,7 @@ def _description(name: str, value: Any, budget: int) -> str:
 
 
 def _brief(value: Any) -> str:
-    """The type of a value and, after a comma, the little that fits on its line."""
+    """Return the type of a value and, after a comma, the little that fits on its line."""
     kind = class_name(value)
     try:
         if is_table(value):
@@ -168,7 +168,7 @@ def _index_lines(index: Any) -> list[str]:
 
 
 def _figure_lines(drawn: Any) -> list[str]:
-    """What a matplotlib figure shows: its axes with title, labels and how much is drawn in each."""
+    """Return what a matplotlib figure shows: its axes with title, labels and how much is drawn in each."""
     lines = []
     for axes in drawn.axes[:ITEMS]:
         if not is_from(axes, "matplotlib.axes", ("Axes",)):
@@ -206,7 +206,7 @@ def _table_of(value: Any) -> Table:
 
 
 def _labels(table: Table) -> Any:
-    """What rows are named by: the first column of text that can be read and is no credential, else an index of text."""
+    """Return what rows are named by: the first column of text that can be read and is no credential, else an index of text."""
     for i in range(min(table.width, LABELS)):
         if table.kind(i) in ("str", "category"):
             with suppress(Exception):
@@ -218,7 +218,7 @@ def _labels(table: Table) -> Any:
 
 
 def _is_secret(name: str, column: Any) -> bool:
-    """Whether a column is named like a credential, or its first values look like one."""
+    """Return whether a column is named like a credential, or its first values look like one."""
     return any(is_credential(name, value) for value in column.iloc[:100].to_numpy())
 
 
@@ -228,7 +228,7 @@ def _types_of(values: Iterable[object]) -> str:
 
 
 def _first_rows(head: Any, names: list[str], room: int) -> list[str]:
-    """The rows that fit, as CSV with their heading; none where not even one does."""
+    """Return the rows that fit, as CSV with their heading; none where not even one does."""
     index = head.index
     with_index = class_name(index) != "RangeIndex" and pandas_name(index) != ""
     heading = [cut(name, CELL) for name in names]
@@ -242,7 +242,7 @@ def _first_rows(head: Any, names: list[str], room: int) -> list[str]:
 
 
 def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
-    """The summary; types alone for a column whose values are not read, dots for one that can't be read or compared."""
+    """Return the summary; types alone for a column whose values are not read, dots for one that can't be read or compared."""
     try:
         column = table.column(i)
         if not is_readable(column):
@@ -255,7 +255,7 @@ def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
 
 
 def _summary(column: Any, labels: Any) -> str:
-    """What a column holds, in half a line."""
+    """Return what a column holds, in half a line."""
     present = column.dropna()
     if not len(present):
         return "all missing" if len(column) else "no rows"
@@ -280,13 +280,13 @@ def _summary(column: Any, labels: Any) -> str:
 
 
 def _few(present: Any) -> str:
-    """The sizes of the groups in a column of whole numbers that are more like names, such as years."""
+    """Return the sizes of the groups in a column of whole numbers that are more like names, such as years."""
     few = present.iloc[:1000].nunique() <= GROUPS and (distinct := present.nunique()) <= GROUPS
     return f"; {distinct} distinct: {_sizes(present)}" if few and len(present) >= 4 * distinct else ""
 
 
 def _sizes(present: Any) -> str:
-    """Each value of a column and how many rows have it, in the order of appearance."""
+    """Return each value of a column and how many rows have it, in the order of appearance."""
     counts = present.value_counts(sort=False)
     counts = counts[counts > 0]
     return ", ".join(f"{cell(value)} ({size})" for value, size in zip(counts.index, counts, strict=True))
@@ -299,7 +299,7 @@ def _label(labels: Any, row: int) -> str:
 
 
 def _label_text(label: object) -> str:
-    """The name of a column, on one line."""
+    """Return the name of a column, on one line."""
     return cell(label, 2 * CELL) or "nan"
 
 
@@ -356,7 +356,7 @@ class PandasTable:
         return type_name(self.column(i))
 
     def present(self, i: int) -> str:
-        """How many rows have a value: `7`, or `7/10` of a sample; `?` where that would run code of the values."""
+        """Return how many rows have a value: `7`, or `7/10` of a sample; `?` where that would run code of the values."""
         column = self.column(i)
         if not is_readable(column):
             return "?"
@@ -364,14 +364,14 @@ class PandasTable:
         return f"{count}/{len(column)}" if self.step > 1 else str(count)
 
     def column(self, i: int) -> Any:
-        """The sample of a column."""
+        """Return the sample of a column."""
         return self.frame.iloc[:: self.step, i] if self.step > 1 else self.frame.iloc[:, i]
 
     def first_rows(self, rows: int, columns: int) -> Any:
         return self.frame.iloc[:rows, :columns]
 
     def index_labels(self) -> Any:
-        """The index of the sample, where it is text."""
+        """Return the index of the sample, where it is text."""
         index = self.frame.index
         if self.rows and pandas_name(index) and is_text(index[:SCANNED]):
             return index[:: self.step].to_series()
@@ -379,7 +379,7 @@ class PandasTable:
 
 
 def type_name(column: Any) -> str:
-    """The type of a column by one name under every version of pandas, with and without pyarrow."""
+    """Return the type of a column by one name under every version of pandas, with and without pyarrow."""
     dtype = column.dtype
     name, code = str(dtype), getattr(dtype, "kind", "O")
     if is_text(column):
@@ -395,7 +395,7 @@ def type_name(column: Any) -> str:
 
 
 def is_text(column: Any) -> bool:
-    """Whether a column or an index holds text; of a column of objects the first hundred values are asked."""
+    """Return whether a column or an index holds text; of a column of objects the first hundred values are asked."""
     name = str(column.dtype)
     if name == "object":
         values = column.iloc[:1000] if pandas_name(column) == "Series" else column[:1000]

@@ -56,7 +56,7 @@ Label = Callable[[str], str | None]
 
 
 def error_text(error: BaseException, label: Label = lambda file: None, budget: int = BUDGET) -> str:
-    """What is known of an exception, in at most `budget` characters; never an exception, and never a credential."""
+    """Return what is known of an exception, in at most `budget` characters; never an exception, and never a credential."""
     try:
         text = _text(error, label, budget)
     except KeyboardInterrupt:
@@ -70,7 +70,7 @@ def error_text(error: BaseException, label: Label = lambda file: None, budget: i
 
 
 def innermost(found: Sequence[Frame]) -> Frame | None:
-    """The user's frame that is nearest to the error."""
+    """Return the user's frame that is nearest to the error."""
     return next((frame for frame in reversed(found) if frame.own), None)
 
 
@@ -97,7 +97,7 @@ def _text(error: BaseException, label: Label, budget: int) -> str:
 
 
 def _joined(lines: list[str], tail: list[str], budget: int) -> str:
-    """The text with frames in the middle left out where it would be too long: the outermost, and the innermost stay."""
+    """Return the text with frames in the middle left out where it would be too long: the outermost, and the innermost stay."""
     size = sum(map(len, lines)) + sum(map(len, tail)) + len(lines) + len(tail)
     while size > budget - 60 and len(lines) > 3:
         size -= len(lines.pop(2)) + 1
@@ -105,7 +105,7 @@ def _joined(lines: list[str], tail: list[str], budget: int) -> str:
 
 
 def _hidden_values(found: Sequence[Frame]) -> set[str]:
-    """The values of variables that are named like credentials: a message may repeat them without the name."""
+    """Return the values of variables that are named like credentials: a message may repeat them without the name."""
     return {
         value
         for frame in found
@@ -115,7 +115,7 @@ def _hidden_values(found: Sequence[Frame]) -> set[str]:
 
 
 def _own(frame: Frame, label: Label, is_last: bool) -> str:
-    """A frame of the user's: its place, the lines round the failing one, what failed, and the variables."""
+    """Return a frame of the user's: its place, the lines round the failing one, what failed, and the variables."""
     lines = [f"  {place(frame.file, frame.line, label)}, in {frame.name}", *_source(frame.code, frame.line)]
     if frame.failing and frame.failing != _line(frame.code, frame.line).strip():
         lines.append(f"    failing expression: {cut(redact(frame.failing), WIDTH)}")
@@ -133,7 +133,7 @@ def _own(frame: Frame, label: Label, is_last: bool) -> str:
 
 
 def _variable(name: str, value: object, size: int) -> str:
-    """What a variable is; what follows its first line is indented further."""
+    """Return what a variable is; what follows its first line is indented further."""
     head, _, rest = describe(name, value, size).partition("\n")
     return f"      {head}" + (f"\n{indent(rest, ' ' * 8)}" if rest else "")
 
@@ -146,7 +146,7 @@ def place(file: str, line: int, label: Label) -> str:
 
 
 def _source(code: Sequence[str], line: int) -> list[str]:
-    """The lines round one, numbered as an editor shows them, that one marked."""
+    """Return the lines round one, numbered as an editor shows them, that one marked."""
     before, after = _AROUND
     first, last = max(1, line - before), min(len(code), line + after)
     shown = [text[:_LONGEST_LINE] for text in code[first - 1 : last]]
@@ -169,7 +169,7 @@ def _libraries(found: list[Frame]) -> list[str]:
 
 
 def _short(file: str) -> str:
-    """A file by its place below the working directory, or in its library."""
+    """Return a file by its place below the working directory, or in its library."""
     import os
 
     path = os.path.abspath(file)
@@ -182,7 +182,7 @@ def _short(file: str) -> str:
 
 
 def _syntax(error: BaseException, label: Label) -> list[str]:
-    """Where a text is no Python, which has no frame of its own."""
+    """Return where a text is no Python, which has no frame of its own."""
     if not isinstance(error, SyntaxError):
         return []
     file, line, text = (SyntaxError.__dict__[name].__get__(error) for name in ("filename", "lineno", "text"))
@@ -202,13 +202,13 @@ def _message(error: BaseException) -> str:
 
 
 def _notes(error: BaseException) -> list[str]:
-    """What was added to an exception by `add_note`."""
+    """Return what was added to an exception by `add_note`."""
     notes = own_attributes(error).get("__notes__")
     return [cut(note, 200) for note in notes[:3] if type(note) is str] if type(notes) is list else []
 
 
 def _members(error: BaseException) -> Iterator[str]:
-    """The exceptions of a group, a line each."""
+    """Yield the exceptions of a group, a line each."""
     if isinstance(error, BaseExceptionGroup):
         members = BaseExceptionGroup.__dict__["exceptions"].__get__(error)
         for number, member in enumerate(members[:_GROUP], 1):
@@ -218,7 +218,7 @@ def _members(error: BaseException) -> Iterator[str]:
 
 
 def _causes(error: BaseException, label: Label) -> Iterator[str]:
-    """The exceptions behind one, a line each; none that a library raised with the same words."""
+    """Yield the exceptions behind one, a line each; none that a library raised with the same words."""
     known, said = {id(error)}, {_message(error)}
     at: BaseException | None = error
     for _ in range(_CAUSES):
@@ -249,7 +249,7 @@ _ALIKE = 0.6
 
 
 def near_names(error: BaseException, frame: Frame | None) -> list[str]:
-    """A line for each name in the error that is like one there is: `'revnue' is near 'revenue', a column of sales`."""
+    """Return a line for each name in the error that is like one there is: `'revnue' is near 'revenue', a column of sales`."""
     for kind, find in _FINDERS.items():
         if isinstance(error, kind):
             return list(dict.fromkeys(islice(find(error, frame), 3)))
@@ -354,7 +354,7 @@ _FINDERS: Mapping[type[BaseException], Any] = {
 
 
 def _held(value: object) -> Iterator[tuple[list[str], str]]:
-    """The names by which a value's parts are asked for, and what they are called."""
+    """Yield the names by which a value's parts are asked for, and what they are called."""
     if is_from(value, "pandas.api.typing", ("DataFrameGroupBy",)):
         value = own_attributes(value).get("obj")
     kind = pandas_name(value)
@@ -376,7 +376,7 @@ def _attribute_sets(value: object) -> Iterator[tuple[Iterable[str], str]]:
 
 
 def _labels(index: Any) -> list[str]:
-    """The labels of a pandas index that are text."""
+    """Return the labels of a pandas index that are text."""
     return [label for label in index[:_MOST].tolist() if type(label) is str] if pandas_name(index) else []
 
 
@@ -385,7 +385,7 @@ def _of(names: Mapping[Any, object]) -> list[str]:
 
 
 def _nodes(frame: Frame | None, kind: type[ast.AST]) -> Iterator[Any]:
-    """The parts of the failing expression that are of one kind; of its line where there is no expression."""
+    """Return the parts of the failing expression that are of one kind; of its line where there is no expression."""
     tree = parsed(frame.failing) if frame else None
     if tree is None and frame is not None and 0 < frame.line <= len(frame.code):
         line = frame.code[frame.line - 1].strip()
@@ -394,13 +394,13 @@ def _nodes(frame: Frame | None, kind: type[ast.AST]) -> Iterator[Any]:
 
 
 def _nearest(word: str, names: Iterable[str]) -> str:
-    """The name most like a word, whatever its case; empty where none is."""
+    """Return the name most like a word, whatever its case; empty where none is."""
     lower = {name.casefold(): name for name in names if name != word and class_name(name) == "str"}
     found = difflib.get_close_matches(word[:80].casefold(), list(lower), 1, _ALIKE)
     return lower[found[0]] if found else ""
 
 
 def _words(error: BaseException) -> str:
-    """The message that Python gave an exception."""
+    """Return the message that Python gave an exception."""
     args: Sequence[object] = BaseException.__dict__["args"].__get__(error)
     return args[0] if args and type(args[0]) is str else ""

@@ -43,18 +43,18 @@ _MOMENTS = ("Timestamp", "Timedelta", "Period", "Interval")
 
 
 def class_name(value: object) -> str:
-    """The name of a value's class, also where its metaclass would answer otherwise."""
+    """Return the name of a value's class, also where its metaclass would answer otherwise."""
     return str(type.__dict__["__name__"].__get__(type(value)))
 
 
 def is_from(value: object, module: str, names: Iterable[str]) -> bool:
-    """Whether a value's class is exactly one of those that a loaded module has under these names."""
+    """Return whether a value's class is exactly one of those that a loaded module has under these names."""
     loaded = sys.modules.get(module)
     return loaded is not None and any(type(value) is vars(loaded).get(name) for name in names)
 
 
 def is_one_of(value: object, kinds: Iterable[type]) -> bool:
-    """Whether a value's class is exactly one of these: `in` would ask the `==` of its metaclass."""
+    """Return whether a value's class is exactly one of these: `in` would ask the `==` of its metaclass."""
     return any(type(value) is kind for kind in kinds)
 
 
@@ -66,28 +66,31 @@ def pandas_name(value: object) -> str:
 
 
 def is_array(value: object) -> bool:
-    """Whether a value is a NumPy array, no subclass of one."""
+    """Return whether a value is a NumPy array, no subclass of one."""
     return is_from(value, "numpy", ("ndarray",))
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is None, NaN, NaT or NA."""
+    """Return whether a value is None, NaN, NaT or NA."""
     if value is None or class_name(value) in ("NaTType", "NAType"):
         return True
     return type(value) is float and value != value
 
 
 def is_scalar(value: object) -> bool:
-    """Whether a value is a number, a text, a time or a path of an exactly known type: to compare it runs no user code."""
+    """Return whether a value is a number, a text, a time or a path of an exactly known type: to compare it runs no user code."""
     kind = type(value)
     if is_one_of(value, _TIMES) or is_from(value, "pandas", _MOMENTS):
         zone = getattr(value, "tzinfo", None)
-        return zone is None or type(zone) in (timezone, ZoneInfo) or not _is_main(zone)
+        if zone is None or type(zone) in (timezone, ZoneInfo):
+            return True
+        # the class of any other runs code of the user unless it is of the packages that pandas and dateutil bring
+        return str(type.__dict__["__module__"].__get__(type(zone))).split(".")[0] in ("pytz", "dateutil", "pandas")
     return id(kind) in _scalar_ids(len(sys.modules)) or is_missing(value)
 
 
 def all_scalars(values: Iterable[object]) -> bool:
-    """Whether all values are scalars; only their types are asked."""
+    """Return whether all values are scalars; only their types are asked."""
     kinds = {id(kind): kind for kind in map(type, values)}
     known = _scalar_ids(len(sys.modules))
     times = {id(kind) for kind in _TIMES}
@@ -99,7 +102,7 @@ def all_scalars(values: Iterable[object]) -> bool:
 
 
 def is_readable(column: Any) -> bool:
-    """Whether the values of a pandas column or index may be compared, counted and hashed."""
+    """Return whether the values of a pandas column or index may be compared, counted and hashed."""
     array, arrays = column.array, sys.modules.get("pandas.arrays")
     if arrays is None or not is_from(array, "pandas.arrays", vars(arrays)):
         return False
@@ -113,17 +116,17 @@ def is_readable(column: Any) -> bool:
 
 
 def short(value: object, limit: int = LINE) -> str:
-    """A value on one line, as Python writes it: `<Name>` for what is not read."""
+    """Return a value on one line, as Python writes it: `<Name>` for what is not read."""
     return cut(" ".join(_text(value, limit, 0).split()), limit)
 
 
 def cut(text: str, limit: int) -> str:
-    """A text of at most `limit` characters, with dots where some are missing."""
+    """Return a text of at most `limit` characters, with dots where some are missing."""
     return text if len(text) <= limit else text[: max(limit - 3, 0)] + "..."
 
 
 def plain(value: Any) -> Any:
-    """A NumPy scalar as the Python value it holds; anything else as it is."""
+    """Return a NumPy scalar as the Python value it holds; anything else as it is."""
     numpy = sys.modules.get("numpy")
     if (
         numpy is not None
@@ -170,15 +173,9 @@ def _collection(value: Any, limit: int, depth: int) -> str:
     return left + ", ".join(items + more) + "," * (kind is tuple and len(value) == 1) + right
 
 
-def _is_main(zone: object) -> bool:
-    """Whether a time zone's class was written outside the packages that pandas and dateutil bring."""
-    module = type.__dict__["__module__"].__get__(type(zone))
-    return str(module).split(".")[0] not in ("pytz", "dateutil", "pandas")
-
-
 @lru_cache(maxsize=2)
 def _scalar_ids(modules: int) -> frozenset[int]:
-    """The ids of the types that hold one value; looked up again when more modules are loaded."""
+    """Return the ids of the types that hold one value; looked up again when more modules are loaded."""
     known = list(_SCALARS)
     if numpy := sys.modules.get("numpy"):
         known += [
@@ -219,14 +216,14 @@ def cell_of(name: str, value: Any) -> str:
 
 
 def figure(number: Any) -> str:
-    """A whole number as it is; any other with at most four significant digits, without an exponent where it can be."""
+    """Return a whole number as it is; any other with at most four significant digits, without an exponent where it can be."""
     if isinstance(number, Integral) and abs(int(number)) < 10**15:
         return str(int(number))
     return f"{float(f'{float(number):.4g}'):.15g}"
 
 
 def is_credential(name: object, value: object) -> bool:
-    """Whether a text is, or is named like, a credential; of a longer one the first characters are asked."""
+    """Return whether a text is, or is named like, a credential; of a longer one the first characters are asked."""
     if type(name) is not str or type(value) is not str:
         return False
     given = {name: value[:4000]}
@@ -247,12 +244,12 @@ _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
 def is_routine(value: object) -> bool:
-    """Whether a value is a function or a method, of Python or built in."""
+    """Return whether a value is a function or a method, of Python or built in."""
     return is_one_of(value, _ROUTINES)
 
 
 def is_class(value: object) -> bool:
-    """Whether a value is a class, also one whose metaclass is not `type`."""
+    """Return whether a value is a class, also one whose metaclass is not `type`."""
     return any(kind is type for kind in _mro(type(value)))
 
 
@@ -275,7 +272,7 @@ def signature(value: Any) -> str:
 
 
 def first_doc_line(value: Any) -> str:
-    """The first line of a docstring; empty if it has no docstring."""
+    """Return the first line of a docstring; empty if it has no docstring."""
     if is_class(value):
         doc = type.__dict__["__dict__"].__get__(value).get("__doc__")
     else:
@@ -290,7 +287,7 @@ def module_line(module: types.ModuleType) -> str:
 
 
 def module_name(kind: type) -> object:
-    """Where a class was written, as far as its own metaclass has no say in it."""
+    """Return where a class was written, as far as its own metaclass has no say in it."""
     return type.__dict__["__module__"].__get__(kind)
 
 
@@ -303,7 +300,7 @@ def static_names(value: object) -> str:
 
 
 def own_attributes(value: object) -> dict[str, object]:
-    """What an object keeps under names of its own; empty for one without, and for one that would answer itself."""
+    """Return what an object keeps under names of its own; empty for one without, and for one that would answer itself."""
     for kind in _mro(type(value)):
         descriptor = type.__dict__["__dict__"].__get__(kind).get("__dict__")
         if type(descriptor) is types.GetSetDescriptorType:
@@ -313,7 +310,7 @@ def own_attributes(value: object) -> dict[str, object]:
 
 
 def attribute_names(value: object) -> Iterator[str]:
-    """The names that an object's own dictionary and its classes have, its own first; some twice."""
+    """Yield the names that an object's own dictionary and its classes have, its own first; some twice."""
     yield from own_attributes(value)
     for kind in _mro(type(value)):
         if kind is not object:
@@ -321,7 +318,7 @@ def attribute_names(value: object) -> Iterator[str]:
 
 
 def callable_statically(value: object, name: str) -> bool:
-    """Whether a name is a method, a class method or a function, by its definition."""
+    """Return whether a name is a method, a class method or a function, by its definition."""
     try:
         found = inspect.getattr_static(value, name)
     except AttributeError:

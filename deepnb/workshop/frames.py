@@ -50,7 +50,7 @@ class Frame:
 
 
 def frames(error: BaseException) -> list[Frame]:
-    """The frames of an exception, the outermost first; of a deep recursion the first and the last of the user's."""
+    """Return the frames of an exception, the outermost first; of a deep recursion the first and the last of the user's."""
     walked = list(zip(walk_tb(error.__traceback__), _instructions(error), strict=True))
     is_own = {code: _is_own(frame) for code, frame in {frame.f_code: frame for (frame, _), _ in walked}.items()}
     kept = _kept([(frame.f_code, line) if is_own[frame.f_code] else None for (frame, line), _ in walked])
@@ -65,7 +65,7 @@ def frames(error: BaseException) -> list[Frame]:
 
 
 def _kept(places: Sequence[object]) -> set[int]:
-    """Which frames are shown in full, by the places of the user's own: of a run at one place the first and the last."""
+    """Return which frames are shown in full, by the places of the user's own: of a run at one place the first and the last."""
     own = [i for i, at in enumerate(places) if at is not None]
     runs = [list(run) for _, run in groupby(own, key=lambda i: places[i])]
     ends = [i for run in runs for i in dict.fromkeys((run[0], run[-1]))]
@@ -73,14 +73,14 @@ def _kept(places: Sequence[object]) -> set[int]:
 
 
 def lines_of(file: str) -> tuple[str, ...]:
-    """The lines of a cell, or of a file on disk; none of what can't be read as Python's own tracebacks do."""
+    """Return the lines of a cell, or of a file on disk; none of what can't be read as Python's own tracebacks do."""
     if file not in linecache.cache and not os.path.isfile(file):
         return ()
     return tuple(line.rstrip("\n") for line in linecache.getlines(file))
 
 
 def own_file(file: str) -> bool:
-    """Whether a file is a cell, or lies below the working directory and is of no library."""
+    """Return whether a file is a cell, or lies below the working directory and is of no library."""
     if is_cell(file):
         return True
     path = os.path.abspath(file)
@@ -88,7 +88,7 @@ def own_file(file: str) -> bool:
 
 
 def value_at(node: ast.AST, scope: Sequence[Mapping[str, object]]) -> object:
-    """The value of a name, and of attributes and items along it; MISSING where code of a value's own would have to run."""
+    """Return the value of a name, and of attributes and items along it; MISSING where code of a value's own would have to run."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
@@ -108,7 +108,7 @@ def value_at(node: ast.AST, scope: Sequence[Mapping[str, object]]) -> object:
 
 
 def parsed(text: str) -> ast.expr | None:
-    """An expression as a tree; None if the text is not one."""
+    """Return an expression as a tree; None if the text is not one."""
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -116,7 +116,7 @@ def parsed(text: str) -> ast.expr | None:
 
 
 def _detailed(plain: Frame, lines: tuple[str, ...], frame: types.FrameType, lasti: int) -> Frame:
-    """A frame with its lines, what failed on its line, and the variables there."""
+    """Return a frame with its lines, what failed on its line, and the variables there."""
     plain = replace(plain, code=lines)
     failing, last = _failing(plain, frame.f_code, lasti)
     scope = tuple(names for names in (frame.f_locals, frame.f_globals) if _is_plain(names))
@@ -128,7 +128,7 @@ def _detailed(plain: Frame, lines: tuple[str, ...], frame: types.FrameType, last
 
 
 def _variables(failing: str, statement: str, scope: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, object]]:
-    """(name, value) of what a line names, each once; modules are left out, an object where an attribute of it is there."""
+    """Yield (name, value) of what a line names, each once; modules are left out, an object where an attribute of it is there."""
     found: dict[str, object] = {}
     for node in ast.walk(parsed(failing) or ast.Pass()):
         if isinstance(node, _EXPRESSIONS) and (value := value_at(node, scope)) is not MISSING:
@@ -148,7 +148,7 @@ def _variables(failing: str, statement: str, scope: Sequence[Mapping[str, object
 
 
 def _is_users(value: Any) -> bool:
-    """Whether a function or a class was written in a cell or a file of the user's."""
+    """Return whether a function or a class was written in a cell or a file of the user's."""
     if is_class(value):
         return module_name(value) == "__main__"
     function = value.__func__ if type(value) is types.MethodType else value
@@ -156,7 +156,7 @@ def _is_users(value: Any) -> bool:
 
 
 def _failing(plain: Frame, code: types.CodeType, lasti: int) -> tuple[str, int]:
-    """The expression at an instruction, and the last line of it."""
+    """Return the expression at an instruction, and the last line of it."""
     where = next(islice(code.co_positions(), lasti // 2, None), (None,) * 4)
     first, last, start, end = where
     if first is None or last is None or start is None or end is None or not 0 < first <= last <= len(plain.code):
@@ -168,7 +168,7 @@ def _failing(plain: Frame, code: types.CodeType, lasti: int) -> tuple[str, int]:
 
 
 def _magic_body(file: str, before: Sequence[Frame]) -> tuple[str, ...]:
-    """The lines that a magic such as `%%time` was handed by the cell before it, which has them as a text."""
+    """Return the lines that a magic such as `%%time` was handed by the cell before it, which has them as a text."""
     caller = next((frame for frame in reversed(before) if frame.own), None)
     if caller is None or not file.startswith("<timed"):
         return ()
@@ -178,7 +178,7 @@ def _magic_body(file: str, before: Sequence[Frame]) -> tuple[str, ...]:
 
 
 def _is_own(frame: types.FrameType) -> bool:
-    """Whether a frame runs the user's code: of a cell, of a text that a cell ran, of a file in the working directory."""
+    """Return whether a frame runs the user's code: of a cell, of a text that a cell ran, of a file in the working directory."""
     file, package = frame.f_code.co_filename, _package(frame)
     if file.startswith("<") and not is_cell(file):
         return package == "__main__" and not file.startswith("<frozen")
@@ -191,7 +191,7 @@ def _package(frame: types.FrameType) -> str:
 
 
 def _is_plain(names: object) -> bool:
-    """Whether a scope is Python's own mapping: what was handed to `exec` may be one of the user's."""
+    """Return whether a scope is Python's own mapping: what was handed to `exec` may be one of the user's."""
     return type(names) is dict or class_name(names) == "FrameLocalsProxy"
 
 

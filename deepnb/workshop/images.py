@@ -28,7 +28,7 @@ _MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
 
 
 def prompt_image(name: str, value: object, *, inside: bool = False) -> PromptImage | None:
-    """The image that a value is; None if it is not an image, an error if it can't be sent.
+    """Return the image that a value is; None if it is not an image, an error if it can't be sent.
 
     With `inside` a path is read only in the working directory, links followed.
     """
@@ -50,7 +50,7 @@ def prompt_image(name: str, value: object, *, inside: bool = False) -> PromptIma
 
 
 def prompt_images(values: object) -> tuple[PromptImage, ...]:
-    """The images of `Session.run(images=[...])`; an error for a value that is not an image."""
+    """Return the images of `Session.run(images=[...])`; an error for a value that is not an image."""
     if not isinstance(values, list | tuple):
         raise InvalidError(f"images can't be a {class_name(values)}", "pass a list: images=[fig]")
     made = []
@@ -77,7 +77,7 @@ def _too_large(name: str, size: int) -> LimitError:
 
 
 def _of_file(name: str, path: Path, inside: bool) -> PromptImage | None:
-    """The image of a file; None where there is no such file, or it is no image."""
+    """Return the image of a file; None where there is no such file, or it is no image."""
     try:
         file = path.resolve()
         if file.suffix.lower() not in SUFFIXES or not file.is_file():

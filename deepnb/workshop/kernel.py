@@ -31,7 +31,7 @@ class Kernel(Protocol):
         """The user's variables: the globals of the code."""
 
     def parsed(self, code: str) -> tuple[ast.Module, str]:
-        """The syntax tree of code, `!` and `%` lines translated, and the name of its file in tracebacks."""
+        """Return the syntax tree of code, `!` and `%` lines translated, and the name of its file in tracebacks."""
 
     def displaying(self, take: Take) -> AbstractContextManager[None]:
         """Within the block all that is displayed goes to `take`."""

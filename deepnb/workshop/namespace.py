@@ -6,11 +6,11 @@ from typing import Any
 
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
-from deepnb.workshop.describe import describe, list_of_variables
-from deepnb.workshop.exact import cell, cell_of, class_name, csv_line, is_scalar, pandas_name
+from deepnb.workshop.describe import describe, is_table, list_of_variables
+from deepnb.workshop.exact import cell, cell_of, class_name, csv_line, is_scalar
 from deepnb.workshop.notebook_plan import notebook_plan
 from deepnb.workshop.notebooks import read_notebook
-from deepnb.workshop.tables import Columns, columnar_name, columns_of, conversion, nearest
+from deepnb.workshop.tables import Columns, columns_of, conversion, nearest
 
 # -- A question about a table as plain data, and its answer; nothing in it is ever evaluated
 
@@ -51,7 +51,7 @@ class Answer:
 
 
 def answer(table: Columns, question: Question, other: Columns | None = None) -> Answer:
-    """The answer to a question; errors name the nearest column. Neither table is changed."""
+    """Return the answer to a question; errors name the nearest column. Neither table is changed."""
     if question.head < 0:
         raise InvalidError("head is negative", "give the number of rows to show")
     if other is not None:
@@ -77,7 +77,7 @@ def _needed(table: Columns, question: Question) -> list[str]:
 
 
 def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
-    """A table with a column more for each period that is asked for: `sold.month` of the dates in `sold`."""
+    """Return a table with a column more for each period that is asked for: `sold.month` of the dates in `sold`."""
     made: dict[str, Any] = {}
     for one in by:
         if one in table.names or not one.endswith(PERIODS):
@@ -91,7 +91,7 @@ def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
 
 
 def _periods(column: Any, period: str) -> Any:
-    """The year, month, ... of each date as text; weekdays in their order."""
+    """Return the year, month, ... of each date as text; weekdays in their order."""
     import pandas as pd
 
     dates = column.astype("datetime64[ns]") if class_name(column.dtype) == "ArrowDtype" else column
@@ -111,9 +111,17 @@ def _mask(table: Columns, where: Mapping[str, Any]) -> Any:
 
 
 def _condition(column: Any, name: str, wanted: Any) -> Any:
-    """Which rows equal a value, are one of a list, or lie within `min` and `max`; a missing one only equals None."""
+    """Return which rows equal a value, are one of a list, or lie within `min` and `max`; a missing one only equals None."""
     if isinstance(wanted, Mapping):
-        return _range(column, name, wanted)
+        if unknown := set(wanted) - {"min", "max"} or (not wanted and {"nothing"}):
+            raise InvalidError(
+                f"a range of {name!r} has {', '.join(map(repr, sorted(unknown)))}", "use 'min' and 'max'"
+            )
+        mask = column.notna()
+        for bound, how in (("min", "ge"), ("max", "le")):
+            if wanted.get(bound) is not None:
+                mask = mask & _compared(column, name, how, wanted[bound])
+        return mask
     values = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
     if not all(is_scalar(value) for value in values):
         raise InvalidError(f"a condition on {name!r} is not plain data", "give a value, a list, or min and max")
@@ -124,18 +132,8 @@ def _condition(column: Any, name: str, wanted: Any) -> Any:
     return mask
 
 
-def _range(column: Any, name: str, wanted: Mapping[str, Any]) -> Any:
-    if unknown := set(wanted) - {"min", "max"} or (not wanted and {"nothing"}):
-        raise InvalidError(f"a range of {name!r} has {', '.join(map(repr, sorted(unknown)))}", "use 'min' and 'max'")
-    mask = column.notna()
-    for bound, how in (("min", "ge"), ("max", "le")):
-        if wanted.get(bound) is not None:
-            mask = mask & _compared(column, name, how, wanted[bound])
-    return mask
-
-
 def _compared(column: Any, name: str, how: str, value: Any) -> Any:
-    """The rows that compare so; categories are compared as the values they are, times with a text that is one."""
+    """Return the rows that compare so; categories are compared as the values they are, times with a text that is one."""
     if class_name(column.dtype) == "CategoricalDtype":
         column = column.astype(column.dtype.categories.dtype)
     try:
@@ -183,7 +181,7 @@ def _check_numeric(column: Any, name: str, hows: Sequence[str]) -> None:
 
 
 def _sorted(table: Columns, question: Question) -> Columns:
-    """The first rows, in the order that is asked for."""
+    """Return the first rows, in the order that is asked for."""
     names, ascending = [], []
     for one in question.sort:
         down = one.startswith("-") and one not in table.names
@@ -197,13 +195,13 @@ def _sorted(table: Columns, question: Question) -> Columns:
 
 
 def _made_name(table: Columns, wanted: str) -> str:
-    """The name of a column; `units` means `units (sum)` where that is the only aggregate of units."""
+    """Return the name of a column; `units` means `units (sum)` where that is the only aggregate of units."""
     made = [name for name in table.names if name.startswith(f"{wanted} (")]
     return made[0] if wanted not in table.names and len(made) == 1 else table.name(wanted)
 
 
 def _joined(left: Columns, right: Columns, on: Sequence[str]) -> Columns:
-    """The rows of both tables with equal keys (an inner join)."""
+    """Return the rows of both tables with equal keys (an inner join)."""
     if not on:
         shared = [name for name in left.names if name in right.names]
         raise InvalidError(
@@ -226,7 +224,7 @@ BUDGET = 2000  # characters of an answer
 
 
 def answer_text(name: str, question: Question, answer: Answer, budget: int = BUDGET) -> str:
-    """The answer in at most `budget` characters, whole rows and columns; the last lines count what is left out."""
+    """Return the answer in at most `budget` characters, whole rows and columns; the last lines count what is left out."""
     frame = answer.frame
     lines = [_matched_line(name, question, answer)]
     names: list[str] = []
@@ -269,7 +267,7 @@ def _left_out(answer: Answer, hidden: int, room: int) -> list[str]:
 
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
-    """The tools that look at a namespace, and those for notebooks; none runs any of the user's code."""
+    """Return the tools that look at a namespace, and those for notebooks; none runs any of the user's code."""
     return [*_looks(namespace), _table_question(namespace), read_notebook, _notebook_edit(namespace)]
 
 
@@ -339,7 +337,7 @@ def _notebook_edit(namespace: Mapping[str, Any]) -> Callable[..., str]:
 
 
 def _unwritten(kind: type) -> Any:
-    """An empty default that is not written into a tool's schema, where it would cost tokens."""
+    """Return an empty default that is not written into a tool's schema, where it would cost tokens."""
     from pydantic import Field
 
     return Field(default_factory=kind)
@@ -354,7 +352,7 @@ def _question(
     head: int,
     join: Mapping[str, Sequence[str]],
 ) -> Question:
-    """What the arguments of the tool ask."""
+    """Return what the arguments of the tool ask."""
     if len(join) > 1:
         raise InvalidError("join names several tables", "join one table at a time")
     other, on = next(iter(join.items()), ("", ()))
@@ -363,17 +361,12 @@ def _question(
 
 
 def _columns(namespace: Mapping[str, Any], name: str) -> Columns:
-    """The columns of the table with this name; an error names the nearest."""
-    tables = [one for one, value in namespace.items() if _is_asked(value) and not one.startswith("_")]
+    """Return the columns of the table with this name; an error names the nearest."""
+    tables = [one for one, value in namespace.items() if is_table(value) and not one.startswith("_")]
     if name not in namespace:
         raise NotFoundError(f"there is no variable {name!r}", nearest(name, tables))
     value = namespace[name]
-    if not _is_asked(value):
+    if not is_table(value):
         what = f"{name} is not a table but of type {class_name(value)}"
         raise InvalidError(what, conversion(value) or nearest(name, tables))
     return columns_of(value)
-
-
-def _is_asked(value: object) -> bool:
-    """Whether questions are answered about a value."""
-    return pandas_name(value) in ("DataFrame", "Series") or columnar_name(value) != ""

@@ -72,7 +72,7 @@ class NotebookDiff:
         return self.problem or ("added" if self.new else "changed")
 
     def unified(self) -> str:
-        """Each cell's title, then its lines as `diff -u` prints them."""
+        """Return each cell's title, then its lines as `diff -u` prints them."""
         return "\n".join(line for cell in self.cells for line in (cell.title, *_unified(cell)))
 
 
@@ -93,7 +93,7 @@ class NotebookPlan:
     """How many cells there are afterwards."""
 
     def write(self) -> str:
-        """Write it, if the file is what it was; gives a line that says what was done."""
+        """Write it, if the file is what it was; return a line that says what was done."""
         replace_content(self.file, self.diff.path, self.before, self.after)
         done = ", ".join(f"{_DONE[cell.lines.kind]} cell {cell.number}" for cell in self.diff.cells)
         version = version_of(self.file, self.after)
@@ -105,7 +105,7 @@ _DONE = {"added": "inserted", "removed": "deleted", "changed": "replaced"}
 
 
 def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any], version: str = "") -> NotebookPlan:
-    """What these edits would make of a notebook as it is now; an error where they can't, or may not, be made."""
+    """Return what these edits would make of a notebook as it is now; an error where they can't, or may not, be made."""
     if credentials(path):
         raise RefusedError("not written: the path itself holds a credential")
     root = working_directory()
@@ -123,7 +123,7 @@ def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any],
 
 
 def notebook_diff(namespace: Mapping[str, Any], args: Mapping[str, Any]) -> NotebookDiff:
-    """What a call of the tool would do to a notebook as it is now, or why it would do nothing."""
+    """Return what a call of the tool would do to a notebook as it is now, or why it would do nothing."""
     try:
         return notebook_plan(namespace, args["path"], args["edits"], args.get("version", "")).diff
     except DeepnbError as error:
@@ -131,7 +131,7 @@ def notebook_diff(namespace: Mapping[str, Any], args: Mapping[str, Any]) -> Note
 
 
 def _notebook(file: Path, content: bytes, name: str, version: str) -> Any:
-    """The notebook of a file, if it is the version that was read."""
+    """Return the notebook of a file, if it is the version that was read."""
     if file.suffix != ".ipynb":
         raise InvalidError(f"{name} is no notebook", "give the path of a .ipynb file")
     if not version:
@@ -158,7 +158,7 @@ def _new_notebook(file: Path, name: str, version: str) -> Any:
 
 
 def _written(there: Any, name: str) -> bytes:
-    """The file as nbformat writes it; one that is not valid is an error."""
+    """Return the file as nbformat writes it; one that is not valid is an error."""
     import nbformat
 
     _check(there, name)
@@ -202,7 +202,7 @@ class CellEdit:
 
 
 def cell_edits(given: Sequence[Mapping[str, Any]], count: int) -> tuple[CellEdit, ...]:
-    """The edits of a notebook with so many cells, checked; a mistake in one is an error for all."""
+    """Return the edits of a notebook with so many cells, checked; a mistake in one is an error for all."""
     edits = tuple(_edit(one, count) for one in given)
     if not edits:
         raise InvalidError("there are no edits", f"give {_EXAMPLE}")
@@ -215,7 +215,7 @@ def cell_edits(given: Sequence[Mapping[str, Any]], count: int) -> tuple[CellEdit
 def edited_cells(
     cells: Sequence[Any], edits: Sequence[CellEdit], name: str, *, ids: bool
 ) -> tuple[list[Any], tuple[CellDiff, ...]]:
-    """The cells after the edits, and what changed; new cells get `ids` where the notebook's format has them."""
+    """Return the cells after the edits, and what changed; new cells get `ids` where the notebook's format has them."""
     at = {one.number: one for one in edits if one.action != "insert"}
     made: list[Any] = []
     diffs: list[CellDiff] = []
@@ -236,7 +236,7 @@ def edited_cells(
 
 
 def _place(edit: CellEdit, count: int) -> int:
-    """The cell that it stands before; past the last one is at the end."""
+    """Return the cell that it stands before; past the last one is at the end."""
     return min(edit.number, count + 1)
 
 
@@ -271,7 +271,7 @@ def _new_cell(kind: str, source: str, ids: bool) -> Any:
 
 
 def _replaced(cell: Any, edit: CellEdit, ids: bool) -> Any:
-    """A cell with another source: its id and metadata stay, its outputs go."""
+    """Return a cell with another source: its id and metadata stay, its outputs go."""
     kind = edit.kind or cell["cell_type"]
     if (cell["source"], cell["cell_type"]) == (edit.source, kind):
         raise InvalidError(f"cell {edit.number} is that already", "leave it out of the edits")
@@ -284,7 +284,7 @@ def _replaced(cell: Any, edit: CellEdit, ids: bool) -> Any:
 
 
 def _diff(number: int, before: Any, after: Any, name: str) -> CellDiff:
-    """What happens to one cell, masked; a credential that is new is an error."""
+    """Return what happens to one cell, masked; a credential that is new is an error."""
     old, new = (None if one is None else str(one["source"]) for one in (before, after))
     place = f"cell {number} of {name}"
     if new is not None and (problem := credential_in(old or "", new, place)):

@@ -28,7 +28,7 @@ _WRITING = Lock()
 
 
 def working_directory() -> Path:
-    """The directory whose notebooks the agent may see."""
+    """Return the directory whose notebooks the agent may see."""
     try:
         return Path.cwd().resolve()
     except OSError as error:
@@ -36,7 +36,7 @@ def working_directory() -> Path:
 
 
 def inside(root: Path, path: str) -> Path:
-    """The file that is meant, whether it exists or not; links are followed before it is asked where it is."""
+    """Return the file that is meant, whether it exists or not; links are followed before it is asked where it is."""
     try:
         file = (root / path).resolve()
         outside = not file.is_relative_to(root)
@@ -49,7 +49,7 @@ def inside(root: Path, path: str) -> Path:
 
 
 def existing(root: Path, path: str) -> Path:
-    """The notebook that is meant."""
+    """Return the notebook that is meant."""
     file = inside(root, path)
     if file.suffix != ".ipynb" or not file.is_file():
         raise NotFoundError(f"no notebook {path}", "read_notebook without a path lists them")
@@ -57,7 +57,7 @@ def existing(root: Path, path: str) -> Path:
 
 
 def content_of(file: Path, name: str) -> bytes:
-    """The bytes of a notebook; an error for one that is too large."""
+    """Return the bytes of a notebook; an error for one that is too large."""
     try:
         with file.open("rb") as opened:
             content = opened.read(LARGEST + 1)
@@ -69,12 +69,12 @@ def content_of(file: Path, name: str) -> bytes:
 
 
 def version_of(file: Path, content: bytes) -> str:
-    """A hash of a notebook and its place: an edit is for the version that was read, and for no other."""
+    """Return a hash of a notebook and its place: an edit is for the version that was read, and for no other."""
     return hashlib.sha256(os.fsencode(file) + b"\0" + content).hexdigest()[:12]
 
 
 def parsed(content: bytes, name: str, *, convert: bool = True) -> Any:
-    """The notebook, in format 4 unless with `convert=False`; not validated: its outputs may be anything."""
+    """Return the notebook, in format 4 unless with `convert=False`; not validated: its outputs may be anything."""
     try:
         import nbformat
         from nbformat import reader
@@ -100,7 +100,7 @@ def replace_content(file: Path, name: str, before: bytes | None, after: bytes) -
 
 
 def outdated(name: str) -> RefusedError:
-    """The error where a notebook is not the version that was read."""
+    """Return the error where a notebook is not the version that was read."""
     return RefusedError(f"{name} has changed since that version", "read it again with read_notebook")
 
 
@@ -163,7 +163,7 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
 
 
 def notebook_cells(content: bytes, name: str, *, outputs: bool = True) -> tuple[Cell, ...]:
-    """The cells of a notebook of any version of the format; masking long outputs takes a while, so they can be left out."""
+    """Return the cells of a notebook of any version of the format; masking long outputs takes a while, so they can be left out."""
     there = parsed(content, name)
     try:
         return tuple(_cell(number, cell, outputs) for number, cell in enumerate(there["cells"], 1))
@@ -172,7 +172,7 @@ def notebook_cells(content: bytes, name: str, *, outputs: bool = True) -> tuple[
 
 
 def _found(root: Path) -> list[Path]:
-    """The notebooks below the working directory, by path; none of hidden directories."""
+    """Return the notebooks below the working directory, by path; none of hidden directories."""
     found: list[Path] = []
     looked = 0
     for directory, below, names in os.walk(root):
@@ -199,7 +199,7 @@ def _cell(number: int, cell: Mapping[str, Any], with_outputs: bool) -> Cell:
 
 
 def _outputs(output: Mapping[str, Any]) -> Iterator[Output]:
-    """What one output holds: each image by name, and the plainest text there is."""
+    """Yield what one output holds: each image by name, and the plainest text there is."""
     if output.get("output_type") == "stream":
         yield Output(redact(str(output.get("name"))), _text(output.get("text")))
         return
@@ -224,7 +224,7 @@ def _image(name: str, value: object) -> Output:
 
 
 def _text(value: object, joint: str = "") -> str:
-    """A text of a notebook without credentials, colours of terminals, and images in it."""
+    """Return a text of a notebook without credentials, colours of terminals, and images in it."""
     text = joint.join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
     plain = terminal_text(text)
     return redact(_BASE64.sub(lambda m: f"[{m[1]}, {_kilobytes(len(m[2]) * 3 // 4)}]", plain))
@@ -246,7 +246,7 @@ def _listing(root: Path, files: list[Path]) -> str:
 
 
 def _outline(name: str, version: str, cells: tuple[Cell, ...], detailed: bool) -> str:
-    """A line for each cell, and one for each of its outputs."""
+    """Return a line for each cell, and one for each of its outputs."""
     head = f"{redact(name)}: {len(cells)} cells, version {version}"
     return _answer([head, *("\n".join([_head(cell), *_shown(cell, detailed)]) for cell in cells)], "cells")
 
@@ -295,7 +295,7 @@ def _matches(root: Path, files: list[Path], search: str) -> str:
 
 
 def _chosen(cells: tuple[Cell, ...], numbers: str) -> list[Cell]:
-    """The cells of `2-5,7`."""
+    """Return the cells of `2-5,7`."""
     if not _CELLS.fullmatch(numbers):
         raise InvalidError(f"cells {numbers!r} is not valid", 'give numbers such as "3" or "2-5"')
     runs = [[int(n) for n in run.split("-")] for run in numbers.split(",")]
@@ -306,7 +306,7 @@ def _chosen(cells: tuple[Cell, ...], numbers: str) -> list[Cell]:
 
 
 def _answer(blocks: list[str], what: str) -> str:
-    """The blocks that fit, and how many did not."""
+    """Return the blocks that fit, and how many did not."""
     used, shown = 0, 0
     for block in blocks:
         used += len(block) + 1
@@ -322,7 +322,7 @@ def _first(text: str) -> str:
 
 
 def _brief(text: str) -> str:
-    """The first line, and how many come after it."""
+    """Return the first line, and how many come after it."""
     more = text.strip().count("\n")
     return _first(text) + (f" (+{more} line{'s' if more > 1 else ''})" if more else "")
 
@@ -343,7 +343,7 @@ _JUPYTER = "JPY_SESSION_NAME"
 
 
 def is_open(file: Path, cells: Collection[str], namespace: Mapping[str, Any]) -> bool:
-    """Whether a file is the notebook that is open: by its path, or by the ids of its `cells`.
+    """Return whether a file is the notebook that is open: by its path, or by the ids of its `cells`.
 
     VS Code sets the path as a variable. Jupyter's server sets it as the kernel starts, and it is stale once the
     notebook is renamed. So a file that holds a cell which ran here counts as well, unless the path that is set holds
@@ -357,7 +357,7 @@ def is_open(file: Path, cells: Collection[str], namespace: Mapping[str, Any]) ->
 
 
 def notebook_path(namespace: Mapping[str, Any]) -> Path | None:
-    """The notebook that is open, as far as the front end tells."""
+    """Return the notebook that is open, as far as the front end tells."""
     return next(_paths(namespace), None)
 
 
@@ -371,7 +371,7 @@ def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _holds(path: Path, ids: Collection[str]) -> bool:
-    """Whether a notebook has a cell of one of these ids."""
+    """Return whether a notebook has a cell of one of these ids."""
     try:
         cells = parsed(content_of(path, path.name), path.name).get("cells") or ()
     except DeepnbError:

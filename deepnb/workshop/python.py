@@ -154,7 +154,7 @@ class Room:
     bytes: int = BYTES
 
     def take(self, data: Mapping[str, Any]) -> bool:
-        """Whether there was room for one more."""
+        """Return whether there was room for one more."""
         size = sum(len(part) if isinstance(part, str | bytes) else len(repr(part)) for part in data.values())
         if not self.outputs or size > self.bytes:
             return False
@@ -371,7 +371,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _words(data: Mapping[str, Any]) -> str:
-    """What stands for a rich output in words: its text, and what pictures it has."""
+    """Return what stands for a rich output in words: its text, and what pictures it has."""
     pictures = [f"[{kind}, shown to the user]" for kind in data if kind.startswith("image/")]
     text = data.get("text/plain")
     if pictures:
@@ -391,7 +391,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _error_text(error: BaseException) -> str:
-    """A short traceback: what was raised, and the lines of the code where."""
+    """Return a short traceback: what was raised, and the lines of the code where."""
     if isinstance(error, SyntaxError):
         line = f" (line {error.lineno}: {(error.text or '').strip()})" if error.lineno else ""
         return redact(f"{failure_text(error)}{line}")

@@ -54,7 +54,7 @@ def columnar_name(value: object) -> str:
 
 
 def arrow_kind(kind: Any) -> str:
-    """The plain name of a pyarrow type; of a nested one only `list`, `struct`, `map`."""
+    """Return the plain name of a pyarrow type; of a nested one only `list`, `struct`, `map`."""
     name = class_name(kind)
     if not is_from(kind, "pyarrow.lib", (name,)):
         return "extension"
@@ -77,7 +77,7 @@ class ColumnarTable(ABC):
 
     @abstractmethod
     def name(self, i: int) -> object:
-        """The name of a column."""
+        """Return the name of a column."""
 
     @abstractmethod
     def kind(self, i: int) -> str:
@@ -85,15 +85,15 @@ class ColumnarTable(ABC):
 
     @abstractmethod
     def present(self, i: int) -> str:
-        """How many rows of the whole table have a value."""
+        """Return how many rows of the whole table have a value."""
 
     def column(self, i: int) -> Any:
-        """The sample of a column, as a Series; decimals as floats."""
+        """Return the sample of a column, as a Series; decimals as floats."""
         sample = self._sample(i)
         return self._series(i, sample).astype("float64") if self.kind(i) == "decimal" else self._series(i, sample)
 
     def first_rows(self, rows: int, columns: int) -> Any:
-        """The first rows of the first columns, as a DataFrame with dots for what is not read."""
+        """Return the first rows of the first columns, as a DataFrame with dots for what is not read."""
         import pandas as pd
 
         return pd.DataFrame({i: self._first(i, min(rows, self.rows)) for i in range(columns)})
@@ -109,18 +109,18 @@ class ColumnarTable(ABC):
 
     @abstractmethod
     def _part(self, i: int, rows: int) -> Any:
-        """The first rows of a column, in the library's own type."""
+        """Return the first rows of a column, in the library's own type."""
 
     @abstractmethod
     def _sample(self, i: int) -> Any:
-        """The column, or blocks from all over it in one."""
+        """Return the column, or blocks from all over it in one."""
 
     def _starts(self) -> range:
         return range(0, self.rows, BLOCK * self.step)
 
     @abstractmethod
     def _series(self, i: int, part: Any) -> Any:
-        """A part of a column as a pandas Series."""
+        """Return a part of a column as a pandas Series."""
 
 
 class PolarsTable(ColumnarTable):
@@ -203,12 +203,12 @@ class ArrowTable(ColumnarTable):
 
 
 def columnar_table(value: Any) -> ColumnarTable:
-    """The table of a value that has a `columnar_name`."""
+    """Return the table of a value that has a `columnar_name`."""
     return PolarsTable(value) if columnar_name(value).startswith("polars") else ArrowTable(value)
 
 
 def _series(kind: str, part: Any, values: Callable[[], list[Any]]) -> Any:
-    """A column of either library as a pandas Series: whole numbers stay exact where some are missing."""
+    """Return a column of either library as a pandas Series: whole numbers stay exact where some are missing."""
     import pandas as pd
 
     if kind not in _READ and not kind.startswith("datetime"):
@@ -235,7 +235,7 @@ def _zoned(zone: object) -> str:
 
 
 def conversion(value: object) -> str:
-    """What to type to read a table of another library with pandas; empty for any other value."""
+    """Return what to type to read a table of another library with pandas; empty for any other value."""
     if columnar_name(value):
         return "convert it with .to_pandas()"
     if is_from(value, "polars", ("LazyFrame",)):
@@ -268,7 +268,7 @@ class Columns:
         return self.length
 
     def name(self, wanted: object) -> str:
-        """The name of a column as it is; an error names the nearest."""
+        """Return the name of a column as it is; an error names the nearest."""
         if isinstance(wanted, str) and wanted in self.parts:
             return wanted
         raise NotFoundError(f"there is no column {wanted!r}", nearest(wanted, self.names))
@@ -277,7 +277,7 @@ class Columns:
         return self.parts[name]
 
     def readable(self, wanted: object) -> Any:
-        """A column whose values may be compared without running code of theirs."""
+        """Return a column whose values may be compared without running code of theirs."""
         name = self.name(wanted)
         if not is_readable(self.parts[name]):
             kinds = sorted({class_name(value) for value in self.parts[name].iloc[:100].to_numpy()})[:3]
@@ -285,7 +285,7 @@ class Columns:
         return self.parts[name]
 
     def summable(self, name: str) -> Any:
-        """A column whose sum is exact: whole numbers near the limit of 64 bits as Python's own."""
+        """Return a column whose sum is exact: whole numbers near the limit of 64 bits as Python's own."""
         column = self.parts[name]
         if class_name(column.dtype) == "CategoricalDtype":
             return column.astype(column.dtype.categories.dtype)
@@ -299,7 +299,7 @@ class Columns:
         return int(column.isna().sum()) if is_readable(column) else 0
 
     def kept(self, mask: Any) -> "Columns":
-        """The rows that a mask keeps."""
+        """Return the rows that a mask keeps."""
         keep = mask.to_numpy()
         return self._each(lambda column: column[keep].reset_index(drop=True), int(keep.sum()))
 
@@ -307,7 +307,7 @@ class Columns:
         return Columns({name: self.parts[name] for name in names}, self.length)
 
     def sorted(self, names: Sequence[str], ascending: Sequence[bool], head: int) -> "Columns":
-        """The first rows in the order of some columns, missing values last; equal ones keep their order."""
+        """Return the first rows in the order of some columns, missing values last; equal ones keep their order."""
         import pandas as pd
 
         order = pd.RangeIndex(self.length)
@@ -318,14 +318,14 @@ class Columns:
         return self._each(lambda column: column.iloc[first].reset_index(drop=True), len(first))
 
     def frame(self, head: int) -> Any:
-        """The first rows as a DataFrame."""
+        """Return the first rows as a DataFrame."""
         import pandas as pd
 
         parts = [column.iloc[:head].rename(name) for name, column in self.parts.items()]
         return pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(min(head, self.length)))
 
     def constant(self) -> Any:
-        """A column with one value: all rows are one group."""
+        """Return a column with one value: all rows are one group."""
         import pandas as pd
 
         return pd.Series(0, index=range(self.length))
@@ -338,13 +338,13 @@ class Columns:
         return Columns(columns, len(index))
 
     def join_size(self, other: "Columns", keys: Sequence[str]) -> int:
-        """How many rows a join has, counted before it is made."""
+        """Return how many rows a join has, counted before it is made."""
         here, there = self._counts(keys), other._counts(keys)
         both = here.index.intersection(there.index)
         return int((here.loc[both].astype(float) * there.loc[both]).sum())
 
     def joined(self, other: "Columns", keys: Sequence[str]) -> "Columns":
-        """The rows of both with equal keys; a column that both have keeps its name here, and there gets `_2`."""
+        """Return the rows of both with equal keys; a column that both have keeps its name here, and there gets `_2`."""
         import pandas as pd
 
         left = pd.DataFrame({key: self.parts[key] for key in keys}).assign(**{"\0left": range(self.length)})
@@ -369,17 +369,25 @@ class Columns:
 
 
 def columns_of(value: Any) -> Columns:
-    """The columns of a table, the named levels of its index, or its dates, first; a name used twice gets `_2`.
+    """Return the columns of a table, the named levels of its index, or its dates, first; a name used twice gets `_2`.
 
     Of a table of another library they are copied: one that is too long for that is refused.
     """
     if columnar_name(value):
-        return _copied(columnar_table(value))
+        table = columnar_table(value)
+        if table.step > 1:
+            raise LimitError(f"the table has {table.rows:,} rows", f"only {SCANNED:,} of another library are copied")
+        copied: dict[str, Any] = {}
+        for i in range(table.width):
+            with suppress(TypeError):  # of a nested type
+                copied[_label(table.name(i))] = table.column(i)
+        return Columns(copied, table.rows)
     frame = value
     if pandas_name(value) == "Series":
         frame = value.to_frame("value" if value.name is None else value.name)
     parts: dict[str, Any] = {}
-    for name, part in [*_index_parts(frame.index), *_frame_parts(frame)]:
+    own = ((_label(frame.columns[i]), frame.iloc[:, i]) for i in range(frame.shape[1]))
+    for name, part in (*_index_parts(frame.index), *own):
         free = name
         while free in parts:
             free += "_2"
@@ -388,7 +396,7 @@ def columns_of(value: Any) -> Columns:
 
 
 def nearest(name: object, names: Sequence[str]) -> str:
-    """What to type instead of a name: the nearest one, or the first of those there are."""
+    """Return what to type instead of a name: the nearest one, or the first of those there are."""
     lower = {one.casefold(): one for one in reversed(names)}
     near = difflib.get_close_matches(str(name)[:80].casefold(), list(lower), 1, cutoff=0.5)
     if near:
@@ -403,20 +411,6 @@ def _index_parts(index: Any) -> list[tuple[str, Any]]:
         return [("index", index.to_series())]
     levels = index.names if class_name(index) == "MultiIndex" else [index.name]
     return [(_label(name), index.get_level_values(i).to_series()) for i, name in enumerate(levels) if name is not None]
-
-
-def _copied(table: ColumnarTable) -> Columns:
-    if table.step > 1:
-        raise LimitError(f"the table has {table.rows:,} rows", f"only {SCANNED:,} of another library are copied")
-    parts: dict[str, Any] = {}
-    for i in range(table.width):
-        with suppress(TypeError):  # of a nested type
-            parts[_label(table.name(i))] = table.column(i)
-    return Columns(parts, table.rows)
-
-
-def _frame_parts(frame: Any) -> list[tuple[str, Any]]:
-    return [(_label(frame.columns[i]), frame.iloc[:, i]) for i in range(frame.shape[1])]
 
 
 def _label(label: object) -> str:

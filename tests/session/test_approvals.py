@@ -195,7 +195,7 @@ def test_what_waits_is_read_back_from_the_checkpoints(tmp_path):
     s.run("go")
     asked = s.asked
     s._workspace.thread.asked = ()
-    s._workspace.state.look(s._workspace.thread)
+    s._workspace.state.read_checkpoint(s._workspace.thread)
     assert s.asked == asked
     list(s.resume(s.asked[0].approve()))
     assert (tmp_path / "a.txt").exists()
