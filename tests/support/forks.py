@@ -2,8 +2,9 @@
 
 `python()` stands for `sys.executable` in a command, before `-m MODULE` or `-c CODE`. That command is a small client: it
 asks the process that has the modules for a fork with its own arguments, environment, directory and open files, passes
-on the signals it gets, and ends as the fork ends. Where either of them is killed, the other is killed, too. A program
-that wants other settings of Python than this process has is started as usual.
+on the signals it gets, and ends as the fork ends. Where either of them is killed, the other is killed, too; and all
+forks are where the process ends that first asked for one. A program that wants other settings of Python than this
+process has is started as usual.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 from contextlib import suppress
 from functools import cache
@@ -42,11 +44,22 @@ def python() -> list[str]:
     import tempfile
 
     address = os.path.join(tempfile.mkdtemp(prefix="forks-"), "socket")
-    pipe = subprocess.PIPE  # whose end tells the process that this one has ended
-    server = subprocess.Popen([sys.executable, __file__, "--serve", address], stdin=pipe, stdout=pipe)
+    pipe = subprocess.PIPE  # whose end tells the process that this one has ended; a signal to all of a group does not
+    command = [sys.executable, __file__, "--serve", address]
+    server = subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)
     atexit.register(server.communicate)
     assert server.stdout is not None and server.stdout.read(1) == b".", "the process to fork from has not started"
     return [sys.executable, "-I", "-S", __file__, address]
+
+
+def process(client: int) -> int:
+    """The process id of the fork that a client asked for, to signal it at once; of another process, its own."""
+    command = python()
+    try:
+        with open(f"{command[-1]}-{client}") as file:
+            return int(file.read())
+    except FileNotFoundError:
+        return client
 
 
 def _settings(environment: dict[str, str]) -> dict[str, str]:
@@ -73,7 +86,7 @@ def _serve(address: str) -> list[str]:
         client = listener.accept()[0]
         if os.fork() == 0:
             listener.close()
-            return _watched(client)
+            return _watched(client, address)
         client.close()
         with suppress(ChildProcessError):  # there is none
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -82,7 +95,7 @@ def _serve(address: str) -> list[str]:
     os._exit(0)
 
 
-def _watched(client: socket.socket) -> list[str]:
+def _watched(client: socket.socket, address: str) -> list[str]:
     """Fork the program and tell its client how it ended; returns in the fork."""
     head, files, *_ = socket.recv_fds(client, 8, len(_STANDARD))
     with client.makefile("rb") as sent:
@@ -90,15 +103,19 @@ def _watched(client: socket.socket) -> list[str]:
     if _settings(environment) != _settings(dict(os.environ)):
         client.sendall(b"start")
         os._exit(0)
+    known = f"{address}-{struct.unpack('3i', client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]}"
     program = os.fork()
     if program == 0:
-        client.close()
         os.setsid()
+        with open(known, "w") as note:
+            note.write(str(os.getpid()))
+        client.close()
         for standard, file in zip(_STANDARD, files, strict=True):
             os.dup2(file, standard)
             os.close(file)
         os.chdir(folder)
-        environment.pop("JPY_PARENT_PID", None)  # a kernel would end where that is not its parent
+        if "ipykernel_launcher" in arguments:  # it ends with its parent, and has read the variable for it by now
+            arguments.append(f"--IPKernelApp.parent_handle={os.getppid()}")
         os.environ.clear()
         os.environ.update(environment)
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -106,13 +123,15 @@ def _watched(client: socket.socket) -> list[str]:
     for file in files:
         os.close(file)
     ended = os.pidfd_open(program)
-    heard: list[Any] = [client, ended]
-    while ended not in select.select(heard, [], [])[0]:
-        number = client.recv(1)
+    heard: list[Any] = [client, ended, 0]
+    while ended not in (ready := select.select(heard, [], [])[0]):
+        number = b"" if 0 in ready else client.recv(1)
         os.killpg(program, number[0] if number else signal.SIGKILL)
         if not number:
             break
     status = os.waitpid(program, 0)[1]
+    with suppress(FileNotFoundError):  # it was killed before it wrote it
+        os.unlink(known)
     try:
         client.sendall(str(status).encode())
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -126,7 +127,8 @@ class Kernel:
 
     def interrupt(self) -> None:
         """What the stop button does."""
-        self.manager.interrupt_kernel()
+        client = self.manager.provisioner.pid  # type: ignore[union-attr]
+        os.killpg(os.getpgid(forks.process(client)), signal.SIGINT)  # no client, which would pass it on later
 
     def close(self) -> None:
         """End the process."""

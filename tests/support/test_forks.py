@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import ROOT
 from tests.support.forks import python
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no forks here")]
@@ -29,6 +30,14 @@ def begun(code: str) -> tuple[subprocess.Popen[str], int]:
     )
     assert process.stdout is not None
     return process, int(process.stdout.readline())
+
+
+def gone(number: int) -> bool:
+    """Whether a process ends, in time."""
+    until = time.monotonic() + 60
+    while os.path.exists(f"/proc/{number}") and time.monotonic() < until:
+        time.sleep(0.01)
+    return not os.path.exists(f"/proc/{number}")
 
 
 def test_it_has_the_modules_and_its_own_arguments_directory_environment_and_files(tmp_path: Path) -> None:
@@ -59,10 +68,29 @@ def test_an_error_a_signal_and_a_kill_end_both() -> None:
     process, number = begun("time.sleep(60)")
     process.kill()
     process.communicate(timeout=60)  # whose other end the fork has
-    until = time.monotonic() + 60
-    while os.path.exists(f"/proc/{number}") and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not os.path.exists(f"/proc/{number}")
+    assert gone(number)
+
+
+STARTER = """
+import os, subprocess, sys
+from tests.support.forks import python
+code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+subprocess.Popen([*python(), "-c", code], start_new_session=True, stdin=subprocess.DEVNULL)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_none_outlives_the_process_that_began_to_fork(number: signal.Signals) -> None:
+    """As a front end's kernels, which hear nothing of a signal to the process that started them."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", STARTER]
+    starter = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
+    assert starter.stdout is not None
+    fork = int(starter.stdout.readline())
+    os.killpg(starter.pid, number)
+    starter.wait(60)
+    assert gone(fork)
 
 
 def test_with_other_settings_of_python_it_is_started_as_usual(tmp_path: Path) -> None:
