@@ -1,0 +1,287 @@
+"""Requests made fit for the provider they go to: a history or a tool that it would refuse would end the thread for good.
+
+What is common to all providers is done once: names and ids in the letters they take, ids that are unique, each call with
+one result, no blank texts, schemas in the part of JSON Schema that they read. `PROTOCOLS` says in what they differ. The
+thread keeps what was said: what is changed here is a copy, made from the message alone, so that a request begins as the
+one before it did and a provider's cache holds.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from deepnb.engine.answer import NOT_JSON, reader
+from deepnb.engine.fit_tools import UNFIT, FitTool, fit_name, fit_tool
+from deepnb.engine.request import medium, tool_name
+from deepnb.engine.tools import RequestMiddleware
+
+_ID = 40
+"""Characters of the longest id of a call."""
+EMPTY = "(empty)"
+"""The text of a result without any."""
+LOST = "No result of this call was recorded."
+BEGIN, CONTINUE = "(The conversation begins with your answer.)", "(Continue.)"
+"""What the user says to a model whose provider wants the user's word first, and last."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What a provider takes beside what all of them take."""
+
+    providers: tuple[str, ...] = ()
+    """Whose answers come back to it as they are; of all others' it takes the text."""
+    prompt: frozenset[str] | None = None
+    """Kinds of blocks of a user's message; None for any. Others are named in words."""
+    pictures: bool = True
+    """Whether a result may have blocks that are not text; else they stand in a user's message behind the results."""
+    user_first: bool = False
+    """Whether the user speaks first, and system messages stand in front alone."""
+    signed: bool = False
+    """Whether it wants its thoughts back with a signature, and no others."""
+
+
+_MEDIA = ("text", "image", "image_url", "file")
+PROTOCOLS: Mapping[str, Protocol] = {
+    "openai": Protocol((), frozenset((*_MEDIA, "audio", "input_audio")), pictures=False),
+    "responses": Protocol(("openai",), frozenset((*_MEDIA, "input_text", "input_image", "input_file"))),
+    "anthropic": Protocol(
+        ("anthropic",), frozenset((*_MEDIA, "text-plain", "document", "search_result")), user_first=True, signed=True
+    ),
+    "google_genai": Protocol(("google_genai", "google_vertexai"), user_first=True),
+}
+"""A protocol that is not here is taken for one without peculiarities, whose own answers come back as they are."""
+
+
+def protocol_of(model: Any) -> tuple[str, Protocol]:
+    """Return the protocol that a model's requests are in; a tape has that of the model that was recorded."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    taped = getattr(getattr(model, "taped", None), "schemas", "")
+    if taped == "anthropic" or "langchain_anthropic" in packages:
+        name = "anthropic"
+    elif taped or "langchain_openai" in packages:
+        decides = getattr(model, "_use_responses_api", None)
+        name = "responses" if decides is not None and decides({"tools": ()}) else "openai"
+    else:
+        name = next(
+            (p.removeprefix("langchain_") for p in packages if p.startswith("langchain_") and p != "langchain_core"), ""
+        )
+    return name, PROTOCOLS.get(name, Protocol((name,)))
+
+
+# -- messages
+
+
+@dataclass
+class _Step:
+    """The calls of the last answer that has some, while their results are read."""
+
+    waiting: list[tuple[str, str, str]] = field(default_factory=list)
+    """(id in the thread, id in the request, name) of those without a result."""
+    placed: dict[str, int] = field(default_factory=dict)
+    """Id in the thread -> where the result of a call stands."""
+    pictures: list[Any] = field(default_factory=list)
+
+
+class Fitter:
+    """Makes the messages of requests fit; of each message what is its own is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[BaseMessage, str, BaseMessage | None]] = {}
+
+    def __call__(self, messages: Sequence[BaseMessage], model: Any) -> list[BaseMessage]:
+        """Return the messages for a model; those that are fit are the very same objects."""
+        name, protocol = protocol_of(model)
+        seen, self._known = self._known, {}
+        out: list[BaseMessage] = []
+        used: set[str] = set()
+        late: set[int] = set()
+        step = _Step()
+        for at, message in enumerate(messages):
+            found = seen.get(id(message))
+            if found is None or found[0] is not message or found[1] != name:
+                found = (message, name, _fit_one(message, protocol))
+            self._known[id(message)] = found
+            if (one := found[2]) is None or id(message) in late:
+                continue
+            if isinstance(one, ToolMessage):
+                _add_result(out, step, one, protocol)
+                continue
+            step = _closed(out, step, messages[at:], late)
+            if isinstance(one, AIMessage) and one.tool_calls:
+                one, step = _with_ids(one, used)
+            out.append(one)
+        _closed(out, step, (), late)
+        if protocol.user_first and out and out[0].type == "ai":
+            out.insert(0, HumanMessage(BEGIN))
+        return [*out, HumanMessage(CONTINUE)] if out and out[-1].type == "ai" else out
+
+
+def _add_result(out: list[BaseMessage], step: _Step, one: ToolMessage, protocol: Protocol) -> None:
+    """Add the result of a call; a second one joins the first, and one of no call is left out: no provider takes it."""
+    if not protocol.pictures and not isinstance(one.content, str):
+        step.pictures += [block for block in _blocks(one) if block["type"] != "text"]
+        text = "\n".join(block["text"] for block in _blocks(one) if block["type"] == "text")
+        one = one.model_copy(update={"content": text or "(below)"})
+    call = next((call for call in step.waiting if call[0] == one.tool_call_id), None)
+    if call is not None:
+        step.waiting.remove(call)
+        step.placed[call[0]] = len(out)
+        out.append(one if call[1] == call[0] else one.model_copy(update={"tool_call_id": call[1]}))
+    elif (place := step.placed.get(one.tool_call_id)) is not None:
+        both = [*_blocks(out[place]), *_blocks(one)]
+        texts = all(block["type"] == "text" for block in both)
+        content = "\n\n".join(block["text"] for block in both) if texts else both
+        out[place] = out[place].model_copy(update={"content": content})
+
+
+def _closed(out: list[BaseMessage], step: _Step, later: Sequence[BaseMessage], late: set[int]) -> _Step:
+    """End a step: a call without a result gets the one that comes later, or is said to have none."""
+    for own, sent, name in step.waiting:
+        result = next(
+            (m for m in later if isinstance(m, ToolMessage) and m.tool_call_id == own and id(m) not in late), None
+        )
+        late |= {id(result)} if result is not None else set()
+        text = (result.text if result is not None else "") or LOST
+        out.append(ToolMessage(text, name=name, tool_call_id=sent, status="success" if result else "error"))
+    if step.pictures:
+        out.append(HumanMessage([{"type": "text", "text": "What the tools above showed:"}, *step.pictures]))
+    return _Step()
+
+
+def _with_ids(message: AIMessage, used: set[str]) -> tuple[AIMessage, _Step]:
+    """Return an answer whose calls have ids that no call before has, and the step that begins with it."""
+    step, same = _Step(), True
+    for call in message.tool_calls:
+        own = call["id"] or ""
+        base = sent = UNFIT.sub("_", own)[: _ID if len(own) <= _ID else _ID - 8] or "call"
+        number = 1
+        while sent in used:
+            number += 1
+            sent = f"{base[: _ID - 8]}_{number}"
+        used.add(sent)
+        step.waiting.append((own, sent, call["name"]))
+        same = same and sent == own
+    if same:
+        return message, step
+    calls = [{**call, "id": sent} for call, (_, sent, _) in zip(message.tool_calls, step.waiting, strict=True)]
+    return _with_calls(message, calls), step
+
+
+def _with_calls(message: AIMessage, calls: Sequence[Any]) -> AIMessage:
+    """Return an answer with other calls: the client writes them anew, so that blocks that say them are left out."""
+    said = ("tool_use", "function_call", "tool_call")
+    content = message.content
+    if not isinstance(content, str):
+        content = [b for b in content if not (isinstance(b, Mapping) and b.get("type") in said)]
+    kept = {k: v for k, v in message.additional_kwargs.items() if k not in ("tool_calls", "function_call")}
+    update = {"tool_calls": calls, "invalid_tool_calls": [], "content": content, "additional_kwargs": kept}
+    return message.model_copy(update=update)
+
+
+def _fit_one(message: BaseMessage, protocol: Protocol) -> BaseMessage | None:
+    """Return a message as the provider takes it, without regard to the others; None for one that says nothing."""
+    one = message
+    if one.name and UNFIT.search(one.name):
+        one = one.model_copy(update={"name": fit_name(one.name)})
+    if isinstance(one, AIMessage):
+        return _fit_answer(one, protocol)
+    content = one.content
+    if isinstance(content, str):
+        if content.strip():
+            made: Any = content
+        else:
+            made = EMPTY if isinstance(one, ToolMessage) else None
+    else:
+        blocks = list(_fit_blocks(one, protocol))
+        made = content if blocks == content else blocks
+        made = made or (EMPTY if isinstance(one, ToolMessage) else None)
+    if made is None:
+        return None
+    if isinstance(one, SystemMessage) and protocol.user_first:
+        return HumanMessage(made, id=one.id)
+    return one if made is content else one.model_copy(update={"content": made})
+
+
+def _fit_blocks(message: BaseMessage, protocol: Protocol) -> Iterator[Any]:
+    """Yield the blocks of a prompt or a result that the provider takes; of others what they are, in words."""
+    for block in _blocks(message):
+        kind = block.get("type")
+        if kind == "text":
+            if str(block.get("text") or "").strip():
+                yield (
+                    block
+                    if set(block) <= {"type", "text", "cache_control", "id"}
+                    else {"type": "text", "text": block["text"]}
+                )
+        elif protocol.prompt is None or kind in protocol.prompt or message.type == "system":
+            yield block
+        elif words := medium(block):
+            yield {"type": "text", "text": words}
+
+
+def _fit_answer(message: AIMessage, protocol: Protocol) -> AIMessage | None:
+    """Return an answer with the blocks that go back, and with calls in fit names."""
+    content: Any = message.content
+    if not isinstance(content, str):
+        maker = message.response_metadata.get("model_provider")
+        kept = [b for b in _blocks(message) if b.get("type") != "text" or str(b.get("text") or "").strip()]
+        if maker in protocol.providers:
+            kept = [b for b in kept if not (protocol.signed and b.get("type") == "thinking" and not b.get("signature"))]
+            thoughts = ("reasoning", "thinking", "redacted_thinking")
+            alone = not message.tool_calls and all(b.get("type") in thoughts for b in kept)
+            content = content if kept == content else kept
+            content = "" if alone else content
+        else:
+            content = "\n\n".join(
+                str(b.get("text") or b.get("refusal")) for b in kept if b.get("text") or b.get("refusal")
+            )
+    elif not content.strip():
+        content = ""
+    calls = [{**c, "name": fit_name(c["name"])} for c in message.tool_calls]
+    broken = (
+        {"name": fit_name(c["name"] or ""), "args": {NOT_JSON: c["args"] or ""}, "id": c["id"], "type": "tool_call"}
+        for c in message.invalid_tool_calls
+    )
+    calls += broken  # type: ignore[arg-type]
+    if content is not message.content:
+        message = message.model_copy(update={"content": content})
+    if calls != message.tool_calls:
+        return _with_calls(message, calls)
+    return message if content or calls else None
+
+
+def _blocks(message: BaseMessage) -> list[Any]:
+    """Return the content of a message as blocks."""
+    content = [message.content] if isinstance(message.content, str) else message.content
+    return [b if isinstance(b, Mapping) else {"type": "text", "text": b} for b in content]
+
+
+class FitMiddleware(RequestMiddleware):
+    """Makes requests fit for the model in use, inside all else that changes them."""
+
+    def __init__(self) -> None:
+        self._fitter = Fitter()
+        self._known: dict[str, tuple[Any, FitTool]] = {}
+
+    def changed(self, request: Any) -> Any:
+        tools = [(one, self._fit(one)) for one in request.tools or ()]
+        if (read := reader()) is not None:
+            odd = (fit for _, fit in tools if fit.mended)
+            read.offered_as = {fit_name(fit.name): (fit.name, fit.arguments) for fit in odd}
+        system = request.system_message
+        return request.override(
+            messages=self._fitter(request.messages, request.model),
+            tools=[fit.form if fit.mended else one for one, fit in tools],
+            system_message=system and _fit_one(system, Protocol()),
+        )
+
+    def _fit(self, tool: Any) -> FitTool:
+        """Return the form of a tool; though upstream copies tools at each call, it is made once."""
+        name, schema = tool_name(tool), getattr(tool, "args_schema", None)
+        same = (tool.description, id(schema)) if schema is not None else id(tool)
+        known = self._known.get(name)
+        if known is None or known[0] != same:
+            known = self._known[name] = (same, fit_tool(tool, name))
+        return known[1]

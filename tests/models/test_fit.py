@@ -1,0 +1,250 @@
+"""What a provider can't take is never sent to it: odd histories and tools, against servers that refuse what theirs do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any
+
+from langchain_anthropic import ChatAnthropic
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, StructuredTool, tool
+from langchain_openai import ChatOpenAI
+from langgraph.types import Command
+
+from deepnb import Session, reads
+from tests.support.chat_server import Block, Say, Think, Use
+from tests.support.contract import SETTINGS
+from tests.support.images import png
+from tests.support.strict import StrictAnthropic, StrictOpenAI
+from tests.support.tables import every_row
+
+ALL = ("openai", "responses", "anthropic")
+PIXEL = {"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png"}
+LONG = "a" * 90
+
+
+@cache
+def served(kind: str) -> tuple[Any, Any]:
+    """A provider's own chat model, and the strict server that it asks: both are there for all cases."""
+    server: Any = StrictAnthropic([], cache=None) if kind == "anthropic" else StrictOpenAI([])
+    more: dict[str, Any] = {"max_tokens": 4_000} if kind == "anthropic" else {}
+    if kind == "responses":
+        more = {"use_responses_api": True, "store": False, "include": ["reasoning.encrypted_content"]}
+    make: Any = ChatAnthropic if kind == "anthropic" else ChatOpenAI
+    server.__enter__()
+    return make(base_url=server.url, **{**SETTINGS, **more, "max_retries": 0}), server
+
+
+def strict(kind: str, answers: Sequence[Any]) -> tuple[Any, Any]:
+    """Such a model, which gives these answers."""
+    model, server = served(kind)
+    server.answers = list(answers)
+    server.requests.clear()
+    server.refused.clear()
+    return model, server
+
+
+def tool_of(name: str, schema: Mapping[str, Any]) -> Any:
+    """A tool whose parameters are described by this schema, as an MCP server's are."""
+    made: Any = StructuredTool(
+        name=name, description="Does it.", args_schema=dict(schema), func=lambda **given: str(given)
+    )
+    return reads(made)
+
+
+def gives(content: Any, **more: Any) -> Any:
+    """A tool `look` with this result."""
+
+    @tool
+    def look(own: Annotated[str, InjectedToolCallId]) -> Any:
+        """Look."""
+        return ToolMessage(content, tool_call_id=own, **more) if more else content
+
+    return reads(look)
+
+
+def answered_by(*results: str) -> Any:
+    """A tool `look` whose call gets a result for each of these ids; an empty one is the call's own."""
+
+    @tool
+    def look(own: Annotated[str, InjectedToolCallId]) -> Any:
+        """Look."""
+        return Command(
+            update={"messages": [ToolMessage(f"seen {n}", tool_call_id=id_ or own) for n, id_ in enumerate(results)]}
+        )
+
+    return reads(look)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A history: what a model answered, what tools gave, what else is in the thread."""
+
+    answers: tuple[Any, ...] = (Say("Yes."),)
+    tools: tuple[Any, ...] = ()
+    held: tuple[Any, ...] = ()
+    """Messages that the thread begins with, as one from elsewhere does."""
+    images: tuple[Any, ...] = ()
+    prompts: tuple[str, ...] = ("go",)
+    of: tuple[str, ...] = ALL
+    """The protocols that can say so."""
+
+
+def calls(*names: str, args: Any = None, id_: str = "c{}") -> list[Any]:
+    return [Use(name, {} if args is None else args, id=id_.format(n)) for n, name in enumerate(names)]
+
+
+def object_of(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+DONE = Say("Done.")
+LOOK = (calls("look"), DONE)
+TURNS = ("one", "two")
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "tea"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [
+    {"type": "web_search_result", "url": "https://example.com", "title": "Tea", "encrypted_content": "abc"}]}  # fmt: skip
+REFUSAL = {
+    "id": "msg",
+    "type": "message",
+    "role": "assistant",
+    "status": "completed",
+    "content": [{"type": "refusal", "refusal": "No."}],
+}
+
+KINDS: Mapping[str, Kind] = {
+    # names of tools
+    "a name with a dot": Kind((calls("multi_tool_use.parallel"), DONE)),
+    "a name with blanks and a slash": Kind((calls("read file/now"), DONE)),
+    "a name in Chinese": Kind((calls("查找"), DONE)),
+    "a name of 90 letters": Kind((calls(LONG), DONE)),
+    "no name": Kind((calls(""), DONE)),
+    "a tool of one's own with a dot": Kind((calls("my.tool"), DONE), (tool_of("my.tool", object_of()),)),
+    "two tools that differ in their 90th letter": Kind(
+        (calls(f"{LONG}1", f"{LONG}2"), DONE), (tool_of(f"{LONG}1", object_of()), tool_of(f"{LONG}2", object_of()))
+    ),
+    # ids of calls
+    "ids that repeat each turn": Kind((calls("ls"), DONE, calls("ls"), DONE), prompts=TURNS),
+    "ids that repeat in each step": Kind((calls("ls"), calls("ls", args={"path": "/tmp"}), DONE)),
+    "two calls of one id": Kind((calls("ls", "ls", id_="same"), DONE)),
+    "ids with odd letters": Kind((calls("ls", "ls", id_="functions.ls:{}"), DONE)),
+    "ids that differ in odd letters alone": Kind(([*calls("ls", id_="a.b"), *calls("ls", id_="a:b")], DONE)),
+    "an id of 200 letters": Kind((calls("ls", "ls", id_=f"{'x' * 200}{{}}"), DONE)),
+    "no id": Kind((calls("ls", id_=""), DONE)),
+    # arguments
+    "arguments that are not JSON": Kind((calls("ls", args='{"path": "/'), DONE)),
+    "arguments that are a list": Kind((calls("ls", args="[1, 2]"), DONE)),
+    "arguments that are null": Kind((calls("ls", args="null"), DONE)),
+    "no arguments": Kind((calls("ls", args=""), DONE)),
+    # texts
+    "an empty answer": Kind((Say(""), DONE), prompts=TURNS),
+    "a blank answer": Kind((Say(" \n "), DONE), prompts=TURNS),
+    "an answer that ends in blanks": Kind((Say("Yes. \n\n"),)),
+    "blank text beside a call": Kind(([Say(" \n"), *calls("ls")], DONE)),
+    "half an emoji": Kind((Say("half \ud83d"),), held=(HumanMessage("half \ud83d"),)),
+    "a blank prompt": Kind(held=(HumanMessage(" "), AIMessage("What?"))),
+    "a prompt of no blocks": Kind(held=(HumanMessage([]), AIMessage("What?"))),
+    "a system message in the middle": Kind(held=(HumanMessage("hi"), AIMessage("What?"), SystemMessage("Be brief."))),
+    # results
+    "an empty result": Kind(LOOK, (gives(""),)),
+    "a blank result": Kind(LOOK, (gives(" \n"),)),
+    "a result with an empty block": Kind(LOOK, (gives([{"type": "text", "text": ""}, {"type": "text", "text": "x"}]),)),
+    "a result of no blocks": Kind(LOOK, (gives([]),)),
+    "an error without words": Kind(LOOK, (gives("", status="error"),)),
+    "an image as a result": Kind(LOOK, (gives([{"type": "text", "text": "this"}, PIXEL]),)),
+    "two results of a call": Kind(LOOK, (answered_by("", ""),)),
+    "a result of no call": Kind(LOOK, (answered_by("", "other"),)),
+    "results that are missing": Kind(
+        held=(HumanMessage("a"), AIMessage("", tool_calls=[{"name": "ls", "args": {}, "id": "z1"}]), HumanMessage("b"))
+    ),
+    "a result later than the next prompt": Kind(
+        held=(
+            HumanMessage("a"),
+            AIMessage("", tool_calls=[{"name": "ls", "args": {}, "id": "z1"}]),
+            HumanMessage("b"),
+            ToolMessage("late", tool_call_id="z1"),
+        )
+    ),
+    "a thread that begins with an answer": Kind(held=(AIMessage("Welcome."),)),
+    "a thread that ends with an answer of blanks": Kind(held=(HumanMessage("a"), AIMessage("So \n"))),
+    "names of people": Kind(held=(HumanMessage("a", name="Ida Berg"), AIMessage("b", name="the agent"))),
+    # blocks
+    "thinking, signed": Kind(([Think("hm", "sign 1"), *calls("ls")], [Think("so", "sign 2"), DONE]), of=ALL[1:]),
+    "thinking without a signature": Kind(([Think("hm", ""), *calls("ls")], DONE), of=("anthropic",)),
+    "thinking alone": Kind(([Think("hm", "sign 1")], DONE), prompts=TURNS, of=ALL[1:]),
+    "thinking in tags": Kind((Say("<think>hm</think>Yes."),)),
+    "thinking that is redacted": Kind(
+        ([Block({"type": "redacted_thinking", "data": "secret"}), Say("Yes.")],), of=("anthropic",)
+    ),
+    "a refusal": Kind(([Block(REFUSAL)],), of=("responses",)),
+    "a search by the provider, Anthropic's": Kind(([Block(SEARCH), Block(FOUND), Say("Tea.")],), of=("anthropic",)),
+    "a search by the provider, OpenAI's": Kind(
+        ([Block({"id": "ws", "type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "tea"}}), Say("Tea.")],),
+        of=("responses",),
+    ),
+    "blocks of a third provider": Kind(
+        held=(HumanMessage("a"), AIMessage([{"type": "executable_code", "code": "1+1"}, {"type": "text", "text": "2", "index": 0}]))
+    ),
+    "an image in a prompt": Kind(images=(png(8, 8),)),
+    "sound in a prompt": Kind(
+        held=(HumanMessage([{"type": "text", "text": "hear"}, {"type": "audio", "base64": "AAAA", "mime_type": "audio/wav"}]), AIMessage("a"))
+    ),
+    # schemas
+    "an array without items": Kind(tools=(tool_of("look", object_of(xs={"type": "array"}, y={"type": ["string", "array"]})),)),
+    "a union at the top": Kind(
+        tools=(
+            tool_of("look", {"anyOf": [object_of(a={"type": "string"}), object_of(b={"type": "string"})]}),
+            tool_of("find", {**object_of(a={"type": "string"}), "oneOf": [{"required": ["a"]}, {"required": []}]}),
+        )
+    ),
+    "a reference that leads nowhere": Kind(tools=(tool_of("look", object_of(a={"$ref": "#/$defs/Gone"})),)),
+    "references inside": Kind(
+        tools=(
+            tool_of("look", {"$ref": "#/$defs/Root", "$defs": {"Root": object_of(a={"$ref": "#/$defs/Root"}, b={"type": "array"})}}),
+        )
+    ),
+    "no properties": Kind(tools=(tool_of("look", {"type": "object"}), tool_of("find", {"title": "find"}))),
+    "a type that there is not": Kind(tools=(tool_of("look", object_of(a={"type": "any"}, b={"type": "date"})),)),
+    "items as a tuple": Kind(
+        tools=(tool_of("look", object_of(a={"type": "array", "items": [{"type": "string"}, {"type": "number"}]})),)
+    ),
+    "names of parameters with odd letters": Kind(
+        (calls("look", args={"filter[x]": "1"}), DONE), (tool_of("look", object_of(**{"filter[x]": {"type": "string"}})),)
+    ),
+}  # fmt: skip
+
+
+def held(s: Session) -> list[Any]:
+    return [m.model_dump() for m in s.graph.get_state(s.config).values.get("messages", ())]
+
+
+def tried(kind: Kind, first: str, second: str) -> list[str]:
+    """What was refused of a history that the first model made, by it, by the second, and by the first again."""
+    found: list[str] = []
+    one, a = strict(first, [*kind.answers, Say("Still here.")])
+    two, b = strict(second, [Say("Here.")])
+    s = Session(one, enable_skills=False, enable_memory=False, enable_subagents=False, tools=kind.tools)
+    if kind.held:
+        s.graph.update_state(s.config, {"messages": list(kind.held)}, as_node="model")
+    try:
+        for number, prompt in enumerate(kind.prompts):
+            s.run(prompt, images=kind.images if number == 0 else ())
+        before = held(s)
+        for model, said in ((two, "Here."), (one, "Still here.")):
+            s.use(model)
+            turn = s.run("and now?")
+            found += [] if turn.text == said else [f"{turn.text!r} was said"]
+        found += [] if held(s)[: len(before)] == before else ["the thread has changed"]
+    except Exception as error:
+        found.append(f"{type(error).__name__}: {error}"[:300])
+    return [*(f"{first}: {r}" for r in a.refused), *(f"{second}: {r}" for r in b.refused), *found]
+
+
+@every_row(("first", "second"), [("openai", "anthropic"), ("anthropic", "openai")])
+@every_row("name", KINDS)
+def test_what_one_model_said_another_takes(name, first, second):
+    kind = KINDS[name]
+    if first in kind.of:
+        assert tried(kind, first, second) == []
