@@ -6,6 +6,7 @@ thread keeps what was said: what is changed here is a copy, made from the messag
 one before it did and a provider's cache holds.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from deepnb.engine.answer import NOT_JSON, reader
 from deepnb.engine.fit_tools import UNFIT, FitTool, fit_name, fit_tool
+from deepnb.engine.images import SHOWN
 from deepnb.engine.request import medium, tool_name
 from deepnb.engine.tools import RequestMiddleware
 
@@ -30,8 +32,8 @@ BEGIN, CONTINUE = "(The conversation begins with your answer.)", "(Continue.)"
 class Protocol:
     """What a provider takes beside what all of them take."""
 
-    providers: tuple[str, ...] = ()
-    """Whose answers come back to it as they are; of all others' it takes the text."""
+    providers: tuple[str, ...] | None = None
+    """Whose answers come back to it as they are; of all others' it takes the text. None for any that is in no other row."""
     prompt: frozenset[str] | None = None
     """Kinds of blocks of a user's message; None for any. Others are named in words."""
     pictures: bool = True
@@ -39,7 +41,7 @@ class Protocol:
     user_first: bool = False
     """Whether the user speaks first, and system messages stand in front alone."""
     signed: bool = False
-    """Whether it wants its thoughts back with a signature, and no others."""
+    """Whether it wants thoughts back with its signature, and those of another of its models not at all."""
 
 
 _MEDIA = ("text", "image", "image_url", "file")
@@ -51,23 +53,19 @@ PROTOCOLS: Mapping[str, Protocol] = {
     ),
     "google_genai": Protocol(("google_genai", "google_vertexai"), user_first=True),
 }
-"""A protocol that is not here is taken for one without peculiarities, whose own answers come back as they are."""
+_OTHER = Protocol()
+_KNOWN = {maker for protocol in PROTOCOLS.values() for maker in protocol.providers or ()}
 
 
 def protocol_of(model: Any) -> tuple[str, Protocol]:
     """Return the protocol that a model's requests are in; a tape has that of the model that was recorded."""
-    packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
-    taped = getattr(getattr(model, "taped", None), "schemas", "")
-    if taped == "anthropic" or "langchain_anthropic" in packages:
-        name = "anthropic"
-    elif taped or "langchain_openai" in packages:
-        decides = getattr(model, "_use_responses_api", None)
-        name = "responses" if decides is not None and decides({"tools": ()}) else "openai"
-    else:
-        name = next(
-            (p.removeprefix("langchain_") for p in packages if p.startswith("langchain_") and p != "langchain_core"), ""
-        )
-    return name, PROTOCOLS.get(name, Protocol((name,)))
+    packages = [kind.__module__.partition(".")[0].removeprefix("langchain_") for kind in type(model).__mro__]
+    packages += [getattr(getattr(model, "taped", None), "schemas", "")]
+    name = next((one for one in PROTOCOLS if one in packages), "")
+    decides = getattr(model, "_use_responses_api", None)
+    if name == "openai" and decides is not None and decides({"tools": [{"type": "function"}]}):
+        name = "responses"
+    return name, PROTOCOLS.get(name, _OTHER)
 
 
 # -- messages
@@ -93,6 +91,7 @@ class Fitter:
     def __call__(self, messages: Sequence[BaseMessage], model: Any) -> list[BaseMessage]:
         """Return the messages for a model; those that are fit are the very same objects."""
         name, protocol = protocol_of(model)
+        name += str(getattr(model, "model", "")) if protocol.signed else ""
         seen, self._known = self._known, {}
         out: list[BaseMessage] = []
         used: set[str] = set()
@@ -101,7 +100,7 @@ class Fitter:
         for at, message in enumerate(messages):
             found = seen.get(id(message))
             if found is None or found[0] is not message or found[1] != name:
-                found = (message, name, _fit_one(message, protocol))
+                found = (message, name, _fit_one(message, protocol, model))
             self._known[id(message)] = found
             if (one := found[2]) is None or id(message) in late:
                 continue
@@ -121,9 +120,8 @@ class Fitter:
 def _add_result(out: list[BaseMessage], step: _Step, one: ToolMessage, protocol: Protocol) -> None:
     """Add the result of a call; a second one joins the first, and one of no call is left out: no provider takes it."""
     if not protocol.pictures and not isinstance(one.content, str):
-        step.pictures += [block for block in _blocks(one) if block["type"] != "text"]
-        text = "\n".join(block["text"] for block in _blocks(one) if block["type"] == "text")
-        one = one.model_copy(update={"content": text or "(below)"})
+        step.pictures += [block for block in _blocks(one) if block.get("type") != "text"]
+        one = one.model_copy(update={"content": one.text or "(below)"})
     call = next((call for call in step.waiting if call[0] == one.tool_call_id), None)
     if call is not None:
         step.waiting.remove(call)
@@ -131,7 +129,7 @@ def _add_result(out: list[BaseMessage], step: _Step, one: ToolMessage, protocol:
         out.append(one if call[1] == call[0] else one.model_copy(update={"tool_call_id": call[1]}))
     elif (place := step.placed.get(one.tool_call_id)) is not None:
         both = [*_blocks(out[place]), *_blocks(one)]
-        texts = all(block["type"] == "text" for block in both)
+        texts = all(block.get("type") == "text" for block in both)
         content = "\n\n".join(block["text"] for block in both) if texts else both
         out[place] = out[place].model_copy(update={"content": content})
 
@@ -139,14 +137,13 @@ def _add_result(out: list[BaseMessage], step: _Step, one: ToolMessage, protocol:
 def _closed(out: list[BaseMessage], step: _Step, later: Sequence[BaseMessage], late: set[int]) -> _Step:
     """End a step: a call without a result gets the one that comes later, or is said to have none."""
     for own, sent, name in step.waiting:
-        result = next(
-            (m for m in later if isinstance(m, ToolMessage) and m.tool_call_id == own and id(m) not in late), None
-        )
-        late |= {id(result)} if result is not None else set()
-        text = (result.text if result is not None else "") or LOST
-        out.append(ToolMessage(text, name=name, tool_call_id=sent, status="success" if result else "error"))
+        found = (m for m in later if isinstance(m, ToolMessage) and m.tool_call_id == own and id(m) not in late)
+        if (result := next(found, None)) is not None:
+            late.add(id(result))
+        text, status = (LOST, "error") if result is None else (result.text or EMPTY, result.status)
+        out.append(ToolMessage(text, name=name, tool_call_id=sent, status=status))
     if step.pictures:
-        out.append(HumanMessage([{"type": "text", "text": "What the tools above showed:"}, *step.pictures]))
+        out.append(HumanMessage([{"type": "text", "text": SHOWN}, *step.pictures]))
     return _Step()
 
 
@@ -180,28 +177,26 @@ def _with_calls(message: AIMessage, calls: Sequence[Any]) -> AIMessage:
     return message.model_copy(update=update)
 
 
-def _fit_one(message: BaseMessage, protocol: Protocol) -> BaseMessage | None:
+def _fit_one(message: BaseMessage, protocol: Protocol, model: Any = None) -> BaseMessage | None:
     """Return a message as the provider takes it, without regard to the others; None for one that says nothing."""
     one = message
-    if one.name and UNFIT.search(one.name):
+    if one.name and fit_name(one.name) != one.name:
         one = one.model_copy(update={"name": fit_name(one.name)})
     if isinstance(one, AIMessage):
-        return _fit_answer(one, protocol)
-    content = one.content
-    if isinstance(content, str):
-        if content.strip():
-            made: Any = content
-        else:
-            made = EMPTY if isinstance(one, ToolMessage) else None
-    else:
-        blocks = list(_fit_blocks(one, protocol))
-        made = content if blocks == content else blocks
-        made = made or (EMPTY if isinstance(one, ToolMessage) else None)
-    if made is None:
-        return None
+        return _fit_answer(one, protocol, model)
+    made: Any = one.content
+    if not isinstance(made, str):
+        made = [*_fit_blocks(one, protocol)]
+        made = one.content if made == one.content else made
+    if not made or (isinstance(made, str) and made.isspace()):
+        return one.model_copy(update={"content": EMPTY}) if isinstance(one, ToolMessage) else None
     if isinstance(one, SystemMessage) and protocol.user_first:
         return HumanMessage(made, id=one.id)
-    return one if made is content else one.model_copy(update={"content": made})
+    return one if made is one.content else one.model_copy(update={"content": made})
+
+
+_OWN = ("id", "index", "annotations")
+"""Keys that a client adds to a block of text."""
 
 
 def _fit_blocks(message: BaseMessage, protocol: Protocol) -> Iterator[Any]:
@@ -209,47 +204,58 @@ def _fit_blocks(message: BaseMessage, protocol: Protocol) -> Iterator[Any]:
     for block in _blocks(message):
         kind = block.get("type")
         if kind == "text":
-            if str(block.get("text") or "").strip():
-                yield (
-                    block
-                    if set(block) <= {"type", "text", "cache_control", "id"}
-                    else {"type": "text", "text": block["text"]}
-                )
+            if not _is_blank(block):
+                yield {key: value for key, value in block.items() if key not in _OWN}
         elif protocol.prompt is None or kind in protocol.prompt or message.type == "system":
             yield block
         elif words := medium(block):
             yield {"type": "text", "text": words}
 
 
-def _fit_answer(message: AIMessage, protocol: Protocol) -> AIMessage | None:
+def _fit_answer(message: AIMessage, protocol: Protocol, model: Any) -> AIMessage | None:
     """Return an answer with the blocks that go back, and with calls in fit names."""
     content: Any = message.content
-    if not isinstance(content, str):
-        maker = message.response_metadata.get("model_provider")
-        kept = [b for b in _blocks(message) if b.get("type") != "text" or str(b.get("text") or "").strip()]
-        if maker in protocol.providers:
-            kept = [b for b in kept if not (protocol.signed and b.get("type") == "thinking" and not b.get("signature"))]
-            thoughts = ("reasoning", "thinking", "redacted_thinking")
-            alone = not message.tool_calls and all(b.get("type") in thoughts for b in kept)
-            content = content if kept == content else kept
-            content = "" if alone else content
-        else:
-            content = "\n\n".join(
-                str(b.get("text") or b.get("refusal")) for b in kept if b.get("text") or b.get("refusal")
-            )
-    elif not content.strip():
-        content = ""
-    calls = [{**c, "name": fit_name(c["name"])} for c in message.tool_calls]
-    broken = (
-        {"name": fit_name(c["name"] or ""), "args": {NOT_JSON: c["args"] or ""}, "id": c["id"], "type": "tool_call"}
-        for c in message.invalid_tool_calls
-    )
-    calls += broken  # type: ignore[arg-type]
+    maker = message.response_metadata.get("model_provider")
+    if isinstance(content, str):
+        content = "" if content.isspace() else content
+    elif maker in protocol.providers if protocol.providers is not None else maker not in _KNOWN:
+        kept = [
+            one
+            for one in _blocks(message)
+            if not (_is_blank(one) or (protocol.signed and _is_foreign(one, message, model)))
+        ]
+        if not message.tool_calls and all(one.get("type") in _THOUGHTS for one in kept):
+            kept = []
+        content = content if kept == content else kept
+    else:
+        said = (str(one.get("text") or one.get("refusal") or "") for one in _blocks(message))
+        content = "\n\n".join(text for text in said if text.strip())
+    calls: list[Any] = [{**call, "name": fit_name(call["name"])} for call in message.tool_calls]
+    for one in message.invalid_tool_calls:
+        made = {"name": fit_name(one["name"] or ""), "args": {NOT_JSON: one["args"] or ""}, "id": one["id"]}
+        calls.append({**made, "type": "tool_call"})
     if content is not message.content:
         message = message.model_copy(update={"content": content})
     if calls != message.tool_calls:
         return _with_calls(message, calls)
     return message if content or calls else None
+
+
+_THOUGHTS = ("reasoning", "thinking", "redacted_thinking")
+
+
+def _is_blank(block: Mapping[str, Any]) -> bool:
+    return block.get("type") == "text" and not str(block.get("text") or "").strip()
+
+
+def _is_foreign(block: Mapping[str, Any], message: AIMessage, model: Any) -> bool:
+    """Return whether a thought has no signature, or that of another model, which is no good to this one."""
+    if block.get("type") not in _THOUGHTS:
+        return False
+    asked = re.sub(r"-(latest|0)$", "", str(getattr(model, "model", "")))  # claude-3-7-sonnet-latest
+    said = str(message.response_metadata.get("model_name") or "")
+    known = asked.startswith("claude-") and said.startswith("claude-")  # others are names of a gateway
+    return not (block.get("signature") or block.get("data")) or (known and not said.startswith(asked))
 
 
 def _blocks(message: BaseMessage) -> list[Any]:
@@ -274,7 +280,7 @@ class FitMiddleware(RequestMiddleware):
         return request.override(
             messages=self._fitter(request.messages, request.model),
             tools=[fit.form if fit.mended else one for one, fit in tools],
-            system_message=system and _fit_one(system, Protocol()),
+            system_message=system and _fit_one(system, _OTHER),
         )
 
     def _fit(self, tool: Any) -> FitTool:
