@@ -326,8 +326,13 @@ def _problems(schema: Any, args: Mapping[str, Any]) -> Sequence[str]:
     try:
         schema.model_validate(dict(args))
     except ValidationError as error:
-        return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
+        return misfits(error)
     return ()
+
+
+def misfits(error: ValidationError) -> list[str]:
+    """What of a value does not fit, and why."""
+    return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
 
 
 def _is_object(text: str) -> bool:

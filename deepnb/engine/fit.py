@@ -137,10 +137,14 @@ def _add_result(out: list[BaseMessage], step: _Step, one: ToolMessage, protocol:
 def _closed(out: list[BaseMessage], step: _Step, later: Sequence[BaseMessage], late: set[int]) -> _Step:
     """End a step: a call without a result gets the one that comes later, or is said to have none."""
     for own, sent, name in step.waiting:
-        found = (m for m in later if isinstance(m, ToolMessage) and m.tool_call_id == own and id(m) not in late)
-        if (result := next(found, None)) is not None:
-            late.add(id(result))
-        text, status = (LOST, "error") if result is None else (result.text or EMPTY, result.status)
+        text, status = LOST, "error"
+        for message in later:
+            if isinstance(message, ToolMessage) and message.tool_call_id == own and id(message) not in late:
+                late.add(id(message))
+                text, status = message.text or EMPTY, message.status
+            elif own not in {call["id"] for call in getattr(message, "tool_calls", ())}:
+                continue
+            break
         out.append(ToolMessage(text, name=name, tool_call_id=sent, status=status))
     if step.pictures:
         out.append(HumanMessage([{"type": "text", "text": SHOWN}, *step.pictures]))

@@ -49,7 +49,7 @@ def fit_tool(tool: Any, name: str) -> FitTool:
     schema = next((inner[key] for key in ("parameters", "input_schema") if key in inner), None)
     if not isinstance(schema, Mapping):  # a tool of the provider's own
         return FitTool(name, form)
-    parameters, arguments = _fit_parameters(schema)
+    parameters, arguments = fit_parameters(schema)
     if parameters == schema and fit_name(name) == name:
         return FitTool(name, form)
     function = {"name": fit_name(name), "description": inner.get("description", ""), "parameters": parameters}
@@ -64,7 +64,7 @@ _SHAPES: Mapping[str, Any] = {"required": list, "enum": list, "properties": Mapp
 _PARAMETER = re.compile(r"[^a-zA-Z0-9_.-]")
 
 
-def _fit_parameters(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def fit_parameters(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the schema of a tool's parameters as all providers take it, and the names that differ in it."""
     root = dict(schema)
     if isinstance(target := _target(root.get("$ref"), schema), Mapping):

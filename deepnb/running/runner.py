@@ -147,6 +147,7 @@ class Runner:
         cell: str | None = None,
         rerun: str = "continue",
         images: Sequence[PromptImage] = (),
+        response_format: Any = None,
         notify: Notify | None = None,
     ) -> TurnStream:
         """One turn, whose events come as the stream is read.
@@ -155,7 +156,8 @@ class Runner:
         thread, when there may be one.
         """
         ended: list[Turn] = []
-        events = self._begun(ended, prompt, model, thread, max_steps, cell, rerun, images, notify)
+        other = {"model": model, "response_format": response_format}
+        events = self._begun(ended, prompt, other, thread, max_steps, cell, rerun, images, notify)
         return self._read(TurnStream(events, ended))
 
     def resume(self, choice: str | None = None, thread: str | None = None, notify: Notify | None = None) -> TurnStream:
@@ -204,7 +206,7 @@ class Runner:
         self,
         ended: list[Turn],
         prompt: str,
-        model: Any,
+        other: Mapping[str, Any],
         name: str | None,
         max_steps: int | None,
         cell: str | None,
@@ -224,13 +226,13 @@ class Runner:
             if thread.runs:
                 raise running(thread)
             work.graphs.begin(work.catalogs.usable_agents())
-            built = self._built_for(model)
+            built = self._built_for(other)
             notes = (*self._rule_notes(built), *_gone(thread))
             notices = (*notes, *self._taken_back(thread, cell, rerun), *_unseen(built, images))
             work.state.settle(thread)
             work.backend.begin()
             before = replace(work.state.snapshot(thread), next=())
-            work.threads.use(thread, model)
+            work.threads.use(thread, other)
             prompt = with_markers(prompt, images)
             draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), before, before, Usage(), None, cell=cell)
             yield from self._play(ended, built, thread, draft, True, notices, max_steps, images=images, notify=notify)
@@ -256,7 +258,7 @@ class Runner:
                 _skip_tools(work.built.graph, thread.config, last.events)
             elif thread.asked:
                 answers = work.built.graph.answers(thread.decided.values())
-            built = self._built_for(thread.model)
+            built = self._built_for(thread.other)
             work.backend.begin(last.before.files if choice == "again" else None)
             yield from self._play(ended, built, thread, last, False, _gone(thread), None, answers, notify=notify)
 
@@ -294,7 +296,7 @@ class Runner:
         prompt = [to_message(m) for m in value["messages"]] if begin else ()
 
         def record(played: Played) -> Turn:
-            ended.append(self._record(thread, draft, played, perf_counter() - began))
+            ended.append(self._record(thread, draft, played, perf_counter() - began, built.form))
             return ended[-1]
 
         work.current.play(thread, draft)
@@ -305,7 +307,7 @@ class Runner:
         finally:
             work.current.stop()
 
-    def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float) -> Turn:
+    def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float, form: Any) -> Turn:
         """The turn that has ended, in its thread; called once, however the run ended."""
         from deepnb.running import excerpt, play
 
@@ -325,7 +327,7 @@ class Runner:
             played = replace(played, events=(*played.events, *cut))
         if excerpt.is_answered(thread, played.events):
             work.threads.bring(thread, None)
-        turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked)
+        turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked, form)
         work.threads.record(thread, turn)
         work.current.last = turn
         work.transcripts.end(turn)
@@ -337,10 +339,11 @@ class Runner:
 
     # -- helpers
 
-    def _built_for(self, model: Any) -> Built:
-        """The graph with another model for one turn; the session's own where that is None."""
+    def _built_for(self, other: Mapping[str, Any]) -> Built:
+        """The graph with other options for one turn; the session's own for those that are None."""
         work = self._workspace
-        return work.built if model is None else work.graphs.of(work.changed({"model": model}))
+        changes = {name: value for name, value in other.items() if value is not None}
+        return work.graphs.of(work.changed(changes)) if changes else work.built
 
     def _rule_notes(self, built: Built) -> tuple[Event, ...]:
         """That less is kept at a compaction than was asked for, by the main agent or by a subagent; said when it comes to be so."""

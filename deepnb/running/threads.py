@@ -375,9 +375,9 @@ class Threads:
         thread.brought = brought
         self._current.save()
 
-    def use(self, thread: Thread, model: Any) -> None:
-        """The model of the turn that begins, where it is another than the session's."""
-        thread.model = model
+    def use(self, thread: Thread, other: Mapping[str, Any]) -> None:
+        """The options of the turn that begins, where they are others than the session's."""
+        thread.other = other
 
     def pin(self, thread: Thread, pins: Mapping[str, str]) -> None:
         """The skills that go before the next prompt of a thread: name -> id of the message."""

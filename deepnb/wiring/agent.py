@@ -8,6 +8,7 @@ from langchain.agents import create_agent
 
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.state_backend import KernelState
+from deepnb.engine.structured import Form, StructuredMiddleware
 from deepnb.engine.tools import LeanToolsMiddleware
 from deepnb.values.prompt import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
 from deepnb.values.subagents import Subagent
@@ -66,7 +67,9 @@ def agent(
     memory = layers.memory(files.main, mine)
     common = layers.common(files.main, mine, task=task, memory=memory)
     own = layers.own(options.middleware, mine)
-    stack = (*memory.middleware, *layers.skills(files.main), *common.middleware, *own)
+    form = None if options.response_format is None else Form(options.response_format)
+    structured = () if form is None else (StructuredMiddleware(form),)
+    stack = (*memory.middleware, *layers.skills(files.main), *structured, *common.middleware, *own)
     stack = (
         *first,
         *_lean(options, mine, layers.guard.whole, [*(t for m in stack for t in getattr(m, "tools", ())), *tools]),
@@ -77,6 +80,7 @@ def agent(
         tools,
         system_prompt=prompt_of(options, mine) or None,
         middleware=stack,
+        response_format=form and form.strategy(),
         state_schema=KernelState,
         checkpointer=checkpointer,
         store=store,

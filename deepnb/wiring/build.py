@@ -61,6 +61,8 @@ class Built:
     """How the provider of its model caches prompts."""
     prompt: str = ""
     """Its own instructions, before what the middleware adds."""
+    form: Any = None
+    """What its answers are to be; None for text."""
     bound: tuple[Any, ...] = ()
     """Its tools, those of the middleware included."""
 
@@ -101,6 +103,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         sees=takes_images(mine.model),
         caching=caching_of(mine.model),
         prompt=prompt_of(options, mine),
+        form=options.response_format,
         bound=(*(tool for one in made.stack for tool in getattr(one, "tools", ())), *made.tools),
     )
 

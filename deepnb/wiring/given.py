@@ -1,9 +1,10 @@
 """What a user hands in, checked before anything is built of it: tools, middleware, a store, a checkpointer, subagents."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
+from deepnb.models.names import OFFLINE
 from deepnb.skills.names import near, normal, wrong_name
 from deepnb.values.errors import InvalidError, RefusedError
 from deepnb.values.subagents import Subagent
@@ -36,6 +37,22 @@ def _check(option: str, part: Any, has: tuple[str, ...], what: str) -> None:
     if isinstance(part, type) or not all(hasattr(part, name) for name in has):
         kind = f"the class {part.__name__}" if isinstance(part, type) else f"{part!r:.60}"
         raise InvalidError(f"{option} can't be {kind}", f"pass {what}")
+
+
+def check_form(form: Any, model: Any) -> None:
+    """Raise an error for what can't be the form of an answer, or of one by the offline model."""
+    if form is None:
+        return
+    is_class = isinstance(form, type) and (
+        is_dataclass(form) or hasattr(form, "model_validate") or hasattr(form, "__total__")
+    )
+    is_schema = isinstance(form, Mapping) and (form.get("type") == "object" or "properties" in form)
+    if not (is_class or is_schema):
+        what = f"the class {form.__name__}" if isinstance(form, type) else f"{form!r:.60}"
+        do = "give a pydantic model, a dataclass, or the JSON schema of an object"
+        raise InvalidError(f"response_format can't be {what}", do)
+    if model == OFFLINE:
+        raise RefusedError("the offline model gives no answers in a form", "%agent use NAME takes another model")
 
 
 _OWN = ("name", "description", "system_prompt", "tools", "model", "skills")

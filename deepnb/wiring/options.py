@@ -16,7 +16,7 @@ from deepnb.values.paths import check_path
 from deepnb.values.prices import Price
 from deepnb.values.prompt import SYSTEM_PROMPT
 from deepnb.values.subagents import Subagent
-from deepnb.wiring.given import check_parts, subagents
+from deepnb.wiring.given import check_form, check_parts, subagents
 
 if TYPE_CHECKING:
     from deepnb.wiring.attachment import Attachment
@@ -59,6 +59,7 @@ class Options:
     enable_filesystem: bool = True
     enable_subagents: bool = True
     approve: Any = "outside"
+    response_format: Any = None
     max_steps: int | None = 50
     max_tokens: int | None = None
     max_cost: float | None = None
@@ -93,13 +94,14 @@ OF_THE_GRAPH = frozenset(
         "enable_filesystem",
         "enable_subagents",
         "approve",
+        "response_format",
         "tool_text",
         "tools_off",
     ]
 )
 """Options that are a matter of the graph, where somebody else made it."""
 
-SERVED = OF_THE_GRAPH | {"max_input_tokens", "max_steps"}
+SERVED = OF_THE_GRAPH - {"response_format"} | {"max_input_tokens", "max_steps"}
 """Those that an agent on a LangGraph server has, too."""
 
 _MANY = ("tools", "tools_off", "middleware", "subagents", "memory", "skills")
@@ -184,6 +186,7 @@ def _window(o: Options) -> int | None:
 def _check(o: Options) -> None:
     policy_of(o.approve)
     check_parts(o.tools, o.middleware, o.store, o.checkpointer)
+    check_form(o.response_format, o.model)
     for name in ("trigger", "keep"):
         if (size := getattr(o, name)) is not None and not _is_size(size):
             raise InvalidError(
