@@ -54,7 +54,7 @@ class Form:
         """Return it as LangChain takes it: what fits stays JSON, which any kernel can read in the state."""
         schema = dict(self.given) if isinstance(self.given, Mapping) else TypeAdapter(self.given).json_schema()
 
-        def model_json_schema(cls: Any, **_: Any) -> dict[str, Any]:
+        def model_json_schema(_: Any, /, **__: Any) -> dict[str, Any]:
             return fit_parameters(schema)[0]
 
         def check(cls: Any, value: Any, _: Any) -> Any:

@@ -26,7 +26,7 @@ _ALIASES = {"window": "max_input_tokens"}
 
 def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     """Run a prompt with each combination of options and show the columns; an interrupt ends it in order."""
-    if run.bg or run.format in ("json", "code"):
+    if run.bg or run.format not in ("markdown", "text"):
         other = "--bg" if run.bg else f"--format {run.format}"
         raise InvalidError(f"--compare does not go with {other}", "leave one of them out")
     made = ask.request(scene, run, cell=cell)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.magics.slips import nearest, slip
-from deepnb.magics.usage import KINDS, OPTIONS, QUOTED, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.magics.usage import KINDS, OPTIONS, QUOTED, SCHEMA, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
 from deepnb.values.errors import InvalidError
 
 Value = str | int | float | bool | None
@@ -263,7 +263,7 @@ def _option_value(option: Flag, has_value: bool, text: str) -> Value:
     if not text or text.startswith("--"):
         raise InvalidError(f"{name} needs a value", f"type {option}")
     if option.kind == "choice":
-        if text not in option.choices:
+        if text not in option.choices and not (text.startswith(SCHEMA) and text.removeprefix(SCHEMA).isidentifier()):
             raise InvalidError(f"unknown format {text!r}", f"type {option}")
     elif option.kind == "identifier":
         if not text.isidentifier() or keyword.iskeyword(text):

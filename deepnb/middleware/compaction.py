@@ -16,6 +16,7 @@ from deepnb.backends.refusals import guard_refusal
 from deepnb.backends.writer import writer
 from deepnb.context import history
 from deepnb.engine import keys
+from deepnb.engine.coroutines import awaited
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.request import message_text, source_of, still_sent, tools_by_name
 from deepnb.engine.summarization import SummarizationMiddleware
@@ -69,7 +70,7 @@ class CompactionMiddleware(SummarizationMiddleware):
         """
         own = main_model(changed(Options(), {"model": model, "trigger": trigger, "keep": keep}))
         check_sizes(own.rule.note)
-        backend = backend or StateBackend()
+        backend = awaited(backend or StateBackend())
         super().__init__(
             own.model,
             retries=own.retries,

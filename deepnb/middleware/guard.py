@@ -1,6 +1,5 @@
 """The guard: no credential gets into memory, notes or skills, and no instruction that the user did not say."""
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +15,7 @@ from deepnb.backends.refusals import guard_refusal
 from deepnb.backends.steps import OWN, is_withheld
 from deepnb.backends.writer import writer, writing
 from deepnb.engine import keys
+from deepnb.engine.coroutines import awaited, in_thread
 from deepnb.gate import redact_value
 from deepnb.memory import guarding
 from deepnb.memory.layers import ALWAYS, NOTES
@@ -47,7 +47,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
             paths: What is guarded: files, and directories (ending in `/`).
         """
         super().__init__(_Paths(paths))
-        self._backend = backend or StateBackend()
+        self._backend = awaited(backend or StateBackend())
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         with writing(**self._facts(request)):
@@ -55,7 +55,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
         with writing(**self._facts(request)):
-            refused = await asyncio.to_thread(self._refused, request)
+            refused = await in_thread(self._refused, request)
             return refused or self._handed_back(request, await handler(request))
 
     def _message(self, message: BaseMessage) -> BaseMessage:

@@ -10,6 +10,7 @@ from langchain.agents.middleware.types import PrivateStateAttr
 
 from deepnb.context.approximate import approximate
 from deepnb.engine import keys
+from deepnb.engine.coroutines import awaited
 from deepnb.memory import middleware
 from deepnb.memory.budget import CAP
 from deepnb.memory.layers import note_paths
@@ -50,7 +51,7 @@ class MemoryMiddleware(middleware.DeltaMemoryMiddleware):
         """
         for path in sources:
             check_path(path)
-        super().__init__(backend or StateBackend(), sources, budget, approximate, _today)
+        super().__init__(awaited(backend or StateBackend()), sources, budget, approximate, _today)
         self._refresh = refresh
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from deepagents.middleware.filesystem import FilesystemState
 from deepagents.middleware.skills import SkillsMiddleware as Upstream
 from deepagents.middleware.skills import SkillsState
 
+from deepnb.engine.coroutines import awaited
 from deepnb.values.paths import check_path
 
 if TYPE_CHECKING:  # upstream's is typed by a state of its own, with which no list of middleware takes it
@@ -38,4 +39,4 @@ class SkillsMiddleware(Base):
         """
         for source in sources:
             check_path(source.rstrip("/"))
-        super().__init__(backend or StateBackend(), tuple(sources))  # type: ignore[call-arg]
+        super().__init__(awaited(backend or StateBackend()), tuple(sources))  # type: ignore[call-arg]

@@ -139,7 +139,7 @@ def _plain(options: Options) -> Iterator[tuple[str, str]]:
         ):
             continue
         if one.name == "approve":
-            value = _policy(policy_of(value)).option
+            value = policy_of(value).without_allowed.option  # nothing that is allowed here is allowed there
             if value == "outside":
                 continue
         if (text := literal(value)) is None:
@@ -151,11 +151,6 @@ def _plain(options: Options) -> Iterator[tuple[str, str]]:
 
 def _default(one: "Field[Any]") -> Any:
     return None if one.default is MISSING else one.default
-
-
-def _policy(policy: Policy) -> Policy:
-    """The policy for a server: nothing that is allowed here is allowed there."""
-    return Policy(policy.mode, {name: rule for name, rule in policy.rules.items() if rule != "allow"})
 
 
 def _rules_left_out(policy: Policy) -> Iterator[LeftOut]:

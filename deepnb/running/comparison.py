@@ -15,7 +15,7 @@ from deepnb.memory.layers import layers
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread, asks_only, waits
 from deepnb.running.workspace import Workspace, code_asks, workspace_beside
-from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.approvals import policy_of
 from deepnb.values.comparison import NOT_RUN, Column
 from deepnb.values.errors import DeepnbError, InvalidError, RefusedError
 from deepnb.values.image import PromptImage
@@ -196,8 +196,7 @@ def _source(work: Workspace, name: str | None) -> Thread:
 def _options(work: Workspace, changes: Mapping[str, Any]) -> Options:
     """The options of a fork: calls that the user allowed once and for all are asked about, since they would run several times."""
     options = changed(work.options, changes)
-    policy = policy_of(options.approve)
-    asks = code_asks(Policy(policy.mode, {tool: rule for tool, rule in policy.rules.items() if rule != "allow"}))
+    asks = code_asks(policy_of(options.approve).without_allowed)
     return replace(options, checkpointer=None, approve=asks.option)
 
 

@@ -80,7 +80,7 @@ def agent(
         tools,
         system_prompt=prompt_of(options, mine) or None,
         middleware=stack,
-        response_format=form and form.strategy(),
+        response_format=None if form is None else form.strategy(),
         state_schema=KernelState,
         checkpointer=checkpointer,
         store=store,
