@@ -1,13 +1,12 @@
-"""Requests made fit for the provider they go to: a history or a tool that it would refuse would end the thread for good.
+"""Requests made fit for their provider: a message or a tool that it would refuse would end the thread for good.
 
-What is common to all providers is done once: names and ids in the letters they take, ids that are unique, each call with
-one result, no blank texts, schemas in the part of JSON Schema that they read. `PROTOCOLS` says in what they differ. The
-thread keeps what was said: what is changed here is a copy, made from the message alone, so that a request begins as the
-one before it did and a provider's cache holds.
+What is common to all is done once: names and ids in the letters they take, ids that are unique, each call with one
+result, no blank texts. `PROTOCOLS` says in what they differ. The thread keeps what was said: what is changed here is a
+copy, made so that a request begins as the one before it did and a provider's cache holds.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,27 +20,26 @@ from deepnb.engine.tools import RequestMiddleware
 
 _ID = 40
 """Characters of the longest id of a call."""
-EMPTY = "(empty)"
-"""The text of a result without any."""
-LOST = "No result of this call was recorded."
+EMPTY, LOST = "(empty)", "No result of this call was recorded."
+"""The text of a result without any, and of one that is missing."""
 BEGIN, CONTINUE = "(The conversation begins with your answer.)", "(Continue.)"
-"""What the user says to a model whose provider wants the user's word first, and last."""
+"""What the user says to a model whose provider wants the user's word first, and to any model last."""
 
 
 @dataclass(frozen=True)
 class Protocol:
     """What a provider takes beside what all of them take."""
 
-    providers: tuple[str, ...] | None = None
-    """Whose answers come back to it as they are; of all others' it takes the text. None for any that is in no other row."""
+    makers: tuple[str, ...] | None = None
+    """Whose answers go back as they are; of all others' the text does. None for those that are in no other row."""
     prompt: frozenset[str] | None = None
-    """Kinds of blocks of a user's message; None for any. Others are named in words."""
+    """Kinds of blocks of a user's message or a result, None for any; others are named in words."""
     pictures: bool = True
     """Whether a result may have blocks that are not text; else they stand in a user's message behind the results."""
     user_first: bool = False
     """Whether the user speaks first, and system messages stand in front alone."""
     signed: bool = False
-    """Whether it wants thoughts back with its signature, and those of another of its models not at all."""
+    """Whether thoughts need a signature, which is good for the model that gave it."""
 
 
 _MEDIA = ("text", "image", "image_url", "file")
@@ -54,44 +52,43 @@ PROTOCOLS: Mapping[str, Protocol] = {
     "google_genai": Protocol(("google_genai", "google_vertexai"), user_first=True),
 }
 _OTHER = Protocol()
-_KNOWN = {maker for protocol in PROTOCOLS.values() for maker in protocol.providers or ()}
+_KNOWN = {maker for protocol in PROTOCOLS.values() for maker in protocol.makers or ()}
+_THOUGHTS = ("reasoning", "thinking", "redacted_thinking")
+_CALLS = ("tool_use", "function_call", "tool_call")
+_ADDED = ("id", "index", "annotations")
+"""Keys that a client adds to a block of text."""
 
 
-def protocol_of(model: Any) -> tuple[str, Protocol]:
+def protocol_of(model: Any) -> str:
     """Return the protocol that a model's requests are in; a tape has that of the model that was recorded."""
     packages = [kind.__module__.partition(".")[0].removeprefix("langchain_") for kind in type(model).__mro__]
     packages += [getattr(getattr(model, "taped", None), "schemas", "")]
     name = next((one for one in PROTOCOLS if one in packages), "")
     decides = getattr(model, "_use_responses_api", None)
-    if name == "openai" and decides is not None and decides({"tools": [{"type": "function"}]}):
-        name = "responses"
-    return name, PROTOCOLS.get(name, _OTHER)
-
-
-# -- messages
+    return "responses" if decides and decides({"tools": [{"type": "function"}]}) else name
 
 
 @dataclass
 class _Step:
-    """The calls of the last answer that has some, while their results are read."""
+    """The calls of an answer while their results are read."""
 
     waiting: list[tuple[str, str, str]] = field(default_factory=list)
     """(id in the thread, id in the request, name) of those without a result."""
     placed: dict[str, int] = field(default_factory=dict)
-    """Id in the thread -> where the result of a call stands."""
+    """Id in the thread -> where the result stands."""
     pictures: list[Any] = field(default_factory=list)
 
 
 class Fitter:
-    """Makes the messages of requests fit; of each message what is its own is looked at once."""
+    """Makes the messages of requests fit; each is looked at once, but for how it goes with the others."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[BaseMessage, str, BaseMessage | None]] = {}
 
     def __call__(self, messages: Sequence[BaseMessage], model: Any) -> list[BaseMessage]:
         """Return the messages for a model; those that are fit are the very same objects."""
-        name, protocol = protocol_of(model)
-        name += str(getattr(model, "model", "")) if protocol.signed else ""
+        name = protocol_of(model)
+        protocol, asked = PROTOCOLS.get(name, _OTHER), f"{name} {getattr(model, 'model', '')}"
         seen, self._known = self._known, {}
         out: list[BaseMessage] = []
         used: set[str] = set()
@@ -99,22 +96,20 @@ class Fitter:
         step = _Step()
         for at, message in enumerate(messages):
             found = seen.get(id(message))
-            if found is None or found[0] is not message or found[1] != name:
-                found = (message, name, _fit_one(message, protocol, model))
+            if found is None or found[0] is not message or found[1] != asked:
+                found = (message, asked, _fit_one(message, protocol, model))
             self._known[id(message)] = found
             if (one := found[2]) is None or id(message) in late:
                 continue
             if isinstance(one, ToolMessage):
                 _add_result(out, step, one, protocol)
                 continue
-            step = _closed(out, step, messages[at:], late)
-            if isinstance(one, AIMessage) and one.tool_calls:
-                one, step = _with_ids(one, used)
-            out.append(one)
-        _closed(out, step, (), late)
-        if protocol.user_first and out and out[0].type == "ai":
-            out.insert(0, HumanMessage(BEGIN))
-        return [*out, HumanMessage(CONTINUE)] if out and out[-1].type == "ai" else out
+            _close(out, step, messages[at:], late)
+            step = _Step()
+            out.append(_with_ids(one, step, used) if isinstance(one, AIMessage) and one.tool_calls else one)
+        _close(out, step, (), late)
+        before = [HumanMessage(BEGIN)] if protocol.user_first and out and out[0].type == "ai" else []
+        return [*before, *out, *([HumanMessage(CONTINUE)] if out and out[-1].type == "ai" else [])]
 
 
 def _add_result(out: list[BaseMessage], step: _Step, one: ToolMessage, protocol: Protocol) -> None:
@@ -128,13 +123,10 @@ def _add_result(out: list[BaseMessage], step: _Step, one: ToolMessage, protocol:
         step.placed[call[0]] = len(out)
         out.append(one if call[1] == call[0] else one.model_copy(update={"tool_call_id": call[1]}))
     elif (place := step.placed.get(one.tool_call_id)) is not None:
-        both = [*_blocks(out[place]), *_blocks(one)]
-        texts = all(block.get("type") == "text" for block in both)
-        content = "\n\n".join(block["text"] for block in both) if texts else both
-        out[place] = out[place].model_copy(update={"content": content})
+        out[place] = out[place].model_copy(update={"content": [*_blocks(out[place]), *_blocks(one)]})
 
 
-def _closed(out: list[BaseMessage], step: _Step, later: Sequence[BaseMessage], late: set[int]) -> _Step:
+def _close(out: list[BaseMessage], step: _Step, later: Sequence[BaseMessage], late: set[int]) -> None:
     """End a step: a call without a result gets the one that comes later, or is said to have none."""
     for own, sent, name in step.waiting:
         text, status = LOST, "error"
@@ -148,12 +140,10 @@ def _closed(out: list[BaseMessage], step: _Step, later: Sequence[BaseMessage], l
         out.append(ToolMessage(text, name=name, tool_call_id=sent, status=status))
     if step.pictures:
         out.append(HumanMessage([{"type": "text", "text": SHOWN}, *step.pictures]))
-    return _Step()
 
 
-def _with_ids(message: AIMessage, used: set[str]) -> tuple[AIMessage, _Step]:
-    """Return an answer whose calls have ids that no call before has, and the step that begins with it."""
-    step, same = _Step(), True
+def _with_ids(message: AIMessage, step: _Step, used: set[str]) -> AIMessage:
+    """Return an answer whose calls have ids that no call before has; they begin the step."""
     for call in message.tool_calls:
         own = call["id"] or ""
         base = sent = UNFIT.sub("_", own)[: _ID if len(own) <= _ID else _ID - 8] or "call"
@@ -163,76 +153,63 @@ def _with_ids(message: AIMessage, used: set[str]) -> tuple[AIMessage, _Step]:
             sent = f"{base[: _ID - 8]}_{number}"
         used.add(sent)
         step.waiting.append((own, sent, call["name"]))
-        same = same and sent == own
-    if same:
-        return message, step
     calls = [{**call, "id": sent} for call, (_, sent, _) in zip(message.tool_calls, step.waiting, strict=True)]
-    return _with_calls(message, calls), step
+    return message if calls == message.tool_calls else _with_calls(message, calls)
 
 
 def _with_calls(message: AIMessage, calls: Sequence[Any]) -> AIMessage:
-    """Return an answer with other calls: the client writes them anew, so that blocks that say them are left out."""
-    said = ("tool_use", "function_call", "tool_call")
-    content = message.content
-    if not isinstance(content, str):
-        content = [b for b in content if not (isinstance(b, Mapping) and b.get("type") in said)]
-    kept = {k: v for k, v in message.additional_kwargs.items() if k not in ("tool_calls", "function_call")}
+    """Return an answer with other calls: the client writes them anew, so that what says the old ones is left out."""
+    said = message.content
+    content = said if isinstance(said, str) else [one for one in _blocks(message) if one.get("type") not in _CALLS]
+    kept = {
+        key: value for key, value in message.additional_kwargs.items() if key not in ("tool_calls", "function_call")
+    }
     update = {"tool_calls": calls, "invalid_tool_calls": [], "content": content, "additional_kwargs": kept}
     return message.model_copy(update=update)
 
 
 def _fit_one(message: BaseMessage, protocol: Protocol, model: Any = None) -> BaseMessage | None:
     """Return a message as the provider takes it, without regard to the others; None for one that says nothing."""
-    one = message
-    if one.name and fit_name(one.name) != one.name:
-        one = one.model_copy(update={"name": fit_name(one.name)})
-    if isinstance(one, AIMessage):
-        return _fit_answer(one, protocol, model)
-    made: Any = one.content
+    if message.name and fit_name(message.name) != message.name:
+        message = message.model_copy(update={"name": fit_name(message.name)})
+    if isinstance(message, AIMessage):
+        return _fit_answer(message, protocol, model)
+    made: Any = message.content
     if not isinstance(made, str):
-        made = [*_fit_blocks(one, protocol)]
-        made = one.content if made == one.content else made
+        blocks = [one for block in _blocks(message) if (one := _fit_block(block, message, protocol))]
+        made = made if blocks == made else blocks
     if not made or (isinstance(made, str) and made.isspace()):
-        return one.model_copy(update={"content": EMPTY}) if isinstance(one, ToolMessage) else None
-    if isinstance(one, SystemMessage) and protocol.user_first:
-        return HumanMessage(made, id=one.id)
-    return one if made is one.content else one.model_copy(update={"content": made})
+        return message.model_copy(update={"content": EMPTY}) if isinstance(message, ToolMessage) else None
+    if isinstance(message, SystemMessage) and protocol.user_first:
+        return HumanMessage(made, id=message.id)
+    return message if made is message.content else message.model_copy(update={"content": made})
 
 
-_OWN = ("id", "index", "annotations")
-"""Keys that a client adds to a block of text."""
-
-
-def _fit_blocks(message: BaseMessage, protocol: Protocol) -> Iterator[Any]:
-    """Yield the blocks of a prompt or a result that the provider takes; of others what they are, in words."""
-    for block in _blocks(message):
-        kind = block.get("type")
-        if kind == "text":
-            if not _is_blank(block):
-                yield {key: value for key, value in block.items() if key not in _OWN}
-        elif protocol.prompt is None or kind in protocol.prompt or message.type == "system":
-            yield block
-        elif words := medium(block):
-            yield {"type": "text", "text": words}
+def _fit_block(block: Mapping[str, Any], message: BaseMessage, protocol: Protocol) -> Any:
+    """Return a block of a prompt or a result, or what it is in words; None for one that says nothing."""
+    if block.get("type") == "text":
+        return None if _is_blank(block) else {key: value for key, value in block.items() if key not in _ADDED}
+    if protocol.prompt is None or block.get("type") in protocol.prompt or message.type == "system":
+        return block
+    words = medium(block)
+    return {"type": "text", "text": words} if words else None
 
 
 def _fit_answer(message: AIMessage, protocol: Protocol, model: Any) -> AIMessage | None:
     """Return an answer with the blocks that go back, and with calls in fit names."""
     content: Any = message.content
     maker = message.response_metadata.get("model_provider")
+    blocks = _blocks(message)
     if isinstance(content, str):
         content = "" if content.isspace() else content
-    elif maker in protocol.providers if protocol.providers is not None else maker not in _KNOWN:
-        kept = [
-            one
-            for one in _blocks(message)
-            if not (_is_blank(one) or (protocol.signed and _is_foreign(one, message, model)))
-        ]
-        if not message.tool_calls and all(one.get("type") in _THOUGHTS for one in kept):
-            kept = []
-        content = content if kept == content else kept
+    elif maker in protocol.makers if protocol.makers is not None else maker not in _KNOWN:
+        foreign = protocol.signed and not _is_of(message, model)
+        unfit = [one for one in blocks if _is_blank(one) or (protocol.signed and _is_unsigned(one, foreign))]
+        kept = [one for one in blocks if one not in unfit]
+        alone = not message.tool_calls and all(one.get("type") in _THOUGHTS for one in kept)
+        content = [] if alone else kept if unfit else content
     else:
-        said = (str(one.get("text") or one.get("refusal") or "") for one in _blocks(message))
+        said = (str(one.get("text") or one.get("refusal") or "") for one in blocks)
         content = "\n\n".join(text for text in said if text.strip())
     calls: list[Any] = [{**call, "name": fit_name(call["name"])} for call in message.tool_calls]
     for one in message.invalid_tool_calls:
@@ -240,32 +217,32 @@ def _fit_answer(message: AIMessage, protocol: Protocol, model: Any) -> AIMessage
         calls.append({**made, "type": "tool_call"})
     if content is not message.content:
         message = message.model_copy(update={"content": content})
-    if calls != message.tool_calls:
+    raw = any(one.get("type") == "function_call" and not str(one.get("arguments")).endswith("}") for one in blocks)
+    if raw or calls != message.tool_calls:
         return _with_calls(message, calls)
     return message if content or calls else None
 
 
-_THOUGHTS = ("reasoning", "thinking", "redacted_thinking")
+def _is_of(message: AIMessage, model: Any) -> bool:
+    """Return whether an answer is of this model, as far as its name tells: a gateway may have names of its own."""
+    asked = re.sub(r"-(latest|0)$", "", str(getattr(model, "model", "")))  # claude-3-7-sonnet-latest
+    said = str(message.response_metadata.get("model_name") or "")
+    return said.startswith(asked) or not (asked.startswith("claude-") and said.startswith("claude-"))
+
+
+def _is_unsigned(block: Mapping[str, Any], foreign: bool) -> bool:
+    """Return whether a block is a thought that has no signature, or one that is good for another model."""
+    return block.get("type") in _THOUGHTS and (foreign or not (block.get("signature") or block.get("data")))
 
 
 def _is_blank(block: Mapping[str, Any]) -> bool:
     return block.get("type") == "text" and not str(block.get("text") or "").strip()
 
 
-def _is_foreign(block: Mapping[str, Any], message: AIMessage, model: Any) -> bool:
-    """Return whether a thought has no signature, or that of another model, which is no good to this one."""
-    if block.get("type") not in _THOUGHTS:
-        return False
-    asked = re.sub(r"-(latest|0)$", "", str(getattr(model, "model", "")))  # claude-3-7-sonnet-latest
-    said = str(message.response_metadata.get("model_name") or "")
-    known = asked.startswith("claude-") and said.startswith("claude-")  # others are names of a gateway
-    return not (block.get("signature") or block.get("data")) or (known and not said.startswith(asked))
-
-
 def _blocks(message: BaseMessage) -> list[Any]:
     """Return the content of a message as blocks."""
     content = [message.content] if isinstance(message.content, str) else message.content
-    return [b if isinstance(b, Mapping) else {"type": "text", "text": b} for b in content]
+    return [one if isinstance(one, Mapping) else {"type": "text", "text": one} for one in content]
 
 
 class FitMiddleware(RequestMiddleware):
@@ -280,11 +257,10 @@ class FitMiddleware(RequestMiddleware):
         if (read := reader()) is not None:
             odd = (fit for _, fit in tools if fit.mended)
             read.offered_as = {fit_name(fit.name): (fit.name, fit.arguments) for fit in odd}
-        system = request.system_message
         return request.override(
             messages=self._fitter(request.messages, request.model),
             tools=[fit.form if fit.mended else one for one, fit in tools],
-            system_message=system and _fit_one(system, _OTHER),
+            system_message=request.system_message and _fit_one(request.system_message, _OTHER),
         )
 
     def _fit(self, tool: Any) -> FitTool:

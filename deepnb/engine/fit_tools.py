@@ -1,4 +1,4 @@
-"""Names and schemas of tools, made fit for all providers: one tool that a provider refuses takes all others down with it."""
+"""Names and schemas of tools, made fit for all providers: one tool that is refused takes all others down with it."""
 
 import re
 from collections.abc import Mapping
@@ -9,16 +9,26 @@ from typing import Any
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
-_NAME = 64
-"""Characters of the longest name."""
+_PARAMETER = re.compile(r"[^a-zA-Z0-9_.-]")
+_LONGEST = 64
+"""Characters of a name."""
+_KINDS = {"string", "number", "integer", "boolean", "object", "array", "null"}
+_UNIONS = ("anyOf", "oneOf", "allOf")
+_NAMED = ("properties", "$defs", "definitions", "patternProperties")
+_SHAPES: Mapping[str, Any] = {
+    **dict.fromkeys((*_UNIONS, "required", "enum"), list),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), int | float),
+    "properties": Mapping,
+}
+"""What keywords hold in the draft that providers read: older drafts have `required: true`."""
 
 
-def fit_name(name: str) -> str:
-    """Return a name as all providers take it: another one has a hash of its own, so that no two become one."""
-    if name and len(name) <= _NAME and not UNFIT.search(name):
+def fit_name(name: str, unfit: re.Pattern[str] = UNFIT) -> str:
+    """Return a name as all providers take it; one that they do not has a hash of its own, so that no two become one."""
+    if name and len(name) <= _LONGEST and not unfit.search(name):
         return name
     mark = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
-    return f"{UNFIT.sub('_', name)[: _NAME - 7] or 'tool'}_{mark}"
+    return f"{unfit.sub('_', name)[: _LONGEST - 7] or 'tool'}_{mark}"
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ def fit_tool(tool: Any, name: str) -> FitTool:
     else:
         form = convert_to_openai_tool(tool)
     inner = form.get("function", form) if form.get("type", "function") == "function" else {}
-    schema = next((inner[key] for key in ("parameters", "input_schema") if key in inner), None)
+    schema = inner.get("parameters", inner.get("input_schema"))
     if not isinstance(schema, Mapping):  # a tool of the provider's own
         return FitTool(name, form)
     parameters, arguments = fit_parameters(schema)
@@ -56,43 +66,30 @@ def fit_tool(tool: Any, name: str) -> FitTool:
     return FitTool(name, {"type": "function", "function": function}, True, arguments)
 
 
-_KINDS = {"string", "number", "integer", "boolean", "object", "array", "null"}
-_UNIONS = ("anyOf", "oneOf", "allOf")
-_SHAPES: Mapping[str, Any] = {"required": list, "enum": list, "properties": Mapping, "exclusiveMinimum": int | float,
-    "exclusiveMaximum": int | float, **dict.fromkeys(_UNIONS, list)}  # fmt: skip
-"""What keywords hold in the draft that providers read: older drafts have `required: true`."""
-_PARAMETER = re.compile(r"[^a-zA-Z0-9_.-]")
-
-
 def fit_parameters(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the schema of a tool's parameters as all providers take it, and the names that differ in it."""
-    root = dict(schema)
-    if isinstance(target := _target(root.get("$ref"), schema), Mapping):
-        root = {**target, **{key: value for key, value in root.items() if key != "$ref"}}
-    unions = {key: [one for one in root.pop(key, None) or () if isinstance(one, Mapping)] for key in _UNIONS}
-    properties = dict(root.get("properties") or {})
-    required = [set(root["required"])] if isinstance(root.get("required"), list) else [set()]
-    for key, parts in unions.items():
-        parts = [_target(one.get("$ref"), schema) or one for one in parts]
+    """Return the schema of an object without what stands at its top but can't, and the names that differ in it."""
+    root = {**(_target(schema.get("$ref"), schema) or {}), **schema}
+    root.pop("$ref", None)
+    properties, needed = dict(root.get("properties") or {}), set(_list(root.get("required")))
+    for key in _UNIONS:
+        parts = [
+            _target(one.get("$ref"), schema) or one for one in _list(root.pop(key, None)) if isinstance(one, Mapping)
+        ]
         for one in parts:
             properties = {**one.get("properties", {}), **properties}
-        wanted = [set(one.get("required") or ()) for one in parts]
-        if wanted:  # of alternatives that which each of them needs
-            required.append(set.union(*wanted) if key == "allOf" else set.intersection(*wanted))
-    names = {own: _PARAMETER.sub("_", own)[:_NAME] or "_" for own in properties}
-    if len(set(names.values())) < len(names):
-        names = {
-            own: own if own == made else f"{made[: _NAME - 7]}_{sha256(own.encode()).hexdigest()[:6]}"
-            for own, made in names.items()
-        }
-    needed = set.union(*required)
-    root = {key: value for key, value in root.items() if key not in ("enum", "not", "required")}
-    root |= {"type": "object", "properties": {names[own]: value for own, value in properties.items()}}
-    if ordered := [names[own] for own in properties if own in needed]:
-        root["required"] = ordered
-    elif "required" in schema:
-        root["required"] = []
-    return _fit_schema(root, root), {made: own for own, made in names.items() if made != own}
+        if wanted := [set(_list(one.get("required"))) for one in parts]:  # of alternatives that which all of them need
+            needed |= set.union(*wanted) if key == "allOf" else set.intersection(*wanted)
+    names = {own: fit_name(own, _PARAMETER) for own in properties}
+    made = {key: value for key, value in root.items() if key not in ("enum", "not", "required")}
+    made |= {"type": "object", "properties": {names[own]: value for own, value in properties.items()}}
+    if "required" in schema or needed:
+        made["required"] = [names.get(own, own) for own in (*_list(root.get("required")), *properties) if own in needed]
+        made["required"] = list(dict.fromkeys(made["required"]))
+    return _fit_schema(made, made), {sent: own for own, sent in names.items() if sent != own}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _fit_schema(one: Any, root: Mapping[str, Any]) -> Any:
@@ -103,22 +100,18 @@ def _fit_schema(one: Any, root: Mapping[str, Any]) -> Any:
         return one
     made: dict[str, Any] = {}
     for key, value in one.items():
-        if key in ("properties", "$defs", "definitions", "patternProperties") and isinstance(value, Mapping):
+        if key in _NAMED and isinstance(value, Mapping):
             value = {name: _fit_schema(inner, root) for name, inner in value.items()}
         elif key not in ("default", "enum", "const", "examples", "required"):
             value = _fit_schema(value, root)
-        shape = _SHAPES.get(key)
-        if shape is None or (isinstance(value, shape) and not isinstance(value, bool)):
+        if key not in _SHAPES or (isinstance(value, _SHAPES[key]) and not isinstance(value, bool)):
             made[key] = value
-    kinds = made.get("type")
-    if isinstance(kinds, list):
-        made["type"] = kinds = [kind for kind in kinds if kind in _KINDS]
-    if ("type" in made and not kinds) or (isinstance(kinds, str) and kinds not in _KINDS):
-        kinds = made.pop("type", None) and None
-    if kinds == "array" or (isinstance(kinds, list) and "array" in kinds):
-        items = made.get("items")
-        if not isinstance(items, Mapping):
-            made["items"] = {"anyOf": items} if isinstance(items, list) and items else {}
+    kinds = made.pop("type", None)
+    known = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind in _KINDS]
+    if known:
+        made["type"] = known if isinstance(kinds, list) else known[0]
+    if "array" in known and not isinstance(items := made.get("items"), Mapping):
+        made["items"] = {"anyOf": items} if items and isinstance(items, list) else {}
     if "$ref" in made and _target(made["$ref"], root) is None:
         del made["$ref"]
     return made
