@@ -47,14 +47,10 @@ class FitTool:
 
 def fit_tool(tool: Any, name: str) -> FitTool:
     """Return the form of a tool that has this name."""
-    shown = getattr(tool, "tool_call_schema", None)
-    if isinstance(tool, Mapping):
-        form: Any = tool
-    elif isinstance(shown, Mapping):  # which may be one that LangChain can't convert
-        function = {"name": name, "description": tool.description, "parameters": shown}
-        form = {"type": "function", "function": function}
-    else:
-        form = convert_to_openai_tool(tool)
+    try:
+        form: Any = tool if isinstance(tool, Mapping) else convert_to_openai_tool(tool)
+    except KeyError:  # a reference that leads nowhere: LangChain follows them
+        form = {"name": name, "description": tool.description, "parameters": tool.tool_call_schema}
     inner = form.get("function", form) if form.get("type", "function") == "function" else {}
     schema = inner.get("parameters", inner.get("input_schema"))
     if not isinstance(schema, Mapping):  # a tool of the provider's own

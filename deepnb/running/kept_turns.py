@@ -156,4 +156,4 @@ class KeptTurns:
         return self._values[name]
 
 
-assert {*_FACTS, "before", "after", "thread"} == {f.name for f in fields(Turn)}
+assert {*_FACTS, "structured", "before", "after", "thread"} == {f.name for f in fields(Turn)}
