@@ -8,6 +8,7 @@ copy, made so that a request begins as the one before it did and a provider's ca
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -69,92 +70,85 @@ def protocol_of(model: Any) -> str:
 
 
 @dataclass
-class _Step:
-    """The calls of an answer while their results are read."""
+class _Made:
+    """What was made of messages; more may follow them."""
 
+    given: Sequence[BaseMessage] = ()
+    out: list[BaseMessage] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    """The ids of calls."""
     waiting: list[tuple[str, str, str]] = field(default_factory=list)
-    """(id in the thread, id in the request, name) of those without a result."""
+    """(id in the thread, id in the request, name) of the last answer's calls without a result."""
     placed: dict[str, int] = field(default_factory=dict)
-    """Id in the thread -> where the result stands."""
+    """Id in the thread of the last answer's calls with one -> where it stands."""
     pictures: list[Any] = field(default_factory=list)
+    """What these results show."""
+
+    def add(self, one: BaseMessage, protocol: Protocol) -> None:
+        """Add a message that is fit in itself."""
+        if isinstance(one, ToolMessage):
+            self._add_result(one, protocol)
+        else:
+            self.out += self.ending()
+            self.waiting, self.placed, self.pictures = [], {}, []
+            self.out.append(self._with_ids(one) if isinstance(one, AIMessage) and one.tool_calls else one)
+
+    def ending(self) -> list[BaseMessage]:
+        """Return what ends the results of the last answer's calls: those that are missing, and their pictures."""
+        lost = [ToolMessage(LOST, name=name, tool_call_id=id_, status="error") for _, id_, name in self.waiting]
+        shown = [HumanMessage([{"type": "text", "text": SHOWN}, *self.pictures])] if self.pictures else []
+        return [*lost, *shown]
+
+    def _add_result(self, one: ToolMessage, protocol: Protocol) -> None:
+        """Add the result of a call; a second one joins the first, and one of no call is left out: no provider takes it."""
+        if not protocol.pictures and not isinstance(one.content, str):
+            self.pictures += [block for block in _blocks(one) if block.get("type") != "text"]
+            one = one.model_copy(update={"content": one.text or "(below)"})
+        call = next((call for call in self.waiting if call[0] == one.tool_call_id), None)
+        if call is not None:
+            self.waiting.remove(call)
+            self.placed[call[0]] = len(self.out)
+            self.out.append(one if call[1] == call[0] else one.model_copy(update={"tool_call_id": call[1]}))
+        elif (place := self.placed.get(one.tool_call_id)) is not None:
+            both = [*_blocks(self.out[place]), *_blocks(one)]
+            self.out[place] = self.out[place].model_copy(update={"content": both})
+
+    def _with_ids(self, message: AIMessage) -> AIMessage:
+        """Return an answer whose calls have ids that no call before has; they wait for their results."""
+        for call in message.tool_calls:
+            own = call["id"] or ""
+            base = sent = UNFIT.sub("_", own)[: _ID if len(own) <= _ID else _ID - 8] or "call"
+            number = 1
+            while sent in self.used:
+                number += 1
+                sent = f"{base[: _ID - 8]}_{number}"
+            self.used.add(sent)
+            self.waiting.append((own, sent, call["name"]))
+        calls = [{**call, "id": sent} for call, (_, sent, _) in zip(message.tool_calls, self.waiting, strict=True)]
+        return message if calls == message.tool_calls else _with_calls(message, calls)
 
 
 class Fitter:
-    """Makes the messages of requests fit; each is looked at once, but for how it goes with the others."""
+    """Makes the messages of requests fit; of a request that begins as the last one did, only what is new is looked at."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[BaseMessage, str, BaseMessage | None]] = {}
+        self._last: dict[str, _Made] = {}
 
     def __call__(self, messages: Sequence[BaseMessage], model: Any) -> list[BaseMessage]:
         """Return the messages for a model; those that are fit are the very same objects."""
         name = protocol_of(model)
         protocol, asked = PROTOCOLS.get(name, _OTHER), f"{name} {getattr(model, 'model', '')}"
-        seen, self._known = self._known, {}
-        out: list[BaseMessage] = []
-        used: set[str] = set()
-        late: set[int] = set()
-        step = _Step()
-        for at, message in enumerate(messages):
-            found = seen.get(id(message))
-            if found is None or found[0] is not message or found[1] != asked:
-                found = (message, asked, _fit_one(message, protocol, model))
-            self._known[id(message)] = found
-            if (one := found[2]) is None or id(message) in late:
-                continue
-            if isinstance(one, ToolMessage):
-                _add_result(out, step, one, protocol)
-                continue
-            _close(out, step, messages[at:], late)
-            step = _Step()
-            out.append(_with_ids(one, step, used) if isinstance(one, AIMessage) and one.tool_calls else one)
-        _close(out, step, (), late)
+        made = self._last.pop(asked, None) or _Made()  # tasks of one subagent may run side by side: one has it
+        if len(made.given) > len(messages) or not all(map(is_, made.given, messages)):
+            made = _Made()
+        for message in messages[len(made.given) :]:
+            if (one := _fit_one(message, protocol, model)) is not None:
+                made.add(one, protocol)
+        made.given = [*messages]
+        self._last = {asked: made}
+        out = [*made.out, *made.ending()]
         before = [HumanMessage(BEGIN)] if protocol.user_first and out and out[0].type == "ai" else []
         return [*before, *out, *([HumanMessage(CONTINUE)] if out and out[-1].type == "ai" else [])]
-
-
-def _add_result(out: list[BaseMessage], step: _Step, one: ToolMessage, protocol: Protocol) -> None:
-    """Add the result of a call; a second one joins the first, and one of no call is left out: no provider takes it."""
-    if not protocol.pictures and not isinstance(one.content, str):
-        step.pictures += [block for block in _blocks(one) if block.get("type") != "text"]
-        one = one.model_copy(update={"content": one.text or "(below)"})
-    call = next((call for call in step.waiting if call[0] == one.tool_call_id), None)
-    if call is not None:
-        step.waiting.remove(call)
-        step.placed[call[0]] = len(out)
-        out.append(one if call[1] == call[0] else one.model_copy(update={"tool_call_id": call[1]}))
-    elif (place := step.placed.get(one.tool_call_id)) is not None:
-        out[place] = out[place].model_copy(update={"content": [*_blocks(out[place]), *_blocks(one)]})
-
-
-def _close(out: list[BaseMessage], step: _Step, later: Sequence[BaseMessage], late: set[int]) -> None:
-    """End a step: a call without a result gets the one that comes later, or is said to have none."""
-    for own, sent, name in step.waiting:
-        text, status = LOST, "error"
-        for message in later:
-            if isinstance(message, ToolMessage) and message.tool_call_id == own and id(message) not in late:
-                late.add(id(message))
-                text, status = message.text or EMPTY, message.status
-            elif own not in {call["id"] for call in getattr(message, "tool_calls", ())}:
-                continue
-            break
-        out.append(ToolMessage(text, name=name, tool_call_id=sent, status=status))
-    if step.pictures:
-        out.append(HumanMessage([{"type": "text", "text": SHOWN}, *step.pictures]))
-
-
-def _with_ids(message: AIMessage, step: _Step, used: set[str]) -> AIMessage:
-    """Return an answer whose calls have ids that no call before has; they begin the step."""
-    for call in message.tool_calls:
-        own = call["id"] or ""
-        base = sent = UNFIT.sub("_", own)[: _ID if len(own) <= _ID else _ID - 8] or "call"
-        number = 1
-        while sent in used:
-            number += 1
-            sent = f"{base[: _ID - 8]}_{number}"
-        used.add(sent)
-        step.waiting.append((own, sent, call["name"]))
-    calls = [{**call, "id": sent} for call, (_, sent, _) in zip(message.tool_calls, step.waiting, strict=True)]
-    return message if calls == message.tool_calls else _with_calls(message, calls)
 
 
 def _with_calls(message: AIMessage, calls: Sequence[Any]) -> AIMessage:
