@@ -38,7 +38,7 @@ SCHEMA = {
     "properties": {"name": {"type": "string"}, "people": {"type": "integer"}, "tags": {"type": "array"}},
     "required": ["name", "people"],
 }
-TURKU = {"name": "Turku", "people": 200_000}
+TURKU: dict[str, Any] = {"name": "Turku", "people": 200_000}
 FORMS: dict[str, tuple[Any, Any]] = {
     "City": (City, City(name="Turku", people=200_000)),
     "Town": (Town, Town("Turku", 200_000)),

@@ -281,8 +281,10 @@ def test_so_it_is_with_responses(name, first, second):
 
 # -- what is asked of the fitter itself
 
-CLAUDE: Any = ChatAnthropic(model="claude-sonnet-4-5", api_key="x")
-GPT: Any = ChatOpenAI(model="some-model", api_key="x")
+KEY: Any = {"api_key": "x"}
+CLAUDE: Any = ChatAnthropic(model_name="claude-sonnet-4-5", **KEY)
+GATEWAY: Any = CLAUDE.model_copy(update={"model": "gateway/claude"})
+GPT: Any = ChatOpenAI(model="some-model", **KEY)
 
 
 def thought(model: str, signature: str = "s") -> AIMessage:
@@ -299,7 +301,7 @@ def thought(model: str, signature: str = "s") -> AIMessage:
         (CLAUDE, thought("claude-opus-4-1-20250805"), False),
         (CLAUDE, thought("a name of the gateway's"), True),
         (CLAUDE, thought("claude-sonnet-4-5", ""), False),
-        (ChatAnthropic(model="gateway/claude", api_key="x"), thought("claude-opus-4-1-20250805"), True),
+        (GATEWAY, thought("claude-opus-4-1-20250805"), True),
         (GPT, thought("claude-sonnet-4-5"), False),
         (
             ScriptedModel(answers=[]),
@@ -316,20 +318,25 @@ def test_a_thought_goes_back_to_the_model_that_had_it_alone(model, said, kept):
 
 
 def test_what_is_fit_is_sent_as_it_is_and_looked_at_once(monkeypatch):
-    seen = []
+    seen: list[Any] = []
     whole = fit._fit_one
-    monkeypatch.setattr(fit, "_fit_one", lambda message, *more: seen.append(message) or whole(message, *more))
+
+    def noted(message: Any, *more: Any) -> Any:
+        seen.append(message)
+        return whole(message, *more)
+
+    monkeypatch.setattr(fit, "_fit_one", noted)
     call = AIMessage("", tool_calls=[{"name": "ls", "args": {}, "id": "c1"}])
     thread = [HumanMessage("a"), call, ToolMessage("x", tool_call_id="c1"), AIMessage("b"), HumanMessage("c")]
     fitter = Fitter()
     for length in (1, 3, 5):
-        sent = fitter(thread[:length], GPT)
-        assert all(map(is_, sent, thread[:length])) and len(sent) == length
+        part = fitter(thread[:length], GPT)
+        assert all(map(is_, part, thread[:length])) and len(part) == length
     assert len(seen) == 5
     fitter([*thread[:3], HumanMessage("another")], GPT)
     assert len(seen) == 9, "what begins otherwise is looked at anew"
     odd = [*thread, call, ToolMessage("y", tool_call_id="c1")]
-    sent = fitter(odd, GPT)
+    sent: list[Any] = fitter(odd, GPT)
     assert (sent[5].tool_calls[0]["id"], sent[6].tool_call_id) == ("c1_2", "c1_2")
     assert call.tool_calls[0]["id"] == "c1", "the thread keeps what was said"
     assert Fitter()(odd, GPT) == sent, "a request is the same whatever was sent before it"
@@ -341,9 +348,11 @@ def test_a_call_in_the_words_that_were_sent_is_one_of_the_tool():
     odd: Any = StructuredTool(
         name="my.tool", description="Do.", args_schema=schema, func=lambda **args: given.append(args)
     )
-    answer = lambda request: calls(
-        request["tools"][-1]["name"], args={next(iter(request["tools"][-1]["input_schema"]["properties"])): "1"}
-    )  # noqa: E731
+
+    def answer(request: Any) -> Any:
+        sent = request["tools"][-1]
+        return calls(sent["name"], args={next(iter(sent["input_schema"]["properties"])): "1"})
+
     model, server = strict("anthropic", [answer, DONE])
     s = Session(model, enable_skills=False, enable_memory=False, enable_subagents=False, tools=[reads(odd)])
     turn = s.run("go")
