@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deepnb.values import wings as _wings
+
 if TYPE_CHECKING:
-    from deepnb import course as course
-    from deepnb.running.job import Job as Job
-    from deepnb.session.opened import OpenedSession as OpenedSession
-    from deepnb.session.opened import list_sessions as list_sessions
-    from deepnb.session.opened import open_session as open_session
     from deepnb.session.session import Session as Session
+    from deepnb.values.agent import Subagent as Subagent
     from deepnb.values.approvals import Decision as Decision
     from deepnb.values.approvals import PendingCall as PendingCall
     from deepnb.values.budget import Budget as Budget
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from deepnb.values.errors import NotInstalledError as NotInstalledError
     from deepnb.values.errors import RefusedError as RefusedError
     from deepnb.values.errors import RunError as RunError
-    from deepnb.values.subagents import Subagent as Subagent
     from deepnb.values.turn import Asked as Asked
     from deepnb.values.turn import CodeOutput as CodeOutput
     from deepnb.values.turn import Compacted as Compacted
@@ -42,6 +39,7 @@ if TYPE_CHECKING:
     from deepnb.values.turn import ToolEnded as ToolEnded
     from deepnb.values.turn import ToolStarted as ToolStarted
     from deepnb.values.turn import Turn as Turn
+    from deepnb.values.wing_types import *  # noqa: F403
     from deepnb.workshop.approvals import reads as reads
 
 _HOMES = {
@@ -57,20 +55,20 @@ _HOMES = {
         "RefusedError",
         "RunError",
     ),
-    "deepnb.values.subagents": ("Subagent",),
+    "deepnb.values.agent": ("Subagent",),
     "deepnb.values.turn": (
         *("Asked", "CodeOutput", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
         *("Retry", "Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
     ),
-    "deepnb.running.job": ("Job",),
-    "deepnb.session.opened": ("OpenedSession", "list_sessions", "open_session"),
     "deepnb.session.session": ("Session",),
     "deepnb.workshop.approvals": ("reads",),
 }
 """Module -> what it gives to the root; a module is imported when one of its names is first asked for."""
 
-__all__ = ["course", "current", "load_ipython_extension", "unload_ipython_extension"]
+__all__ = ["current", "load_ipython_extension", "unload_ipython_extension"]
 __all__ += [name for names in _HOMES.values() for name in names]
+__all__ += [name.removeprefix("deepnb.") for name in _wings.names("deepnb.")]
+__all__ += ["course"] if "course" in _wings.WINGS else []
 __version__ = "0.2.0"
 
 if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
@@ -78,8 +76,10 @@ if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
     def __getattr__(name: str) -> Any:
         import importlib
 
-        if name == "course":
+        if name == "course" and name in _wings.WINGS:
             return importlib.import_module("deepnb.course")
+        if _wings.home(f"deepnb.{name}"):
+            return _wings.part(f"deepnb.{name}")
         home = next((module for module, names in _HOMES.items() if name in names), None)
         if home is None:
             raise AttributeError(f"module 'deepnb' has no attribute {name!r}")

@@ -16,15 +16,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tour.add_argument("--fast", action="store_true", help="do not pause between the words")
     chosen = parser.parse_args(arguments)
     from deepnb.values.errors import DeepnbError
+    from deepnb.values.wings import part
 
     try:
         if chosen.command == "lab":
-            from deepnb.tour.lab import run_lab
-
-            return run_lab(port=chosen.port, browser=not chosen.no_browser)
-        from deepnb.tour.show import run_tour
-
-        run_tour(delay=0.0 if chosen.fast or not sys.stdout.isatty() else 0.01)
+            status: int = part("python -m deepnb lab")(port=chosen.port, browser=not chosen.no_browser)
+            return status
+        part("python -m deepnb tour")(delay=0.0 if chosen.fast or not sys.stdout.isatty() else 0.01)
         return 0
     except DeepnbError as error:
         print(f"deepnb: {error}", file=sys.stderr)

@@ -16,6 +16,9 @@ from hypothesis import settings
 
 from deepnb.models import windows
 
+# What is imported stays: a sixth of the time until the first test went into looking for garbage among it.
+gc.disable()
+
 # Times are for benchmarks: a law is not broken by a machine that is busy. By default each law is tried on the same few
 # examples; `.ci/nightly` draws many new ones.
 settings.register_profile("small", max_examples=25, derandomize=True, database=None, deadline=None)
@@ -48,6 +51,13 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Each shell that is left collects the garbage when Python ends, which would look through all there is each time."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +82,7 @@ def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """No window is known of a server: a port may have been another's."""
-    for name, empty in (("_told", {}), ("_heard", set()), ("_silent", {}), ("_most", {})):
+    for name, empty in (("_windows", {}), ("_answered", set()), ("_unanswered", {}), ("_longest", {})):
         monkeypatch.setattr(windows, name, empty)
 
 
@@ -83,4 +93,4 @@ def no_download(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(url: str) -> bytes:
         raise AssertionError(f"a test tried to fetch {url}")
 
-    monkeypatch.setattr("deepnb.context.encodings.download", refuse)
+    monkeypatch.setattr("deepnb.context.counting.download", refuse)

@@ -12,7 +12,6 @@ from pkgutil import resolve_name
 import yaml
 
 import deepnb
-from deepnb.reference.document import anchor
 from deepnb.wiring.options import Options
 from tests import ROOT
 from tests.support.environments import PROJECT
@@ -48,6 +47,11 @@ def rows(name: str, heading: str) -> list[list[str]]:
 def code(name: str) -> list[str]:
     """What stands in backticks within a line."""
     return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text(name), flags=re.S | re.M))
+
+
+def anchor(heading: str) -> str:
+    """A heading as GitHub names it in a link."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def anchors(name: str) -> set[str]:

@@ -55,7 +55,7 @@ def test_loading_makes_no_session_and_imports_what_makes_one_only_when_a_magic_r
     loaded = _modules(f"{LOADED}shell.run_cell({later!r})")
     says = "=" in later  # a setting says what it does
     assert not {m for m in loaded if m.partition(".")[0] not in ("values", "magics", "views", *(["widgets"] * says))}
-    assert says or {m for m in loaded if m.startswith(("values.", "views."))} == {"values.errors"}
+    assert says or {m for m in loaded if m.startswith(("values.", "views."))} == {"values.errors", "values.wings"}
     assert not {"magics.scene", "magics.options", "magics.ask", "magics.commands"} & loaded
     assert {"session.session", "magics.scene"} <= _modules(f"{LOADED}shell.run_cell('%agent')")
 
@@ -83,7 +83,7 @@ def test_the_test_can_fail() -> None:
 
 
 def test_importing_the_rules_of_gate_and_anchors_compiles_none_of_them() -> None:
-    code = "import base64, collections, dataclasses, re\nre.compile = lambda *_: 1 / 0\nimport deepnb.gate.directives, deepnb.gate, deepnb.values.anchors"
+    code = "import base64, collections, dataclasses, re\nre.compile = lambda *_: 1 / 0\nimport deepnb.gate.directives, deepnb.gate, deepnb.values.offload"
     run(code)
 
 

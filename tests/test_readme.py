@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from deepnb.tour.places import notebooks
 from tests import ROOT
 from tests.support.badges import MARK, badges, project_urls, with_badges
 from tests.support.kernels import Pool, Ran
+from tests.support.notebooks import HERE
 from tests.support.tables import every_row
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -75,7 +75,7 @@ def test_there_are_ten_tasks_of_at_most_three_cells() -> None:
 @pytest.mark.slow
 @pytest.mark.kernel
 def test_every_task_in_a_real_kernel(kernels: Pool, tmp_path: Path) -> None:
-    copied = shutil.copytree(notebooks(), tmp_path / "notebooks")
+    copied = shutil.copytree(HERE, tmp_path / "notebooks")
     failed = []
     for name, cells in tasks().items():
         fresh = kernels.clean()

@@ -20,18 +20,17 @@ PACKAGE = Path(deepnb.__file__).parent
 STRANGE = re.compile(r"\b(?:your word|mend(?:ed|s|ing)?|none of the|stands|told|shall|nought)\b", re.IGNORECASE)
 
 NOT_TEMPLATES = {
-    "gate/prohibitions.py": "patterns over what the user typed",
     "gate/own_words.py": "patterns over what the user typed",
     "gate/directives.py": "words of languages, to recognise an instruction by",
-    "search/forms.py": "forms of English words, to find them by",
     "search/words.py": "words that no search looks for",
-    "models/teaching/words.py": "words that no request is about",
-    "context/rates.py": "frequent words, to estimate tokens by",
 }
 """Files whose strings are data about language."""
 
 PROMPTS = {
-    "memory/guidelines.py": {"GUIDELINES"},
+    "context/approximate.py": {"ENGLISH"},
+    "memory/guarding.py": {"GUIDELINES"},
+    "models/teaching/conversation.py": {"_STOP_WORDS"},
+    "search/reading.py": {"_VERBS"},
     "memory/flush.py": {"PROMPT"},
     "models/teaching/recall.py": {"_GENERIC"},
     "engine/approvals.py": {"EDITED"},

@@ -21,8 +21,8 @@ from deepagents.backends.utils import (
 
 from deepnb.backends.merge import all_crlf
 from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
-from deepnb.engine.file_backend import ContainedBackend, is_text
 from deepnb.engine.file_extras import SkippedEntries
+from deepnb.engine.files import ContainedBackend, is_text
 
 GLOB_SECONDS = 5.0
 GREP_SECONDS = float(protocol.DEFAULT_GREP_TIMEOUT)

@@ -14,18 +14,14 @@ from typing import Any
 from deepagents.backends import protocol
 from deepagents.backends.utils import create_file_data, file_data_to_string, slice_read_response
 
-from deepnb.backends.held_changes import HeldChange, HeldChanges
-from deepnb.backends.journal import Entry
-from deepnb.backends.journal_file import is_journal
-from deepnb.backends.last_read import LastRead
+from deepnb.backends.journal import Entry, is_journal
 from deepnb.backends.merge import Merged
-from deepnb.backends.record import Facts, Record, Root
-from deepnb.backends.refusals import credential_in, unfit
+from deepnb.backends.record import Facts, HeldChange, HeldChanges, LastRead, Record, Root
 from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
 from deepnb.backends.wrapper import WrapperBackend
-from deepnb.backends.writer import writer, writing
-from deepnb.engine.file_backend import is_text
+from deepnb.backends.writer import credential_in, unfit, writer, writing
 from deepnb.engine.file_extras import append_text
+from deepnb.engine.files import is_text
 from deepnb.gate import redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
@@ -95,6 +91,9 @@ class GuardedBackend(WrapperBackend):
         # what is shown is what is noted as seen: read once, since another process may write at any time
         self._last_read.set(file_path, text)
         return slice_read_response(protocol.FileData(content=_masked(text), encoding="utf-8"), offset, limit)
+
+    def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
+        return self.inner.download_files(paths)
 
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None

@@ -30,10 +30,9 @@ from filelock import lock_descriptor, unlock_descriptor
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from deepnb.backends.chosen_files import ChosenFiles
-from deepnb.backends.split import SplitBackend
-from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import LOCK, Refused, Tree
+from deepnb.backends.wrapper import ChosenFiles, SplitBackend
+from deepnb.engine.files import ExactStore
 from deepnb.values.errors import BusyError, RefusedError
 
 Lock = Callable[[], AbstractContextManager[Any]]

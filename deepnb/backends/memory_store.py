@@ -8,11 +8,10 @@ from typing import Any
 
 from deepagents.backends import StateBackend, StoreBackend
 
-from deepnb.backends.refusals import guard_refusal
-from deepnb.backends.split import SplitBackend
-from deepnb.backends.stores import ExactStore
-from deepnb.backends.writer import writer
+from deepnb.backends.wrapper import SplitBackend
+from deepnb.backends.writer import guard_refusal, writer
 from deepnb.engine.file_extras import append_text
+from deepnb.engine.files import ExactStore
 
 _SEEDING = threading.Lock()
 

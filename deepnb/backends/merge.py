@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from deepnb.values.diff import Hunk, lines_of
+from deepnb.values.files import Hunk, lines_of
 
 _BEGINS = re.compile(r"\s*($|[-*+>|#]|\d+[.)])")
 """A line that begins something of its own: a list item, a heading, a row of a table, a quotation; or is empty."""

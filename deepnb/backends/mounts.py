@@ -5,20 +5,173 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from deepagents.backends import StoreBackend
+from deepagents.backends import CompositeBackend, StateBackend, StoreBackend, protocol
 from deepagents.backends.protocol import BackendProtocol
+from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 
-from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import is_control, names
 from deepnb.backends.wrapper import ReadOnlyFiles
+from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
+from deepnb.engine.files import ExactStore, store_of, with_store
+from deepnb.engine.state_backend import KernelBackend
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
+
+# -- one tree of files out of several backends, where each path belongs to exactly one of them
+
+
+_ALL = "{*,.*}"
+"""Every file at any depth, those whose names begin with a dot too."""
+
+
+class MountedBackend(CompositeBackend):
+    """Upstream's composite, whose listings and searches show exactly what can be read.
+
+    Upstream's own show what a mount hides (a file of the default under a mount's path), a mounted
+    directory twice, and no mount that is not at the top. Deleting a directory leaves the mounts in it.
+    """
+
+    als = protocol.BackendProtocol.als
+    awrite = protocol.BackendProtocol.awrite
+    aglob = protocol.BackendProtocol.aglob
+    agrep = protocol.BackendProtocol.agrep
+
+    def write(self, file_path: str, content: str) -> protocol.WriteResult:
+        """Make `content` the file, in the backend it belongs to."""
+        if _folder(file_path) in self.routes:
+            return protocol.WriteResult(error=f"Error writing file '{file_path}': it is a directory")
+        return super().write(file_path, content)
+
+    def append_text(self, path: str, text: str) -> str | None:
+        """Add `text` to the end of a file, in the backend it belongs to; gives the error, if any."""
+        prefix, backend = self._owner(path)
+        return append_text(backend, path[len(prefix) - 1 :], text)
+
+    def ls(self, path: str) -> protocol.LsResult:
+        """What is directly in a directory, mounts included, by path."""
+        base = _folder(path)
+        prefix, backend = self._owner(base)
+        inside = {base + p[len(base) :].split("/")[0] + "/" for p in self.routes if p.startswith(base) and p != base}
+        listed = backend.ls(_inner(prefix, base, path))
+        if listed.error and not inside:
+            return listed
+        entries: dict[str, protocol.FileInfo] = {info["path"]: info for info in self._owned(prefix, listed.entries)}
+        for folder in inside:
+            entries.setdefault(folder, protocol.FileInfo(path=folder, is_dir=True, size=0, modified_at=""))
+        return protocol.LsResult(entries=[entries[p] for p in sorted(entries)])
+
+    def folder_version(self, directory: str, name: str) -> Any:
+        """That of the backend the directory belongs to; None where it is spread over several."""
+        base = _folder(directory)
+        prefix, backend = self._owner(base)
+        if any(p.startswith(base) and p != base for p in self.routes):
+            return None
+        return folder_version(backend, _inner(prefix, base, directory), name)
+
+    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
+        """The entries that the backend of the directory left out."""
+        base = _folder(directory)
+        prefix, backend = self._owner(base)
+        return skipped_entries(backend, _inner(prefix, base, directory), name, most)
+
+    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
+        """Files below `path` that match, in whichever backend, by path."""
+        base = _folder(path or "/")
+        try:
+            fits = compile_grep_include_glob(pattern)
+        except InvalidGlobPatternError as error:
+            return protocol.GlobResult(error=str(error))
+        found: list[protocol.FileInfo] = []
+        cut: list[protocol.GlobTruncationReason | None] = []
+        for prefix, backend in self._parts(base):
+            # a pattern with directories in it speaks of paths below `base`, which a mount down there does not know
+            apart = len(prefix) > len(base) and "/" in pattern
+            result = backend.glob(_ALL if apart else pattern, _inner(prefix, base, path))
+            if result.error:
+                return result
+            cut += [result.truncation_reason] if result.truncated else []
+            owned = self._owned(prefix, result.matches)
+            found += [info for info in owned if not apart or fits(info["path"][len(base) :])]
+        found.sort(key=lambda info: info["path"])
+        reason: protocol.GlobTruncationReason | None = (
+            "unreadable" if "unreadable" in cut else next(filter(None, cut), None)
+        )
+        return protocol.GlobResult(matches=found, truncated=bool(cut), truncation_reason=reason)
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> protocol.GrepResult:
+        """Lines that have the literal text in them, in whichever backend."""
+        base = _folder(path or "/")
+        try:
+            fits = compile_grep_include_glob(glob) if glob else None
+        except InvalidGlobPatternError as error:
+            return protocol.GrepResult(error=str(error))
+        matches: list[protocol.GrepMatch] = []
+        errors: list[str] = []
+        truncated = False
+        for prefix, backend in self._parts(base):
+            apart = len(prefix) > len(base) and "/" in (glob or "")
+            sifted = apart or any(len(p) > len(prefix) and p.startswith(prefix) for p in self.routes)
+            result = backend.grep(
+                pattern,
+                _inner(prefix, base, path),
+                None if apart else glob,
+                max_count=None if sifted else max_count,
+            )
+            if result.matches is None:
+                return result
+            errors += [result.error] if result.error else []
+            truncated = truncated or result.truncated
+            owned = self._owned(prefix, result.matches)
+            matches += [m for m in owned if not apart or fits is None or fits(m["path"][len(base) :])]
+        cut = max_count is not None and len(matches) > max_count
+        return protocol.GrepResult(
+            error="; ".join(errors) or None, matches=matches[:max_count] if cut else matches, truncated=truncated or cut
+        )
+
+    def _owned(self, prefix: str, found: list[Any] | None) -> Iterator[Any]:
+        """What a backend found, under its paths out here, without what a mount in it hides."""
+        for item in found or ():
+            path = prefix[:-1] + item["path"]
+            if self._owner(_folder(path))[0] == prefix:
+                yield {**item, "path": path}
+
+    def _owner(self, path: str) -> tuple[str, protocol.BackendProtocol]:
+        """The mount a path belongs to, as prefix and backend; the default has the prefix "/"."""
+        for prefix, backend in self.sorted_routes:
+            if path.startswith(prefix):
+                return prefix, backend
+        return "/", self.default
+
+    def _parts(self, base: str) -> Iterator[tuple[str, protocol.BackendProtocol]]:
+        """Where the files of a search are: in the mount the path belongs to, and in the mounts below it.
+
+        A path that is a file, too, means the file, as it does without mounts.
+        """
+        owner, backend = self._owner(base)
+        yield owner, backend
+        below = [(p, inner) for p, inner in sorted(self.routes.items()) if p.startswith(base) and p != base]
+        if below and base != owner and not backend.read(f"/{base[len(owner) : -1]}", 0, 1).error:
+            return
+        yield from below
+
+
+def _folder(path: str) -> str:
+    return path if path.endswith("/") else f"{path}/"
+
+
+def _inner(prefix: str, base: str, path: str | None) -> str:
+    """Where a search of `path` begins in the backend mounted at `prefix`."""
+    if len(prefix) > len(base):
+        return "/"
+    return (path or "/") if prefix == "/" else f"/{(path or '')[len(prefix) :]}"
+
 
 _KINDS = "disk:DIR, store, store:NAMESPACE or state"
 _NAMESPACE_PART = re.compile(r"[A-Za-z0-9\-_@+:~]+")
@@ -150,3 +303,73 @@ def _namespace(text: str | None, assistant_id: str | None) -> tuple[str, ...]:
                 "type store:NAMESPACE with letters, digits and any of -_@+:~, and / between its parts",
             )
     return space
+
+
+# -- what is passed as `backend=`: where the files of the root are, and what is mounted into it
+
+
+_ALLOWED = 'pass "disk:DIR", a backend of deepagents such as StateBackend(), or None'
+
+
+@dataclass(frozen=True)
+class Given:
+    """The places for files that were passed in."""
+
+    root: BackendProtocol | None = None
+    """The backend that is the root; None means the kernel's state."""
+    mounts: Mapping[str, Mount] = field(default_factory=dict)
+    state: tuple[str, ...] = ()
+    """Prefixes that are the kernel's state, below a root that is not."""
+
+    @property
+    def read_only(self) -> Given:
+        """Give the backend with its files read-only, but for those in the kernel's state."""
+        root = None if self.root is None else ReadOnlyFiles(self.root)
+        return Given(root, {prefix: mount.read_only for prefix, mount in self.mounts.items()}, self.state)
+
+
+def given_backend(backend: Any, store: Any = None, assistant_id: str | None = None) -> Given:
+    """The places of a backend; an error in one line for a value that is not a backend. A relative directory is one of the current directory."""
+    if isinstance(backend, str):
+        mount = parse_mount(backend, base=Path.cwd(), store=store, assistant_id=assistant_id)
+        return Given(mount.backend)
+    if backend is None:
+        return Given()
+    parts = dict(_parts("/", backend))
+    root = _usable(parts.pop("/"), store)
+    mounts = {
+        prefix: Mount(prefix, "given", type(made).__name__, made)
+        for prefix, part in parts.items()
+        if (made := _usable(part, store))
+    }
+    state = tuple(prefix for prefix, part in parts.items() if prefix not in mounts and root is not None)
+    for prefix in parts.keys() - mounts.keys():
+        if outer := next((p for p in mounts if prefix.startswith(p)), None):
+            raise RefusedError(f"{prefix} can't be state inside {outer}", "leave it out of the composite")
+    return Given(root, mounts, state)
+
+
+def _parts(prefix: str, backend: Any) -> Iterator[tuple[str, BackendProtocol]]:
+    """Each backend of a composite of composites, by the prefix of its files."""
+    if not isinstance(backend, BackendProtocol):
+        where = "" if prefix == "/" else f" of {prefix}"
+        what = f"the class {backend.__name__}" if isinstance(backend, type) else f"{backend!r:.60}"
+        raise InvalidError(f"the backend{where} can't be {what}", _ALLOWED)
+    if not isinstance(backend, CompositeBackend):
+        yield prefix, backend
+        return
+    yield from _parts(prefix, backend.default)
+    for route, part in backend.routes.items():
+        yield from _parts(mount_prefix(f"{prefix}{route.strip('/')}"), part)
+
+
+def _usable(backend: BackendProtocol, store: Any) -> BackendProtocol | None:
+    """A backend that works outside a run, too; None for the kernel's state."""
+    if isinstance(backend, StateBackend) and not isinstance(backend, KernelBackend):
+        return None
+    if isinstance(backend, StoreBackend):
+        found = store_of(backend) or store
+        if found is None:
+            raise NotFoundError("the StoreBackend has no store", "StoreBackend(store=...), or Session(store=...)")
+        return with_store(backend, found if isinstance(found, ExactStore) else ExactStore(found))
+    return backend

@@ -10,17 +10,121 @@ from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
 
-from deepnb.backends.held_changes import HeldChanges
-from deepnb.backends.journal import Entry, Origin, entry
-from deepnb.backends.journal_file import JournalFile
-from deepnb.backends.last_read import LastRead
+from deepnb.backends.journal import Entry, JournalFile, Origin, entry
 from deepnb.backends.locks import Lock
 from deepnb.backends.merge import Conflict
 from deepnb.backends.writer import writer
 from deepnb.gate import redact
-from deepnb.values.clock import in_turn
-from deepnb.values.diff import FileDiff
 from deepnb.values.errors import BusyError, DeepnbError
+from deepnb.values.files import FileDiff
+from deepnb.values.text import in_turn
+
+# -- what each writer knows of each file: the base of what it writes next
+
+
+_USER = "user"
+Reader = tuple[str | None, ...] | str
+"""Thread and agent of a model; or the user, who knows what was displayed, in whichever thread."""
+
+
+class LastRead:
+    """The texts as they were last read or written, by reader."""
+
+    def __init__(self, facts: Callable[[], Mapping[str, Any]]) -> None:
+        self._facts = facts
+        self._texts: dict[tuple[Reader, str], str | None] = {}
+
+    def text(self, path: str, unknown: str | None = None) -> str | None:
+        """The text of a file as whoever writes just now knows it; None where it saw none, `unknown` if it never looked."""
+        return self._texts.get((self._reader(), path), unknown)
+
+    def set(self, path: str, text: str | None) -> None:
+        """Whoever writes just now knows this text."""
+        reader = self._reader()
+        if text is None and reader != _USER:  # a file that a model did not find is as good as never looked for
+            self._texts.pop((reader, path), None)
+        else:
+            self._texts[reader, path] = text
+
+    def show_model(self, texts: Mapping[str, str]) -> None:
+        """The current thread's model has just been shown these texts."""
+        model = self._model()
+        self._texts.update(((model, path), text) for path, text in texts.items())
+
+    def show_user(self, texts: Mapping[str, str | None]) -> None:
+        """These texts were displayed; None where there is no such file."""
+        self._texts.update(((_USER, path), text) for path, text in texts.items())
+
+    def correct(self, path: str, text: str) -> None:
+        """The file turned out to be this, whatever was said to the models that know of it."""
+        for key in [k for k in self._texts if k[-1] == path and k[0] != _USER]:
+            self._texts[key] = text
+
+    def clear(self) -> None:
+        """Nobody has seen anything."""
+        self._texts.clear()
+
+    def _reader(self) -> Reader:
+        return self._model() if writer().origin == "agent" else _USER
+
+    def _model(self) -> Reader:
+        return self._facts().get("thread"), *writer().agent
+
+
+# -- what waits for the user: changes to confirm, and lines to be shown
+
+
+@dataclass(frozen=True)
+class HeldChange:
+    """A change that waits for the user: from `base` to `text`, and why."""
+
+    id: str
+    path: str
+    base: str
+    text: str
+    why: str
+    origin: Origin
+    line: str = ""
+    """Of a line that is offered: it goes to the end of the file, whatever stands there by then."""
+
+    @property
+    def change(self) -> FileDiff:
+        """Give the change that it would make."""
+        return FileDiff(self.path, self.base or (None if not self.line else ""), self.text)
+
+
+class HeldChanges:
+    """Changes that were not made until the user says so, and notices not yet shown."""
+
+    def __init__(self) -> None:
+        self.changes: list[HeldChange] = []
+        self.notices: list[str] = []
+        """Lines the user should see; whoever shows them empties the list."""
+        self._numbers = 0
+
+    def hold(self, path: str, base: str, text: str, why: str, origin: Origin) -> str:
+        """Keep a change back; gives the words for whoever wanted to make it."""
+        if not any((one.path, one.base, one.text) == (path, base, text) for one in self.changes):
+            self._numbers += 1
+            self.changes.append(HeldChange(f"p{self._numbers}", path, base, text, why, origin))
+            self.notices.append(f"a change to {path} needs your approval ({why}): %memory pending shows it")
+        return f"Error: this change of {path} waits for the user to confirm it ({why}). Do not try it again; go on without it."
+
+    def offer(self, path: str, line: str, why: str) -> None:
+        """Hold a line of somebody else's memory."""
+        self._numbers += 1
+        self.changes.append(HeldChange(f"p{self._numbers}", path, "", f"{line}\n", why, "external", line))
+
+    def notice(self, line: str) -> None:
+        """Show a line, once."""
+        if line not in self.notices:
+            self.notices.append(line)
+
+    def drain(self) -> list[str]:
+        """The lines the user should see, which are not shown again."""
+        lines, self.notices = self.notices, []
+        return lines
+
 
 BOTH = "conflict: both sides are kept"
 

@@ -12,13 +12,10 @@ from typing import Any
 from deepagents.backends.protocol import DeleteResult, EditResult
 
 from deepnb.backends.disk import replace_text
-from deepnb.backends.held_changes import HeldChange, HeldChanges
-from deepnb.backends.journal_file import is_journal
-from deepnb.backends.last_read import LastRead
+from deepnb.backends.journal import is_journal
 from deepnb.backends.merge import Conflict, Merged, all_crlf, merge
-from deepnb.backends.record import BOTH, Record, conflict_notice, redacted
-from deepnb.backends.refusals import added_lines, credential_in, to_ask_about, unfit
-from deepnb.backends.writer import writer, writing
+from deepnb.backends.record import BOTH, HeldChange, HeldChanges, LastRead, Record, conflict_notice, redacted
+from deepnb.backends.writer import added_lines, credential_in, to_ask_about, unfit, writer, writing
 from deepnb.gate import credentials, redact
 
 RESULTS = "/large_tool_results/"

@@ -311,7 +311,7 @@ class Tree:
         return None if any(max(one[4:6] + one[10:12]) > now - GRANULE for one in found.values()) else found
 
     def skipped(self, at: Names, name: str, most: int) -> SkippedEntries:
-        """Return the entries of a directory that are not to be read, as `deepnb.engine.file_extras` says."""
+        """Return the entries of a directory that are not to be read, as `deepnb.engine.files` says."""
         found: SkippedEntries = {}
         with self.folder(at) as folder, os.scandir(folder.path) as entries:
             for entry in entries:
@@ -320,7 +320,13 @@ class Tree:
                 with suppress(OSError):
                     if entry.is_symlink():
                         if not os.path.isfile(entry.path):
-                            inside = _inside(Path(folder.path), entry.path)
+                            base = Path(folder.path)
+                            to = Path(os.path.realpath(entry.path))
+                            inside = (
+                                to.relative_to(base).as_posix()
+                                if to != base and to.is_relative_to(base) and to.exists()
+                                else ""
+                            )
                             found[entry.name] = ("link", inside) if inside else ("link out", "")
                     elif entry.is_dir(follow_symlinks=False):
                         file = os.path.join(entry.path, name)
@@ -340,6 +346,8 @@ class AppendFile:
     def __init__(self, directory: str | os.PathLike[str], at: Names) -> None:
         self._tree = Tree(directory)
         self._at = at
+        self.name = "/".join((str(directory), *at))
+        """As it is shown."""
 
     def append(self, lines: bytes) -> bool:
         """Write whole lines (each with its end) behind what is there, in one call to the system.
@@ -415,9 +423,3 @@ def _regular(found: os.stat_result) -> None:
 
 def _stamp(info: os.stat_result) -> Stamp:
     return (info.st_dev, info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-
-
-def _inside(base: Path, link: str) -> str:
-    """Return the path below `base` that a link leads to; empty if it leads elsewhere, or nowhere."""
-    to = Path(os.path.realpath(link))
-    return to.relative_to(base).as_posix() if to != base and to.is_relative_to(base) and to.exists() else ""

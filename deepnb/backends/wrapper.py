@@ -1,12 +1,17 @@
 """The base of every backend that stands in front of another: what it does not change is passed on, once, here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from posixpath import dirname
 from typing import Any
 
 from deepagents.backends import StoreBackend, protocol
+from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 from langgraph.store.memory import InMemoryStore
 
+from deepnb.backends.disk import DiskBackend
+from deepnb.backends.journal import FOLDER
 from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 
 
@@ -70,12 +75,16 @@ class WrapperBackend(protocol.BackendProtocol):
 
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
         """Return the files in the order that was asked for, fetched in one batch from each backend."""
-        refused = [p for p in paths if self.read_refusal(p)]
-        answers = {p: protocol.FileDownloadResponse(path=p, error="file_not_found") for p in refused}
-        while left := [p for p in dict.fromkeys(paths) if p not in answers]:
-            backend = self.owner(left[0])
-            mine = [p for p in left if self.owner(p) is backend]
-            answers.update(zip(mine, backend.download_files(mine), strict=True))
+        answers: dict[str, protocol.FileDownloadResponse] = {}
+        batches: dict[int, tuple[protocol.BackendProtocol, list[str]]] = {}
+        for path in dict.fromkeys(paths):
+            if self.read_refusal(path):
+                answers[path] = protocol.FileDownloadResponse(path=path, error="file_not_found")
+            else:
+                owner = self.owner(path)
+                batches.setdefault(id(owner), (owner, []))[1].append(path)
+        for owner, mine in batches.values():
+            answers.update(zip(mine, owner.download_files(mine), strict=True))
         return [answers[p] for p in paths]
 
     def ls(self, path: str) -> protocol.LsResult:
@@ -130,3 +139,148 @@ class ReadOnlyFiles(WrapperBackend):
 def no_files() -> ReadOnlyFiles:
     """Return the backend of a graph that has none: there is nothing to read, and nothing is written."""
     return ReadOnlyFiles(StoreBackend(store=InMemoryStore(), namespace=lambda _: ("none",)), "permission_denied")
+
+
+# -- two backends as one, chosen by a rule over paths: a few files on a disk, all others where they were
+
+
+class SplitBackend(WrapperBackend):
+    """`there` holds the paths that `goes_there` says, `inner` all others; neither shows what is the other's."""
+
+    def __init__(
+        self, here: protocol.BackendProtocol, there: protocol.BackendProtocol, goes_there: Callable[[str], bool]
+    ) -> None:
+        super().__init__(here)
+        self.there = there
+        self._goes_there = goes_there
+
+    def owner(self, path: str) -> protocol.BackendProtocol:
+        return self.there if self._goes_there(path) else self.inner
+
+    def _mine(self, backend: protocol.BackendProtocol, found: Iterable[Any] | None) -> list[Any]:
+        """Return what a backend found, without what the other one owns; directories are kept."""
+        return [f for f in found or () if f.get("is_dir") or self.owner(f["path"]) is backend]
+
+    def ls(self, path: str) -> protocol.LsResult:
+        both = [(b, b.ls(path)) for b in (self.inner, self.there)]
+        entries = {e["path"]: e for b, result in both for e in self._mine(b, result.entries)}
+        if not entries and (problem := both[0][1].error):
+            return protocol.LsResult(error=problem)
+        return protocol.LsResult(entries=sorted(entries.values(), key=lambda e: e["path"]))
+
+    def delete(self, file_path: str) -> protocol.DeleteResult:
+        results = [b.delete(file_path) for b in (self.inner, self.there) if self._has(b, file_path)]
+        return next((r for r in results if not r.error), results[0] if results else self.inner.delete(file_path))
+
+    def folder_version(self, directory: str, name: str) -> Any:
+        """Return the versions that both backends tell; None if one can't tell."""
+        both = [folder_version(b, directory, name) for b in (self.inner, self.there)]
+        return None if None in both else both
+
+    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
+        """Return the entries that either backend leaves out."""
+        return skipped_entries(self.inner, directory, name, most) | skipped_entries(self.there, directory, name, most)
+
+    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
+        both = [(b, b.glob(pattern, path)) for b in (self.inner, self.there)]
+        first = both[0][1]
+        matches = [m for b, result in both for m in self._mine(b, result.matches)]
+        return replace(first, matches=matches, error=None if matches else first.error)
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> protocol.GrepResult:
+        both = [(b, b.grep(pattern, path, glob, max_count=max_count)) for b in (self.inner, self.there)]
+        matches = [m for b, result in both for m in self._mine(b, result.matches)]
+        first = both[0][1]
+        return replace(first, matches=matches[:max_count], error=None if matches else first.error)
+
+    def _has(self, backend: protocol.BackendProtocol, path: str) -> bool:
+        """Return whether a backend owns the file, or files below the directory."""
+        below = backend.glob("**/*", path).matches or ()
+        return self.owner(path) is backend or any(self.owner(m["path"]) is backend for m in below)
+
+
+class AttachedFiles(SplitBackend):
+    """The files of somebody else's graph: deepnb's records stay in this process, and nothing that nobody reads is written.
+
+    `refusal` gives why a file at a path would be of no use to the graph, in one line; "" if it is of use.
+    """
+
+    def __init__(self, files: protocol.BackendProtocol, refusal: Callable[[str], str]) -> None:
+        records = StoreBackend(store=InMemoryStore(), namespace=lambda _: ("deepnb",))
+        super().__init__(files, records, lambda path: path.startswith("/.deepnb/"))
+        self._refusal = refusal
+
+    def write_refusal(self, path: str) -> str | None:
+        return None if self.owner(path) is self.there else self._refusal(path)
+
+
+# -- some files of a directory on a disk: they alone are seen, searched and changed there
+
+
+class ChosenFiles(WrapperBackend):
+    """The chosen files, there or not, and the journal beside them. No directory is walked, and none is deleted."""
+
+    def __init__(self, disk: DiskBackend, files: Sequence[str]) -> None:
+        """`files` are paths in the directory, such as `.deepagents/AGENTS.md`."""
+        super().__init__(disk)
+        self._files = frozenset(f"/{name}" for name in files)
+        self._why = f"Error: only {', '.join(files)} can be changed here"
+
+    def read_refusal(self, path: str) -> str | None:
+        return None if self._is_mine(path) else f"File '{path}' not found"
+
+    def write_refusal(self, path: str) -> str | None:
+        return None if self._is_mine(path) else self._why
+
+    def folder_version(self, directory: str, name: str) -> None:
+        """Return None: the directory is not looked at."""
+
+    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
+        """Return nothing: the directory is not looked at."""
+        return {}
+
+    def ls(self, path: str) -> protocol.LsResult:
+        base, entries = _folder(path), dict[str, protocol.FileInfo]()
+        for info in self._there(base):
+            name, below, _ = info["path"][len(base) :].partition("/")
+            found = protocol.FileInfo(path=f"{base}{name}/", is_dir=True, size=0, modified_at="") if below else info
+            entries[found["path"]] = found
+        return protocol.LsResult(entries=[entries[p] for p in sorted(entries)])
+
+    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
+        base = _folder(path or "/")
+        try:
+            fits = compile_grep_include_glob(pattern)
+        except InvalidGlobPatternError as error:
+            return protocol.GlobResult(error=str(error))
+        return protocol.GlobResult(matches=[info for info in self._there(base) if fits(info["path"][len(base) :])])
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> protocol.GrepResult:
+        base = _folder(dirname(path) if path in self._files else path or "/")
+        try:
+            fits = compile_grep_include_glob(glob) if glob else None
+        except InvalidGlobPatternError as error:
+            return protocol.GrepResult(error=str(error))
+        found = (info["path"] for info in self._there(base) if path not in self._files or info["path"] == path)
+        results = [self.inner.grep(pattern, p) for p in found if fits is None or fits(p[len(base) :])]
+        matches = list(chain.from_iterable(result.matches or () for result in results))
+        errors = [result.error for result in results if result.error]
+        cut = max_count is not None and len(matches) > max_count
+        return protocol.GrepResult(error="; ".join(errors) or None, matches=matches[:max_count], truncated=cut)
+
+    def _is_mine(self, path: str) -> bool:
+        return path in self._files or path.startswith(f"/{FOLDER}/")
+
+    def _there(self, base: str) -> Iterator[protocol.FileInfo]:
+        """The chosen files that exist below a directory, by path."""
+        listed = (self.inner.ls(folder).entries or () for folder in {dirname(p) for p in self._files})
+        mine = (info for info in chain.from_iterable(listed) if info["path"] in self._files)
+        return iter(sorted((i for i in mine if i["path"].startswith(base)), key=lambda info: info["path"]))
+
+
+def _folder(path: str) -> str:
+    return path if path.endswith("/") else f"{path}/"

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deepnb.backends.journal import Origin
+from deepnb.gate import credentials, refusal
+from deepnb.gate.credentials import Finding
+from deepnb.gate.directives import unsaid
 
 Heard = Callable[[], tuple[Sequence[str], Sequence[str]]]
 """(texts of others, what the user says) in the messages a writer answers to."""
@@ -56,3 +59,84 @@ def writing(**changes: Any) -> Iterator[Writer]:
 def note_writes(note: str) -> None:
     """Enter what is written in this context from now on with a note."""
     _WRITER.set(replace(_WRITER.get(), note=note))
+
+
+# -- why a text is not written: it can't be a file's, or it brings a credential
+
+
+_MARK = "[redacted: "
+_INSTRUCTIONS = ("/skills/", "/agents/")
+_REACH = 60
+"""Lines: a private key of 4,096 bits has 51."""
+
+
+def unfit(path: str, text: str) -> str | None:
+    """Why a text can't be a file, whatever the backend would make of it."""
+    if not path.startswith("/"):
+        return f"Error: not written to {path}: a path begins with /"
+    if "//" in path:  # some backends take it for one
+        return f"Error: not written to {path}: a path has no // in it"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return f"Error: not written to {path}: it holds half of a character that takes two (a lone surrogate)"
+    return None
+
+
+def credential_in(before: str, after: str, path: str) -> str | None:
+    """Why a change is refused: it brings a credential, or the mark of one that was redacted, or is named so."""
+    again = "; do not try again" if writer().origin == "agent" else ""
+    if credentials(path):
+        return f"Error: not written: the path itself holds a credential{again}"
+    held, lines = set(before.split("\n")), after.split("\n")
+    added = {n for n, line in enumerate(lines) if line not in held}
+    found: list[Finding] = []
+    for start, stop in _windows(sorted(added), len(lines)):
+        text = "\n".join(lines[start:stop])
+        for one in credentials(text):
+            first = start + one.line - 1
+            if not added.isdisjoint(range(first, first + 1 + text.count("\n", one.start, one.end))):
+                found.append(replace(one, line=first + 1))
+    if found:
+        return f"Error: {refusal(found, path)}{again}"
+    if any(_MARK in lines[n] for n in added):
+        return f"Error: not written to {path}: a credential was taken out of this call{again}"
+    return None
+
+
+def guard_refusal(path: str, before: str, after: str, heard: Heard) -> str | None:
+    """Why a change of a guarded file is not made; `heard` gives the texts of others and what the user says."""
+    if problem := credential_in(before, after, path):
+        return problem
+    if not (lines := to_ask_about(path, added_lines(before, after), heard)):
+        return None
+    return (
+        f"Error: not written to {path}: this reads like an instruction, and the user did not say it: {lines[0]!r}."
+        " Ask the user first: it can be written once they have said it themselves."
+    )
+
+
+def to_ask_about(path: str, added: Sequence[str], heard: Heard) -> tuple[str, ...]:
+    """The added lines that the user is asked about; in skills and subagents, which instruct, those that others said."""
+    if not any(map(str.strip, added)):
+        return ()
+    return unsaid(added, *heard(), copied=path.startswith(_INSTRUCTIONS), noted=writer().origin == "flush")
+
+
+def added_lines(before: str, after: str) -> list[str]:
+    """The lines of `after` that `before` does not hold."""
+    held = set(before.split("\n"))
+    return [line for line in after.split("\n") if line not in held]
+
+
+def _windows(added: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
+    """Stretches of lines to look for credentials in: what was added, and as far round it as a key may reach."""
+    start = stop = -1
+    for n in added:
+        if stop < 0 or n - _REACH > stop:
+            if stop >= 0:
+                yield start, stop
+            start = max(0, n - _REACH)
+        stop = min(count, n + _REACH + 1)
+    if stop >= 0:
+        yield start, stop

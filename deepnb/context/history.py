@@ -23,10 +23,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from html import unescape
 from typing import NamedTuple
 
 from deepnb.gate import redact
-from deepnb.values.diff import lines_of
+from deepnb.values.files import lines_of
 from deepnb.values.messages import Message
 from deepnb.values.offload import HistoryMessage, HistorySection
 
@@ -46,7 +47,7 @@ class Addition(NamedTuple):
 
 
 def section(at: str, messages: Sequence[Message]) -> str:
-    """One compaction as it is appended: its time, how many messages, then each verbatim, without credentials."""
+    """Return one compaction as it is appended: its time, how many messages, then each verbatim, without credentials."""
     body = _body(messages)
     count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
     marks = list(map(mark, messages))
@@ -56,11 +57,13 @@ def section(at: str, messages: Sequence[Message]) -> str:
 
 
 def addition(text: str, at: str, messages: Sequence[Message]) -> Addition:
-    """What to add to a file so that it holds each of the messages once."""
+    """Return what to add to a file so that it holds each of the messages once."""
     found = list(_sections(text))
     keep = None
-    if found and not found[-1].whole and _is_torn(found[-1], messages):
-        keep = found.pop().head.start()
+    if found and not found[-1].whole:  # perhaps the beginning of what is now to be written, cut short
+        wanted = [m for m in messages if mark(m) in set(found[-1].marks)]
+        if len(wanted) == len(found[-1].marks) and _body(wanted).startswith(found[-1].body):
+            keep = found.pop().head.start()
     stored = {m for one in found for m in one.marks}
     new = [m for m in messages if mark(m) not in stored]
     gap = "" if keep is not None or not text or text.endswith("\n") else "\n"
@@ -68,7 +71,7 @@ def addition(text: str, at: str, messages: Sequence[Message]) -> Addition:
 
 
 def sections(path: str, text: str) -> tuple[HistorySection, ...]:
-    """The sections of a history file, in order of time."""
+    """Return the sections of a history file, in order of time."""
     return tuple(
         HistorySection(s.head[1], path, s.body.rstrip("\n"), int(s.head[2]), tuple(s.items)) for s in _sections(text)
     )
@@ -94,7 +97,10 @@ class _Section:
     @property
     def items(self) -> Iterator[HistoryMessage]:
         """Its messages, told apart by their lines, or by their headings where those are as many as it has messages."""
-        parts = self._by_lines() or _by_headings(self.body)
+        parts = self._by_lines()
+        if not parts:
+            starts = [found.start() for found in _MESSAGE.finditer(self.body)]
+            parts = [self.body[a:b] for a, b in zip(starts, [*starts[1:], len(self.body)], strict=False)]
         if len(parts) != int(self.head[2]):
             if text := self.body.strip("\n"):
                 yield HistoryMessage(1, "", text)
@@ -119,7 +125,10 @@ class _Section:
 def _sections(text: str) -> Iterator[_Section]:
     at = 0
     while head := _HEAD.search(text, at):
-        at = _after(text, head.end(), int(head[3]))
+        at = head.end()
+        for _ in range(int(head[3])):
+            at = text.find("\n", at) + 1 if at >= 0 else at
+            at = at or -1  # there are fewer lines
         whole = at >= 0 and (at == len(text) or text.startswith(_BEGIN, at))
         if not whole:  # somebody edited it, or a crash cut it short: it goes on to the next heading
             following = _HEAD.search(text, head.end())
@@ -127,37 +136,17 @@ def _sections(text: str) -> Iterator[_Section]:
         yield _Section(head, text[head.end() : at], whole)
 
 
-def _after(text: str, start: int, lines: int) -> int:
-    """Where so many lines end; -1 where there are fewer."""
-    for _ in range(lines):
-        start = text.find("\n", start) + 1
-        if not start:
-            return -1
-    return start
-
-
-def _is_torn(section: _Section, messages: Sequence[Message]) -> bool:
-    """Whether it is the beginning of what is now to be written, cut short."""
-    wanted = [m for m in messages if mark(m) in set(section.marks)]
-    return len(wanted) == len(section.marks) and _body(wanted).startswith(section.body)
-
-
 def _body(messages: Sequence[Message]) -> str:
     return redact("".join(map(_message, messages)))
 
 
 def _lines(messages: Sequence[Message], body: str) -> list[int]:
-    """How many lines each message has in the body; none where taking a credential out joined two of them."""
+    """Return how many lines each message has in the body; none where taking a credential out joined two of them."""
     counts = [_message(m).count("\n") for m in messages]
     if sum(counts) != body.count("\n"):  # one was more than a line long
         parts = [redact(_message(m)) for m in messages]
         counts = [part.count("\n") for part in parts] if "".join(parts) == body else []
     return counts
-
-
-def _by_headings(body: str) -> list[str]:
-    starts = [found.start() for found in _MESSAGE.finditer(body)]
-    return [body[start:end] for start, end in zip(starts, [*starts[1:], len(body)], strict=False)]
 
 
 def _message(message: Message) -> str:
@@ -167,3 +156,28 @@ def _message(message: Message) -> str:
         lines.append(f"{message.text}\n\n")
     lines += (f"→ {c.name} {json.dumps(dict(c.args), ensure_ascii=False, default=str)}\n\n" for c in message.tool_calls)
     return "".join(lines)
+
+
+# -- The history file as deepagents' own summarization writes it, read as sections
+# ## Summarized at 2026-01-02T03:04:05+00:00
+#
+# <message type="human">What was said.</message>
+#
+# <message type="ai">And answered.</message>
+
+_UPSTREAM_BEGIN = re.compile(r"^## Summarized at (\S+)\n\n", re.MULTILINE)
+_UPSTREAM_MESSAGE = re.compile(r'^<message type="(\w+)"[^>]*>(.*?)</message>$', re.MULTILINE | re.DOTALL)
+_ROLES = {"human": "user", "ai": "assistant"}
+
+
+def upstream_sections(path: str, text: str) -> tuple[HistorySection, ...]:
+    """Return the sections of a history file, in their order."""
+    heads = list(_UPSTREAM_BEGIN.finditer(text))
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    made = []
+    for head, end in zip(heads, ends, strict=False):
+        body = text[head.end() : end].strip("\n")
+        found = enumerate(_UPSTREAM_MESSAGE.finditer(body), 1)
+        items = tuple(HistoryMessage(n, _ROLES.get(m[1], m[1]), unescape(m[2])) for n, m in found)
+        made.append(HistorySection(head[1], path, body, len(items), items))
+    return tuple(made)

@@ -1,5 +1,7 @@
 """The ledger of a run: what each model call was really sent, and what it cost."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,9 +10,8 @@ from langchain_core.messages import BaseMessage
 
 from deepnb.context.counting import Meter
 from deepnb.values.budget import Budget
-from deepnb.values.prices import Price, cost_of, price_of
 from deepnb.values.request import Request
-from deepnb.values.turn import Event, ModelStarted, Path, Purpose, TextDelta, Usage
+from deepnb.values.turn import Event, ModelStarted, Path, Price, Purpose, TextDelta, Usage, cost_of, price_of
 
 
 class Recorder:
@@ -45,24 +46,24 @@ class Recorder:
     def sent(
         self, messages: Sequence[BaseMessage], tools: Sequence[Any], path: Path, purpose: Purpose, agent: str = ""
     ) -> tuple[Budget, Request]:
-        """What a request of an agent costs by part, and its pieces."""
+        """Return what a request of an agent costs by part, and its pieces."""
         budget, request = self._meter_of(agent).measured(messages, tools, self._last.get((path, purpose)))
         self._last[path, purpose] = request
         return budget, request
 
     def answered(self, message: BaseMessage, agent: str = "") -> int:
-        """Tokens of an agent's answer, by our own count."""
+        """Return tokens of an agent's answer, by our own count."""
         return self._meter_of(agent).answer(message)
 
     def _meter_of(self, agent: str) -> Meter:
         return self._nested[agent][0] if agent in self._nested else self._meter
 
     def label(self, agent: str) -> str:
-        """What the model of a subagent is called that has one of its own; empty for any other."""
+        """Return what the model of a subagent is called that has one of its own; empty for any other."""
         return self._nested[agent][1] if agent in self._nested else ""
 
     def with_cost(self, usage: Usage, model: str, path: Path, agent: str = "") -> Usage:
-        """The usage with its cost, where a price was given for the model that answered."""
+        """Return the usage with its cost, where a price was given for the model that answered."""
         if not model and path:
             return usage
         price = price_of(self._prices, model, self.label(agent) or self._label)
@@ -70,7 +71,7 @@ class Recorder:
 
 
 def last_request(events: Sequence[Event]) -> Request | None:
-    """The main agent's last request for an answer."""
+    """Return the main agent's last request for an answer."""
     for event in reversed(events):
         if isinstance(event, ModelStarted) and event.call.purpose == "answer" and not event.path:
             return event.call.request

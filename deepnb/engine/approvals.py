@@ -37,7 +37,7 @@ from deepnb.values.approvals import (
     is_unreadable,
 )
 from deepnb.values.errors import DeepnbError
-from deepnb.values.memo import Memo
+from deepnb.values.lazy import Memo
 from deepnb.values.turn import Decided, ToolEnded, ToolStarted
 
 _OURS = "deepnb_approval"

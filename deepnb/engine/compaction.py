@@ -16,18 +16,15 @@ from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name
 from deepnb.engine.probe import to_message
-from deepnb.engine.request import is_request, mark_of, message_text, source_of
-from deepnb.engine.reserve import lowered
+from deepnb.engine.request import is_request, lowered, mark_of, message_text, source_of
 from deepnb.engine.retries import Retried
 from deepnb.gate import redact
-from deepnb.gate.attribution import attributed
-from deepnb.values.anchors import SAID, Anchor, anchor_block, find, lost, union
+from deepnb.gate.directives import attributed
 from deepnb.values.answers import split_thinking
 from deepnb.values.budget import Budget, Rule, Size
-from deepnb.values.failures import one_line
+from deepnb.values.failures import NotOnTapeError, one_line
 from deepnb.values.messages import MEMORY_UPDATE
-from deepnb.values.model_failure import NotOnTapeError
-from deepnb.values.offload import Flush, Offload
+from deepnb.values.offload import SAID, Anchor, Flush, Offload, anchor_block, find, lost, union
 from deepnb.values.turn import Event, Flushed, Notice
 
 _SUMMARY_ROOM = 500

@@ -12,7 +12,7 @@ from langgraph.types import Overwrite
 
 from deepnb.engine import approvals, keys
 from deepnb.engine.request import source_of, still_sent
-from deepnb.engine.taken import Taken, without_mark, without_messages, without_texts
+from deepnb.engine.state_backend import Taken, without_mark, without_messages, without_texts
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.turn import Event, ModelEnded, ToolEnded, ToolStarted
@@ -39,13 +39,13 @@ class Graph(Protocol):
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
         """Write into a thread, of which nothing is left to run then."""
 
-    def become(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
+    def replace_state(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
         """Make these values the whole state of a thread: those of `source`, a state of another thread, if it is given."""
 
-    def back(self, config: Config) -> None:
+    def restore_checkpoint(self, config: Config) -> None:
         """Make the checkpoint that `config` names the newest again."""
 
-    def land(self, config: Config) -> None:
+    def drop_pending_steps(self, config: Config) -> None:
         """Keep what the ended ones of a step's tools gave and wrote, and drop what was still to run."""
 
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
@@ -72,10 +72,10 @@ class LocalGraph:
 
     compiled: Any
 
-    def back(self, config: Config) -> None:
+    def restore_checkpoint(self, config: Config) -> None:
         self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
 
-    def land(self, config: Config) -> None:
+    def drop_pending_steps(self, config: Config) -> None:
         # LangGraph drops the results of an unfinished step with the step, when it is given anything else.
         self.compiled.update_state(config, None, as_node=END)
 
@@ -121,7 +121,7 @@ class OwnGraph(LocalGraph):
             values = without(values, now.values, place["thread_id"], place["checkpoint_id"])
         self.compiled.update_state(config, values, as_node=self._end)
 
-    def become(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
+    def replace_state(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
         update = becoming(self.compiled.get_state(config).values, without_mark(values))
         self.compiled.update_state(config, update, as_node=self._end)
 

@@ -16,6 +16,9 @@ OFFLOAD_ID = "_summarization_session_id"
 TAKEN = "deepnb_taken"
 """Key in a summarization event: which checkpoint holds the messages that are no longer in the state, and how many."""
 
+MEMORY_THREAD = ".deepnb-memory"
+"""How the names of the threads begin in which a checkpointer has the memory of its sessions: no user's has such a name."""
+
 COPY_NODE = "__copy__"
 """`update_state(at_a_checkpoint, None, as_node=COPY_NODE)` makes that checkpoint the newest again."""
 

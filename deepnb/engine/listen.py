@@ -23,12 +23,12 @@ from deepnb.engine.probe import to_message
 from deepnb.engine.request import message_text, result_text, thinking_text
 from deepnb.gate import redact_value
 from deepnb.values import turn as values
+from deepnb.values.agent import TASK
 from deepnb.values.answers import SpokenText
 from deepnb.values.budget import Budget
 from deepnb.values.failures import failure_text, own_traceback
 from deepnb.values.messages import Added, Message
 from deepnb.values.request import Request
-from deepnb.values.subagents import TASK
 
 _LOG = logging.getLogger("deepnb")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 
-from deepnb.values.skills import Skill
+from deepnb.values.agent import Skill
 
 PINNED = "pinned_skill"
 """`lc_source` of a message that holds a skill's body."""

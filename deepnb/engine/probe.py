@@ -9,10 +9,10 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, shown_text, typed_text
-from deepnb.values.anchors import Anchor
+from deepnb.values.agent import Skill
 from deepnb.values.messages import Message, Messages, Role, ToolCall
-from deepnb.values.offload import Flush, Offload
-from deepnb.values.turn import Skill, Snapshot
+from deepnb.values.offload import Anchor, Flush, Offload
+from deepnb.values.turn import Snapshot
 
 OWN = "/.deepnb/"
 """Where deepnb keeps its journal."""

@@ -19,7 +19,7 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_anthropic.middleware.prompt_caching import AnthropicPromptCachingMiddleware
 from langchain_core.messages import AIMessage, BaseMessage
 
-from deepnb.values.prompt import MEMORY_OPEN
+from deepnb.values.request import MEMORY_OPEN
 
 
 class PromptCacheMiddleware(AnthropicPromptCachingMiddleware):

@@ -11,9 +11,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 from deepnb.engine import keys
 from deepnb.engine.fit_tools import fit_tool
 from deepnb.gate.own_words import own_words
+from deepnb.values.budget import Rule
 from deepnb.values.image import image_size, image_tokens
 from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY
-from deepnb.values.prompt import system_pieces
+from deepnb.values.request import system_pieces
 
 IMAGE = "image"
 """The label of a piece that is an image: its tokens are an estimate, with every counter."""
@@ -107,7 +108,7 @@ def source_of(message: BaseMessage) -> str | None:
 
 
 def mark_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a state says of the messages that compactions took out of it (`deepnb/engine/taken.py`); empty for none."""
+    """What a state says of the messages that compactions took out of it (`deepnb/engine/state_backend.py`); empty for none."""
     return (values.get(keys.OFFLOAD) or {}).get(keys.TAKEN) or {}
 
 
@@ -203,3 +204,33 @@ def tools_by_name(tools: Sequence[Any]) -> dict[str, Any]:
 def tool_text(tool: Any) -> str:
     """Return a bound tool's schema as JSON, as providers are sent it."""
     return json.dumps(fit_tool(tool, tool_name(tool)).form, ensure_ascii=False, sort_keys=True, default=str)
+
+
+# -- what a client sets aside of the window for the answer, lowered as the window fills
+
+
+_NAMES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
+
+def reserves(model: Any, settings: Mapping[str, Any] | None = None) -> dict[str, int]:
+    """Name -> tokens, of what a client or the settings of its call reserve; each can be set for one call, too."""
+    bound, model = getattr(model, "kwargs", None), getattr(model, "bound", model)
+    sent = getattr(model, "_default_params", None)  # OpenAI's has another name for it than its field
+    named = isinstance(sent, Mapping) and any(name in sent for name in _NAMES)
+    own = sent if named else {name: getattr(model, name, None) for name in _NAMES}
+    given = [one for one in (own, bound, settings) if isinstance(one, Mapping)]
+    found = {name: one[name] for one in given for name in _NAMES if name in one}
+    return {n: v for n, v in found.items() if isinstance(v, int) and not isinstance(v, bool) and v > 0}
+
+
+def reserve_of(model: Any) -> tuple[int, int]:
+    """(tokens that a client reserves for the answer, those of them that are for thinking and so are not lowered)."""
+    thinking = getattr(getattr(model, "bound", model), "thinking", None)
+    fixed = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else 0
+    return max(reserves(model).values(), default=0), fixed if isinstance(fixed, int) else 0
+
+
+def lowered(model: Any, settings: Mapping[str, Any], rule: Rule, total: int) -> dict[str, int]:
+    """The settings that make room for a request of `total` tokens; none where there is room."""
+    room = rule.answer_room(total)
+    return {} if room is None else {name: room for name, value in reserves(model, settings).items() if value > room}

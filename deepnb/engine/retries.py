@@ -17,7 +17,7 @@ from langchain_core.messages import HumanMessage
 from deepnb.engine.answer import Answer, awaited_answer
 from deepnb.engine.listen import listener, tell
 from deepnb.engine.request import message_text
-from deepnb.values.model_failure import hide_credentials, model_failure
+from deepnb.values.failures import hide_credentials, model_failure
 from deepnb.values.turn import Retry
 
 T = TypeVar("T")

@@ -19,12 +19,11 @@ from deepnb.engine.answer import usage
 from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
 from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell, tell_notice
-from deepnb.engine.request import is_request, mark_of, source_of
-from deepnb.engine.reserve import lowered, reserves
-from deepnb.engine.taken import without_messages
+from deepnb.engine.request import is_request, lowered, mark_of, reserves, source_of
+from deepnb.engine.state_backend import without_messages
 from deepnb.values.budget import Budget
 from deepnb.values.errors import LimitError, RefusedError, RunError
-from deepnb.values.model_failure import causes, is_overflow, refusal, told_window
+from deepnb.values.failures import causes, is_overflow, refusal, told_window
 from deepnb.values.offload import Offload
 from deepnb.values.turn import Compacted, Event
 

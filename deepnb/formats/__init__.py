@@ -1,1 +1,1 @@
-"""Sessions made elsewhere, read: Claude Code, Codex, pi and OpenClaw, LangGraph's checkpoints, deepnb's own, chat messages."""
+"""The public names of session formats: `deepnb.formats.protocol`, and entry points of the group `deepnb.formats`."""

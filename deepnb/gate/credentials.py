@@ -5,22 +5,17 @@ credential for its own shape (`ghp_...`), its armour (PEM) or the name it is giv
 Law: `redact(redact(t)) == redact(t)`, and `credentials(redact(t)) == ()`.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from deepnb.gate import own
 from deepnb.gate.assignments import assignments
-from deepnb.gate.beside import beside_words
-from deepnb.gate.commands import COMMANDS
-from deepnb.gate.joins import joined
-from deepnb.gate.kinds import PASSES, PHRASES, TOKENS, Kind
-from deepnb.gate.pem import private_keys
-from deepnb.gate.prefixes import keys_by_prefix
-from deepnb.gate.regex import regex
-from deepnb.gate.sentences import SENTENCES
+from deepnb.gate.kinds import COMMANDS, PASSES, PHRASES, SENTENCES, TOKENS, Kind
+from deepnb.gate.random_values import beside_words, keys_by_prefix
 from deepnb.gate.shapes import passphrase, strong_password_like, token_like
-from deepnb.gate.span import Span
+from deepnb.gate.spans import Span, regex
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 _LONG = regex(r"\S{16,65536}(?:\S{1,65536}){0,65536}")  # words: no token is shorter
@@ -46,14 +41,15 @@ class Finding:
 
 
 def credentials(text: str) -> tuple[Finding, ...]:
-    """The credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
+    """Return the credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
     if text in (clean := own.CLEAN):
         return ()
     marks = [m.span() for m in _MARK().finditer(text)] if "[redacted: " in text else []
     read = _MARK().sub(lambda m: "*" * len(m[0]), text) if marks else text  # `password` in a mark names nothing
     parts = (part.back(span) for part in joined(read) for span in _spans(part.text))
-    spans = _joined([*_spans(read), *filter(None, parts)])
+    spans = [*_spans(read), *filter(None, parts)]
     if spans:
+        spans = _joined(spans)
         spans = _joined([*spans, *_again(read, spans)])
     if spans and marks:
         spans = list(_outside(spans, marks, text))
@@ -70,7 +66,7 @@ def credentials(text: str) -> tuple[Finding, ...]:
 
 
 def redact(text: str) -> str:
-    """The text with `[redacted: GitHub token]` for each credential; the same object if it has none."""
+    """Return the text with `[redacted: GitHub token]` for each credential; the same object if it has none."""
     # A mark may bring two halves together: what is no mark shrinks each time.
     while text not in own.CLEAN and (findings := credentials(text)):
         parts, at = [], 0
@@ -82,7 +78,7 @@ def redact(text: str) -> str:
 
 
 def redact_value(value: Any) -> Any:
-    """A JSON-like value with its texts redacted, keys kept; the same object where nothing was found.
+    """Return a JSON-like value with its texts redacted, keys kept; the same object where nothing was found.
 
     A text under a telling key counts as given to that name: `{"password": "..."}`.
     """
@@ -102,7 +98,7 @@ def redact_value(value: Any) -> Any:
 
 
 def reasons(findings: Iterable[Finding]) -> str:
-    """What was found, and in which lines, never the value: `a value named password (line 2, 5); what looks like ...`."""
+    """Return what was found, and in which lines, never the value: `a value named password (line 2, 5); what looks like ...`."""
     lines: dict[str, list[int]] = {}
     for found in findings:
         lines.setdefault(found.reason, []).append(found.line)
@@ -110,14 +106,16 @@ def reasons(findings: Iterable[Finding]) -> str:
 
 
 def refusal(findings: Iterable[Finding], where: str) -> str:
-    """One line that says what was refused and where, never the value: for a tool's answer or an error."""
+    """Return one line that says what was refused and where, never the value: for a tool's answer or an error."""
     place = " ".join(redact(where).split())
     return f"not written to {place}: it holds {reasons(findings)}; write where it is kept instead, never the value"
 
 
 def _under(key: Any, item: Any) -> Any:
     if isinstance(item, str) and isinstance(key, str) and key[-2:] in ("id", "Id", "ID"):
-        return _id(item)
+        lead = "id: "  # it may have a prefix and be drawn by chance; a credential of another kind is taken out
+        new = redact(lead + item)[len(lead) :]
+        return item if new == item else new
     new = redact(item) if isinstance(item, str) else redact_value(item)
     if new is not item or not isinstance(item, str) or not isinstance(key, str) or not 4 <= len(item) <= 4096:
         return new
@@ -129,20 +127,8 @@ def _under(key: Any, item: Any) -> Any:
     return f"[redacted: {found.kind}]" if found else item
 
 
-def _id(text: str) -> str:
-    """An id, which may have a prefix and be drawn by chance; a credential of any other kind is taken out."""
-    lead = "id: "
-    new = redact(lead + text)[len(lead) :]
-    return text if new == text else new
-
-
-def _lowered(text: str) -> str:
-    low = text.lower()
-    return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-
-
 def _spans(text: str) -> Iterator[Span]:
-    """All candidates, the more telling kinds first."""
+    """Yield all candidates, the more telling kinds first."""
     if own.OWN:
         yield from own.own_credentials(text)
     if "PRIVATE KEY" in text:
@@ -152,7 +138,9 @@ def _spans(text: str) -> Iterator[Span]:
     for literal, kind in _TOKENS:
         if literal in long:
             yield from _where(kind, literal, text, text)
-    low = _lowered(text)
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     said = {literal for literal in _SAID if literal in low}
     for literal, kind in _PHRASES:
         if literal in said:
@@ -161,8 +149,9 @@ def _spans(text: str) -> Iterator[Span]:
         for match in kind.pattern().finditer(text) if kind.pattern().search(long) else ():
             if kind.check is None or kind.check(match[1]):
                 yield kind.span(match)
-    yield from keys_by_prefix(text, words)
-    yield from beside_words(text, words)
+    if words:
+        yield from keys_by_prefix(text, words)
+        yield from beside_words(text, words)
     yield from assignments(text, low)
     for literal, kind in _SENTENCES:
         if literal in said:
@@ -197,7 +186,7 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def _again(text: str, spans: list[Span]) -> Iterator[Span]:
-    """The values that were found, wherever else they stand as whole words: what a cell prints, a part of a URL."""
+    """Yield the values that were found, wherever else they stand as whole words: what a cell prints, a part of a URL."""
     values = {text[span.start : span.end]: span for span in reversed(spans) if span.end - span.start >= 8}
     told = [v for v in values if strong_password_like(v, quoted=True) or token_like(v) or passphrase(v)]
     for value in told[: 1 + (1 << 26) // len(text)]:  # so that time stays linear
@@ -209,7 +198,7 @@ def _again(text: str, spans: list[Span]) -> Iterator[Span]:
 
 
 def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> Iterator[Span]:
-    """The parts of spans that are no mark of an earlier redaction; what is left of a few signs is nothing."""
+    """Yield the parts of spans that are no mark of an earlier redaction; what is left of a few signs is nothing."""
     at = 0
     for start, end, kind, reason in spans:
         while at and marks[at - 1][1] > start:
@@ -228,3 +217,141 @@ def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> 
 
 def _worth(rest: str) -> bool:
     return sum(c.isalnum() for c in rest) >= _SMALLEST_REST
+
+
+# -- Private keys in PEM armour, whole or cut short, also indented, quoted, numbered, in a diff or in a JSON string
+
+_ARMOUR = regex(r"-----(BEGIN|END) ([A-Z0-9 ]{0,30})PRIVATE KEY(?: BLOCK)?-----")
+_BODY = regex(r"[A-Za-z0-9+/]{32}")
+_PIECE = regex(
+    r"([A-Za-z0-9+/=]{16,2048})"  # MIIEpAIBAAKCAQEA7bq1
+    r"|\\[rnt]"  # a line feed in a string of JSON or Python
+    r"|(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[\w ,.()/:@+-]{0,100}"  # DEK-Info: AES-128-CBC,0A1B
+    r"|[\r\n][ \t]{0,12}\d{1,6}[\t:|]"  # a line's number: 12 and a tab
+    r"""|[\s"'`,+>|#*/()\\-]"""  # what quotes, indents or joins lines
+)
+_LAST = regex(r"""[A-Za-z0-9+/=]{1,15}(?:\\[rnt]|[\s"'`,+>|#*/()\\-]){0,64}""")  # the short row at the end: Zm9vYg==
+_LONGEST = 65536
+
+
+def private_keys(text: str) -> Iterator[Span]:
+    """From each BEGIN to its END where rows of base64 are all there is between them.
+
+    Of anything else, as of a key that is cut short, the rows alone: what is no part of a key stays to be read.
+    """
+    marks = list(_ARMOUR().finditer(text))
+    for at, mark in enumerate(marks):
+        if mark[1] != "BEGIN":
+            continue
+        after = marks[at + 1] if at + 1 < len(marks) else None
+        end = after if after and after[1] == "END" else None
+        limit = min(after.start() if after else len(text), mark.end() + _LONGEST)
+        kind = f"private key ({mark[2].strip()})" if mark[2].strip() else "private key"
+        why = "a private key in PEM armour"
+        read, stop = _rows(text, mark.end(), limit)
+        if end and limit == end.start() and (read == limit or _LAST().fullmatch(text, read, limit)):
+            read = limit
+            stop = end.end()
+        if _BODY().search(text, mark.end(), min(stop, limit)):
+            yield Span(mark.start(), stop, kind, why)
+        if end:
+            yield from (Span(*row.span(), kind, why) for row in _ROW().finditer(text, read, limit))
+
+
+_ROW = regex(r"[A-Za-z0-9+/]{32,2048}={0,2}")
+
+
+def _rows(text: str, at: int, limit: int) -> tuple[int, int]:
+    """Return (where the rows and what stands between them end, the end of the last row)."""
+    stop = at
+    while at < limit and (piece := _PIECE().match(text, at, limit)):
+        at = piece.end()
+        stop = at if piece[1] else stop
+    return at, stop
+
+
+# -- Literals in parts, `"sk-a1" + "b2"`: the text as if each were one, and the way back to the places in the text itself
+
+_TEXT_BODY = r"[A-Za-z0-9_+/=.~!#$%^&*@-]"
+_SIGN = r"(?:\+|\.{1,2}|&{1,2}|~|<>|\|\||\\)"  # Python, PHP, Lua, VB, Nix, Elixir, SQL, a line that goes on
+_BLANK = r"[ \t]{0,8}"
+_COMMENT = rf"(?:(?:#|//)[^\n\"'`]{{0,60}}|/\*[^*\n]{{0,60}}\*/{_BLANK})?"
+_JOIN = regex(
+    rf"(?P<quote>[\"'`\\])(?:(?<!\\)(?:(?<={_TEXT_BODY}.)|(?<={_TEXT_BODY}\\.))(?:"
+    rf"{_BLANK}{_COMMENT}{_SIGN}{_BLANK}_?{_COMMENT}(?:\r?\n[ \t>]{{0,80}})?"  # "a" + "b", 'a' . 'b', "a" +  # first\n "b"
+    rf"|{_BLANK}{_COMMENT}\r?\n[ \t>]{{0,80}}(?:[ \t]|{_SIGN}{_BLANK})|[ \t]{{1,8}}"  # "a"\n + "b", "a"\n "b", "a" "b"
+    rf"|{_BLANK}(?:;|\r?\n|;{_BLANK}\r?\n)[ \t>]{{0,40}}\$?[\w.]{{1,60}}[ \t]{{0,4}}(?:[+.]=|=[ ]?\$?[\w.]{{1,60}}[ ]?[+.])[ \t]{{0,4}}"  # x += "b"
+    rf"|\.concat\([ ]?)"  # "a".concat("b")
+    rf"[rbfuRBFU@]?\\?(?P=quote)(?={_TEXT_BODY})"
+    r"|(?<=[A-Za-z0-9+/=_-]\\)\r?\n[ \t]{0,40}(?=[A-Za-z0-9+/=_-]))"  # a line that goes on: a\
+)
+# "".join(["a", "b"]), CONCAT('a', 'b'), paste("a", "b"), ["a", "b"].join(""), "%s%s" % ("a", "b"), "{}{}".format("a", "b")
+_CALLS = ("join([", "join((", "].join", "oncat", "CONCAT", "paste", "%s%s", "{}{}")
+_CALL = regex(
+    r"(?:(?:[\"']{2}\.)?join\s?\(\s?[\[(]|[Cc]oncat!?\s?\(|CONCAT\s?\(|paste0?\s?\(|\[(?=[^\]\n]{4,300}\]\.join)|[\"'](?:%s){2,4}[\"'] ?% ?\("
+    r"|[\"'](?:\{\}){2,4}[\"']\.format\()\s{0,8}(?=[\"'])"
+)
+_COMMA = regex(rf"(?<={_TEXT_BODY})([\"'])\s{{0,8}},\s{{0,40}}\1(?={_TEXT_BODY})")
+# token: >-\n  a\n  b
+_FOLDED = regex(
+    r"[:=][ ][>|][+-]?[ \t]{0,4}\r?\n([ \t]{1,40})[A-Za-z0-9+/_-]{8,200}(\r?\n\1)(?=[A-Za-z0-9+/=_-]{4,200}(?:\r?\n|\Z))"
+)
+_LONGEST_JOINED, _NEAR = 600, 400
+"""Characters of a call that are read, and of the text on either side of the parts."""
+
+
+class Joined(NamedTuple):
+    """A stretch of a text without what stands between the parts of its literals."""
+
+    text: str
+    cuts: tuple[int, ...]
+    """Where in `text` something was left out, in order."""
+    gaps: tuple[int, ...]
+    """What to add to a place in `text` before the first cut, after it, and so on."""
+
+    def back(self, span: Span) -> Span | None:
+        """Return the same span in the text itself; None for one within one part, which is found there, too."""
+        first, last = bisect_right(self.cuts, span.start), bisect_left(self.cuts, span.end)
+        if first == last:
+            return None
+        return span._replace(start=span.start + self.gaps[first], end=span.end + self.gaps[last])
+
+
+def joined(text: str) -> Iterator[Joined]:
+    """Yield each stretch of a text that has a literal in parts, with that in one."""
+    group: list[tuple[int, int]] = []
+    for start, end in _between(text):
+        if group and start - group[-1][1] > 2 * _NEAR:
+            yield _without(text, group)
+            group = []
+        group.append((start, end))
+    if group:
+        yield _without(text, group)
+
+
+def _between(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what stands between two parts, in order."""
+    found = [match.span() for match in _JOIN().finditer(text)]
+    for call in _CALL().finditer(text) if any(word in text for word in _CALLS) else ():
+        end = text.find("]" if call.group()[0] == "[" else ")", call.end(), call.end() + _LONGEST_JOINED)
+        commas = [match.span() for match in _COMMA().finditer(text, call.end(), max(end, call.end()))]
+        found += [call.span(), *commas] if commas else []
+    found += [match.span(2) for match in _FOLDED().finditer(text)]
+    at = 0
+    for start, end in sorted(found):
+        start -= text[start - 1 : start] == "\\"  # of an escaped quote
+        if start >= at:
+            yield start, end
+            at = end
+
+
+def _without(text: str, between: list[tuple[int, int]]) -> Joined:
+    at = max(0, between[0][0] - _NEAR)
+    parts, cuts, gaps, size = list[str](), list[int](), [at], 0
+    for start, end in between:
+        parts.append(text[at:start])
+        size += start - at
+        cuts.append(size)
+        gaps.append(end - size)
+        at = end
+    return Joined("".join([*parts, text[at : at + _NEAR]]), tuple(cuts), tuple(gaps))

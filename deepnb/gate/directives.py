@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from operator import itemgetter
 
-from deepnb.gate.prohibitions import COMMAND, LEAD, forbids
-from deepnb.gate.regex import regex
+from deepnb.gate.own_words import COMMAND, LEAD, forbids, pieces
+from deepnb.gate.spans import regex
 
 _ENGLISH = regex(
     r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"
@@ -111,15 +111,17 @@ _KEPT, _SHORT = 1_000_000, 20_000
 
 
 def is_directive(line: str) -> bool:
-    """Whether a line reads like an instruction, a rule or a wish of the user's."""
+    """Return whether a line reads like an instruction, a rule or a wish of the user's."""
     pieces = [line[at : at + _LONGEST] for at in range(0, len(line), _LONGEST - 100)] or [""]
-    return any(_directive(piece) for piece in pieces)
+    return any(
+        _reads_so(piece) or ((folded := fold(piece)) != piece.casefold() and _reads_so(folded)) for piece in pieces
+    )
 
 
 def unsaid(
     added_lines: Iterable[str], foreign: Iterable[str], own: Iterable[str], *, copied: bool = False, noted: bool = False
 ) -> tuple[str, ...]:
-    """The added lines that the user is to be asked about, since they did not say them.
+    """Return the added lines that the user is to be asked about, since they did not say them.
 
     `foreign` are texts of others, `own` the user's words. With `copied`, only lines that instruct and came out of a
     foreign text. With `noted`, lines that instruct only where a foreign text does so, too.
@@ -133,7 +135,7 @@ def unsaid(
 
 
 def _words(line: str) -> str:
-    """The line without what makes it an item of a list, and with single spaces."""
+    """Return the line without what makes it an item of a list, and with single spaces."""
     return " ".join(line.lstrip(" \t-*").split())
 
 
@@ -153,7 +155,7 @@ def _needs_support(line: str, users: Sources, others: Sources, copied: bool, not
 
 
 def says(users: Sources, line: str, others: Sources) -> bool:
-    """Whether the user's own words support a line, at least as well as any other text."""
+    """Return whether the user's own words support a line, at least as well as any other text."""
     words = content(line)
     exact = {word for word, weight in _weights(line).items() if weight > 1}
     most = min(others.cover(line), 1.0)
@@ -166,7 +168,7 @@ def says(users: Sources, line: str, others: Sources) -> bool:
 
 
 def _agree(line: str, words: frozenset[str], rows: Sequence[str]) -> bool:
-    """Whether a line forbids where these sentences do: where it doesn't, none of their clauses that speak of it may."""
+    """Return whether a line forbids where these sentences do: where it doesn't, none of their clauses that speak of it may."""
     if forbids(line):
         return any(forbids(row) or _LIMITS().search(row) for row in rows)
     clauses = (clause for row in rows for clause in _CLAUSE().split(row))
@@ -174,7 +176,7 @@ def _agree(line: str, words: frozenset[str], rows: Sequence[str]) -> bool:
 
 
 def came_from(line: str, sources: Sources) -> bool:
-    """Whether at least half of what the line says stands in one place of the sources."""
+    """Return whether at least half of what the line says stands in one place of the sources."""
     return sources.cover(line) >= THRESHOLD
 
 
@@ -182,7 +184,8 @@ class _Text:
     """A text that was heard, read as far as somebody asked; a JSON string's escapes are read."""
 
     def __init__(self, text: str) -> None:
-        self._plain = _unescaped(text)
+        unescaped = "\\" in text and _ESCAPED().sub(lambda m: chr(int(m[1], 16)), text).replace("\\n", "\n")
+        self._plain = unescaped or text
         self.folded = fold(self._plain)
 
     @cached_property
@@ -245,12 +248,12 @@ class Sources:
         return sum(text.in_cjk for text in self._texts)
 
     def has_line(self, line: str) -> bool:
-        """Whether a line stands in them, word for word."""
+        """Return whether a line stands in them, word for word."""
         words = _words(line)
         return any(words in text.lines for text in self._texts)
 
     def places(self, line: str) -> list[tuple[float, list[str]]]:
-        """(part of the line's content words that stand together there, the sentences that hold them), best first."""
+        """Return (part of the line's content words that stand together there, the sentences that hold them), best first."""
         if (known := self._found.get(line)) is not None:
             return known
         weights = _weights(line)
@@ -275,22 +278,18 @@ class Sources:
         return made
 
     def cover(self, line: str) -> float:
-        """The largest part of the line's content words that stand together in one place, 0 to 1."""
+        """Return the largest part of the line's content words that stand together in one place, 0 to 1."""
         places = self.places(line)
         return places[0][0] if places else 0.0
 
 
 def with_words_of(lines: Sequence[str], texts: Iterable[str]) -> Iterator[str]:
-    """The texts that may be the source of a line: half of its words stand in them somewhere."""
+    """Yield the texts that may be the source of a line: half of its words stand in them somewhere."""
     wanted = [words for line in lines if (words := content(line))]
     for text in texts:
         folded = _READ[text].folded
         if any(2 * sum(word in folded for word in words) >= len(words) for words in wanted):
             yield text
-
-
-def _directive(text: str) -> bool:
-    return _reads_so(text) or ((folded := fold(text)) != text.casefold() and _reads_so(folded))
 
 
 def _reads_so(text: str) -> bool:
@@ -301,12 +300,8 @@ def _reads_so(text: str) -> bool:
     )
 
 
-def _unescaped(text: str) -> str:
-    return _ESCAPED().sub(lambda m: chr(int(m[1], 16)), text).replace("\\n", "\n") if "\\" in text else text
-
-
 def fold(text: str) -> str:
-    """The text in small letters, those that look alike as one; without accents and signs that take no room."""
+    """Return the text in small letters, those that look alike as one; without accents and signs that take no room."""
     if text.isascii():
         return text.casefold()
     plain = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
@@ -315,25 +310,22 @@ def fold(text: str) -> str:
 
 @lru_cache(4096)
 def content(text: str) -> frozenset[str]:
-    """The words of a text that say what it is about, folded: an identifier whole and in parts, CJK in pairs."""
-    return frozenset(_content(text))
-
-
-def _content(text: str) -> Iterator[str]:
-    stop = _stop()
+    """Return the words of a text that say what it is about, folded: an identifier whole and in parts, CJK in pairs."""
+    stop, found = _stop(), set[str]()
     for match in _PIECE().finditer(fold(text)):
         if match["cjk"]:
             for run in _CJK_STOP().split(match["cjk"]):
-                yield from (run[i : i + 2] for i in range(len(run) - 1))
+                found.update(run[i : i + 2] for i in range(len(run) - 1))
             continue
         word = match["name"]
         if len(parts := re.split(r"[.\-/@:_]", word)) > 1:
-            yield word.rstrip(".")
-        yield from (_stem(part) for part in parts if part not in stop and (len(part) > 1 or part.isdigit()))
+            found.add(word.rstrip("."))
+        found.update(_stem(part) for part in parts if part not in stop and (len(part) > 1 or part.isdigit()))
+    return frozenset(found)
 
 
 def _stem(word: str) -> str:
-    """A stem of sorts for English and German: `geladen` stays apart from `lade`, `tests` meets `test`."""
+    """Return a stem of sorts for English and German: `geladen` stays apart from `lade`, `tests` meets `test`."""
     if len(word) < 5 or not word.isalpha():
         return word[:-1] if len(word) == 4 and word.endswith(("s", "e", "t")) else word
     for _ in range(2):
@@ -344,10 +336,57 @@ def _stem(word: str) -> str:
 
 @lru_cache(1024)
 def _weights(text: str) -> dict[str, float]:
-    """The content words of a text with their weights: identifiers say more about where a line came from than words do."""
+    """Return the content words of a text with their weights: identifiers say more about where a line came from than words do."""
     return {word: 2.0 if not word.isalpha() and len(word) > 3 else 1.0 for word in content(text)}
 
 
 @cache
 def _stop() -> frozenset[str]:
     return frozenset(fold(_STOP_TEXT).split())
+
+
+# -- A summary in which no rule or wish is called the user's that their own words don't support
+
+_USER = regex(
+    r"\b(?:(?:the|der|die|el|la|le)\s+|l['’])?(?:user|human|(?:be)?nutzer(?:in)?|utilisat(?:eur|rice)|usuari[oa])\b"  # the user
+    r"|用户(?:本人)?",
+    re.IGNORECASE,
+)
+_HEADING = regex(r"\s*(?:#{1,6}\s.*|\*\*.*\*\*|.*[:：])\s*$")  # ## User preferences
+_THEIRS = regex(
+    r"\b(?:user|human|intent|preferences?|wishes|rules?|constraints?|nutzer|utilisateur|usuario)\b|用户|偏好|要求",
+    re.IGNORECASE,
+)
+SOMEBODY = "somebody (not in the user's own words)"
+_LEAST = 1 / 3
+
+
+def attributed(summary: str, foreign: Iterable[str], own: Iterable[str]) -> str:
+    """Return the summary, with somebody in place of the user in sentences of rules and wishes which the user did not say.
+
+    Looser than `unsaid`, since a summary puts things in other words: what the user says a third to 0.6 of, and nobody
+    more, stays as it is.
+    """
+    lines = summary.split("\n")
+    users, others = Sources(own), Sources(with_words_of([*pieces(summary)], foreign))
+    theirs = False
+    for n, line in enumerate(lines):
+        if _HEADING().match(line):
+            theirs = bool(_THEIRS().search(line))
+            continue
+        of_user, parts = theirs, [*pieces(line)]
+        for i, part in enumerate(parts):
+            of_user = of_user or bool(_USER().search(part))
+            if of_user and _is_wrong(part, users, others):
+                words = part.lstrip(" \t-*•>")
+                labelled = f"{part[: len(part) - len(words)]}{SOMEBODY.capitalize()}: {words}"
+                parts[i] = _USER().sub(SOMEBODY, part) if _USER().search(part) else labelled
+        lines[n] = "".join(parts)
+    return "\n".join(lines)
+
+
+def _is_wrong(part: str, users: Sources, others: Sources) -> bool:
+    if not is_directive(part) or says(users, part, others):
+        return False
+    share = users.cover(part)
+    return share < _LEAST or share >= SUPPORT or others.cover(part) > share

@@ -8,21 +8,25 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deepnb.gate.regex import regex
 from deepnb.gate.shapes import (
     basic_pair,
     by_chance,
+    called_so,
     cookie_like,
     json_token,
     letters_by_chance,
+    passphrase,
     password_like,
+    plainly_made,
     quoted_password_like,
+    score,
+    stand_in,
     strong_password_like,
     token_like,
     upper_by_chance,
     url_password_like,
 )
-from deepnb.gate.span import Span
+from deepnb.gate.spans import Span, regex
 
 # Not inside a longer word, which a hyphen goes on (`task-sk-...`) but does not begin (`-ghp_...`, a line taken away);
 # `\n` of a JSON string and `%3D` of a URL end a word, too.
@@ -41,7 +45,7 @@ class Kind:
     back: int = 0
 
     def span(self, match: re.Match[str]) -> Span:
-        """What is redacted of a match."""
+        """Return what is redacted of a match."""
         article = "an" if self.name[0] in "AEIOao" else "a"
         return Span(*match.span(1), self.name, f"what looks like {article} {self.name}")
 
@@ -53,7 +57,7 @@ def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | N
 
 
 def phrase(name: str, literals: tuple[str, ...], pattern: str, check: Callable[[str], bool]) -> Kind:
-    """A row that is found by a word; the pattern begins with one of the literals, which are lower case."""
+    """Return a row that is found by a word; the pattern begins with one of the literals, which are lower case."""
     return Kind(name, literals, regex(pattern, re.IGNORECASE), check, fold=True)
 
 
@@ -164,3 +168,185 @@ PASSES: tuple[Kind, ...] = (
     Kind("Discord bot token", (), DISCORD, by_chance),
     Kind("password (pgpass)", (), PGPASS, password_like),
 )
+
+
+# -- Passwords in sentences of five languages: `my laptop login is ...`, `Der Zugang zum NAS ist ...`, `La clave es ...`
+
+# The value: six signs or more, with a digit or a sign among them, without the sentence's end.
+_V = (
+    r"(?:[\"'`(*\u201c\u201e\u300c\xab\u2018]{1,3}[ \xa0\u202f]?)?(?=[^\s]{0,48}[\d!#$%^&*+~?@])"
+    r"(?![-=:/,.+|~])([^\s\"'`<>|\u201c\u201d\u2018\u2019\u300c\u300d\xab\xbb\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]{5,63}"
+    r"(?:(?<!\*)\*(?!\*)|[^\s\"'`<>|*.,:;?)\]}\u201c\u201d\u2018\u2019\u300c\u300d\xab\xbb\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]))"
+)
+# Words between, of one sentence; what says that something about a password follows, not the password, ends it.
+_ABOUT = (
+    r"(?!(?:hash|length|polic|field|column|file|manager|version|prompt|attempt|reset|ids?\b|expir|char|min|max|must|should"
+    r"|validat|encrypt|stor|contain|requir|prim|for[a\u00e1]n|regex|pattern|type|name|token)\w{0,12})"
+)
+_WORDS = rf"(?:[ ]{_ABOUT}[^\s.!?,;:=]{{1,24}}){{0,6}}?"
+_NOW = r"(?:[ ](?:now|jetzt|nun|maintenant|d\u00e9sormais|ahora|einfach|simply))?"
+_IS = (
+    r"(?:,?[ ](?:it is|it's|das ist|c['\u2019]est|ahora es|es ahora)"
+    + _NOW
+    + r"[ ]|[ ](?:is|are|was|now|to|ist|sind|lautet|lauten|war|auf|est|sont|\u00e9tait|en|\u00e0|es|son|era|a|por|=|->|\u2192|/)[ :]{1,2}|[ ]?[:?][ ]|['\u2019]s[ ]|[ ]?\uff1a[ ]?)"
+)
+_BY = r"(?:[ ](?:with|using|via|use|uses|and|is|as|to|mit|und|per|avec|et|con|y)[ ](?:the |my |der |die |das |le |la |el )?)"
+_PAIR = r"(?:[ ]?[/|:,;][ ]?|[ ](?:with|and|mit|und|avec|et|con|y)[ ])"
+_ENDS = "password passcode passphrase passwort kennwort contraseña contrasena wachtwoord"  # also: Datenbankpasswort
+_PASSWORDS = "passe mdp clave senha pwd pw"
+_NOUNS = "login logon sign-in wifi wi-fi wlan ssid router nas vpn vault creds credentials zugang zugangsdaten anmeldung identifiants accès acces access acceso usuario account username admin root unlock code pin"
+_VERBS = "log logged sign signed unlock get connect authenticate anmelden melde einloggen logge entsperr encrypted protected connecte identifie entra entré entro inicia accede conecta abre"
+_HAN_NOUNS = "密码 密碼 口令 登录 登陆 账号 账户 帐号 用户名 wifi 解锁"
+_HAN = r"[^\n\u3002\uff1b;!?]{0,24}?"
+
+
+def _any(words: str) -> str:
+    return rf"(?<![A-Za-z_])(?:{words.replace(' ', '|')})"
+
+
+_PASS = _any(f"{_ENDS} {_PASSWORDS} pass")
+_PASSWORD = rf"(?:{_ENDS.replace(' ', '|')}|{_any(_PASSWORDS)})s?"
+_IN_PASSWORDS = ("pass", "wachtw", "kennwort", "contrase", "mdp", "clave", "senha", "pwd", "pw")
+# What stands before a password that is given: y la clave ..., mit dem Kennwort ..., avec le mot de passe ...
+_GIVES = (
+    r"(?:(?<=[ ][ye] )|(?<=\b(?:la|le|el|mi|su|tu|et|my|en) )|(?<=\b(?:the|das|dem|mit|und|con|mon|ton|and|use|our|met|e a) )"
+    r"|(?<=\b(?:with|avec) )|(?<=mot de ))"
+)
+_WORD_AND_NUMBER = r"[\"'`]?((?!primari|for[aá]n)[a-z]{4,24}(?!(?:19|20)\d\d(?!\d))\d{3,4}[!?#*]?)(?![A-Za-z0-9_-])"
+_NOUN = rf"{_any(_NOUNS)}s?{_WORDS}[\"'`*)]{{0,3}}"
+
+SENTENCES: tuple[Kind, ...] = (
+    # Das Passwort für die Datenbank wurde auf ... geändert; le mdp est ...
+    phrase("password", _IN_PASSWORDS, rf"{_PASSWORD}{_WORDS}[\"'`*)]{{0,3}}{_IS}{_V}", strong_password_like),
+    # login ann, pass ...; the password, which is ..., asks for a password, type ...; « ... » after mot de passe
+    phrase("password", _IN_PASSWORDS, rf"{_PASS}(?:[ ,;]{{1,2}}{_ABOUT}[^\s.!?,;(]{{1,24}}){{0,6}}?[ ,(]{{1,3}}{_V}", called_so),
+    # y la clave Lagune279; 密码Lagune279
+    phrase("password", (*_IN_PASSWORDS, "密码", "密碼", "口令"), rf"(?:{_GIVES}{_PASS}[ ]|(?:密码|密碼|口令)(?:改?[为成是]了?)?[ ]?){_WORD_AND_NUMBER}", strong_password_like),
+    # Our Gmail app password is four groups of four letters; Apple's with hyphens
+    phrase("password", (*_IN_PASSWORDS, "login", "密码"), rf"(?:{'|'.join(_IN_PASSWORDS)}|login|密码)[^\n]{{0,60}}?(?<![\w-])((?-i:[a-z]{{4}}([ \xa0-]?)[a-z]{{4}}\2[a-z]{{4}}\2[a-z]{{4}}))(?![\w-])", lambda v: score(v) > (2 if v.isalpha() else -2) and not stand_in(v)),
+    # my laptop login is ...; Mi clave del wifi es ...
+    phrase("password", tuple(_NOUNS.split()), rf"{_NOUN}(?:{_IS}|=){_V}", plainly_made),
+    # log in as ann with ...; Connecte-toi avec ann et ...
+    phrase("password", tuple(_VERBS.split()), rf"{_any(_VERBS)}\w{{0,4}}(?:-\w{{1,5}})?(?:[ ][^\s.!?;:=]{{1,24}}){{0,6}}?{_BY}{_V}", called_so),
+    # Identifiants : ann / ...; the account is ann with ...
+    phrase("password", tuple(_NOUNS.split()), rf"{_NOUN}[ ]?{_IS}[\"'`]?[\w.@+-]{{1,40}}[\"'`]?{_PAIR}{_V}", called_so),
+    # WLAN-Schlüssel im Büro: ...; Le code Wi-Fi du bureau, c'est ...; wifi key ...
+    phrase("password", ("wifi", "wi-fi", "wlan"), rf"(?:wi-?fi|wlan)[^\s:=]{{0,16}}(?:,?[ ][^\s.!?:]{{1,24}}){{0,5}}?(?:{_IS}|[ ]){_V}", called_so),
+    # SSID: home, key: ...
+    phrase("password", ("ssid",), rf"ssid[^\n]{{0,40}}?(?:key|code|psk|pw|pass)[\"'`]?(?:[ ]?[:=][ ]?|[ ]){_V}", called_so),
+    # We rotated the secret; the new one is ...; das neue ist ..., la nueva es ...
+    phrase("secret", (*_IN_PASSWORDS, "secret", "token", "key", "geheimnis", "schlüssel", "clé", "jeton", "secreto"), rf"(?:passw\w{{0,4}}|kennwort|contrase\w{{2}}|mot de passe|mdp|clave|secreto?|token|key|geheimnis|schlüssel|clé|jeton)(?![\w-])[^\n]{{0,60}}?[ ](?:new|current|right|next|neue|aktuelle|richtige|nouve(?:lle|au)|nuev[ao])(?:[ ](?:one|value))?[ :](?:is|ist|lautet|est|es)?{_NOW}[: ]{{1,2}}{_V}", lambda v: called_so(v) or token_like(v)),
+    # Encryption passphrase for the backups: ... (three words or more)
+    phrase("passphrase", ("passphrase", "seed phrase", "recovery phrase", "secret phrase", "mnemonic"), r"(?:[a-z ]{4,9}phrase|mnemonic(?=[^\n]{60}))[^\n:=]{0,40}?(?:[:=]|[ ]is)[ ]?[\"'`]?((?:[a-z]{3,12}[ ]){2,23}[a-z0-9]{2,12})(?![ ]?[\w(])", passphrase),
+    # use ann and ...
+    phrase("password", ("use ", "with "), rf"(?:use|with)[ ][\w.@-]{{1,32}}[ ](?:and|/|:)[ ]{_V}", called_so),
+    # 我的wifi密码是...
+    phrase("password", tuple(_HAN_NOUNS.split()), rf"(?:{_HAN_NOUNS.replace(' ', '|')}){_HAN}(?:[\u662f\u4e3a\u70ba\u6210\u7528\u548c:\uff1a=/][ ]?|[ ]?){_V}", called_so),
+    # 用 ann 和 ... 登录
+    phrase("password", ("\u7528",), rf"\u7528[^\n\u3002\uff1b]{{0,24}}?[\u548c\u4e0e/ ]{_V}[ \u201d\"'`]{{0,2}}(?:\u6765|\u53bb)?(?:\u767b\u5f55|\u767b\u9646|\u89e3\u9501|\u8fdb|\u8fde\u63a5|\u8fde)", called_so),
+    # User ID=ann;Password=...; of a connection string, with any signs
+    phrase("password", ("uid=", "user=", "user id=", "username="), r"(?:uid|user(?:name| id)?)=[^\n;=\"']{1,64};[ ]?(?:password|pwd)=((?=[^\s;\"']{0,127}[\d!#$%^&*~?@|<>{}])[^\s;\"']{4,128})", lambda v: not stand_in(v)),
+)  # fmt: skip
+
+
+# -- Passwords and keys in commands: `docker login -p ...`, `curl -u ann:...`, `echo ... | sudo -S`
+
+_NUMBERED = regex(r"[A-Za-z]{1,20}(?:[_.-][A-Za-z]{1,20})?[_.-]?\d{1,4}")
+_HOST = regex(r"\.[a-z]{2,8}\Z")
+_REST = r"(?:[^\n]|\\\n){0,160}?"
+_ARGUMENT = r"[\"']?([^\s\"'`|<>]{4,128})"
+
+
+def _given(value: str) -> bool:
+    """Return whether what follows a flag for passwords is one."""
+    return strong_password_like(value) or plainly_made(value) or token_like(value)
+
+
+_NAMED = r"(?:\w{1,20}[ ]?=[ ]?)?"
+_ARG = r"(?:[rbfn]?[\"'][^\"'\n]{0,80}[\"']|[\w.\\]{1,40}(?:\([^()\n]{0,40}\))?|\{[^{}\n]{0,120}\})"  # "db", url, {"sub": 1}
+_ARGS = rf"(?:[ ]?{_NAMED}{_ARG},){{1,4}}?[ ]?{_NAMED}"
+_LITERAL = r"[rbfn]?[\"']((?![\w.+-]{1,64}@[\w-]{1,40}\.)(?=[^\"'\n]{0,127}[\d!#$%^&*+~?@])[^\"'\s]{6,128})[\"']"
+
+
+def _password(value: str) -> bool:
+    """Return whether an argument of a call that takes a password is one, not `db01.dev` nor `realm_1`."""
+    made = called_so(value) or (strong_password_like(value, quoted=True) and sum(map(str.isdigit, value)) > 1)
+    return made and not _HOST().search(value)
+
+
+def _argument(value: str) -> bool:
+    """Return whether one of a call that may take a password is one: not `sales2023` or `table_42` either."""
+    return _password(value) and (called_so(value) or not _NUMBERED().fullmatch(value))
+
+
+def _command(literals: str, pattern: str, name: str = "password") -> Kind:
+    return phrase(name, tuple(literals.split()), pattern, _given)
+
+
+COMMANDS: tuple[Kind, ...] = (
+    phrase("password (curl)", ("curl", "--user", "--proxy-user"), rf"(?:curl{_REST}[ ]-u|--(?:proxy-)?user)[ =]{{0,2}}[\"']?[^\s:\"']{{1,64}}:([^\s\"'`]{{3,128}})", lambda v: not v.isdigit() and password_like(v)),
+    # http -a ann:..., xh --auth=ann:...
+    _command("http xh", r"(?<![\w/:.-])(?:https?|xhs?)[ ](?:[^\n]{0,80}?[ ])?(?:-a|--auth)[ =][\"']?[\w.@-]{1,64}:([^\s\"'`]{4,128})"),
+    # docker login -u ann -p ..., helm registry login --password=..., oc login --token ...
+    _command("docker podman nerdctl buildah skopeo helm oras az cf oc argocd vault mongo rancher", rf"(?<![\w-])(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|az|cf|oc|argocd|vault|rancher)[ ](?:\w{{1,20}}[ ]){{0,2}}login{_REST}[ ]-{{1,2}}(?:p|password|token)[ =]?{_ARGUMENT}"),
+    # mongosh -u ann -p ..., useradd -p ... ann, any tool with -u ann -p ...
+    _command("mongo useradd usermod beeline twine cqlsh influx", rf"(?:mongo|useradd|usermod|beeline|twine|cqlsh|influx)[a-z]{{0,8}}{_REST}[ ]-{{1,2}}p[ =]?{_ARGUMENT}"),
+    phrase("password", ("-u ", "-u=", "--user"), rf"(?:-u|--user(?:name)?)[ =][\"']?[\w.@\\-]{{1,64}}[\"']?(?=[ ]){_REST}[ ]-p[ =]?{_ARGUMENT}", called_so),
+    # redis-cli -a ..., redis-cli AUTH ...
+    phrase("password", ("redis-cli",), rf"redis-cli{_REST}[ ](?:-a|auth)[ ]{_ARGUMENT}", password_like),
+    # AUTH ... of Redis, AUTH PLAIN ... of a mail server
+    phrase("password", ("auth ",), rf"(?<![\w-])(?-i:AUTH)[ ](?:PLAIN[ ])?{_ARGUMENT}", called_so),
+    # sqlplus ann/...@db, userid=ann/...@db, CONNECT ann/"..."@db, jdbc:oracle:thin:ann/...@//db
+    _command("sqlplus sqlldr expdp impdp userid= oracle:", r"(?:sqlplus|sqlldr|expdp|impdp|userid=|oracle:(?:thin|oci):)(?:[ ]|-\w{1,4}[ ]){0,4}[\w.$-]{1,40}/[\"']?([^\s\"']{4,64})[\"']?@"),
+    _command("conn", r"conn(?:ect)?[ ][\w.$-]{1,40}/[\"']?([^\s\"']{4,64})[\"']?@"),
+    # .logon host/ann,... of Teradata
+    _command(".logon", rf"\.logon[ ][\w./-]{{1,60}},{_ARGUMENT}"),
+    # rabbitmqctl add_user ann ..., isql warehouse ann ...
+    _command("add_user change_password http-basic.", rf"(?:add_user|change_password|http-basic\.[\w-]{{1,40}})[ ]\S{{1,64}}[ ]{_ARGUMENT}"),
+    phrase("password", ("isql ",), rf"isql[ ]\S{{1,40}}[ ][\w.]{{1,40}}[ ]{_ARGUMENT}", _given),
+    # mc alias set lake https://... ann ..., poetry config pypi-token.pypi ...
+    phrase("API key", ("alias set", "host add"), rf"(?:alias set|host add)[ ]\S{{1,40}}[ ]\S{{1,120}}[ ]\S{{1,128}}[ ]{_ARGUMENT}", _given),
+    phrase("token", ("pypi-token.",), rf"pypi-token\.\S{{1,40}}[ ]{_ARGUMENT}", _given),
+    # aws ssm put-parameter --value ...
+    phrase("secret", ("put-parameter",), rf"put-parameter{_REST}[ ]--value[ =]{_ARGUMENT}", called_so),
+    # ConvertTo-SecureString "..."
+    phrase("password", ("convertto-securestring",), r"convertto-securestring[ ](?:-string[ ])?[\"']([^\"'\n]{4,128})[\"']", quoted_password_like),
+    phrase("passphrase", ("ssh-keygen",), rf"ssh-keygen{_REST}[ ]-[NP][ ]{{0,2}}[\"']([^\"'\n]{{1,128}})", quoted_password_like),
+    phrase("password", ("sshpass",), r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{1,128})", quoted_password_like),
+    phrase("password", ("mysql", "mariadb"), rf"(?:mysql|mariadb){_REST}[ ]-p[\"']?([^\s\"'=-][^\s\"']{{3,64}})", password_like),
+    # ldapsearch -w ..., ldappasswd -s ...
+    _command("ldap", rf"ldap[a-z]{{3,8}}[ ]{_REST}-[ws][ ]?{_ARGUMENT}"),
+    # smbclient -U 'ann%...', net use /user:ann ...
+    _command("smb rpcclient", rf"(?:smb[a-z]{{3,8}}|rpcclient)[ ]{_REST}(?-i:-U)[ ]?[\"']?[\w.\\@-]{{1,64}}%([^\s\"']{{4,128}})"),
+    _command("/user:", rf"/user:[\w.\\@-]{{1,64}}[ ]{_ARGUMENT}"),
+    _command("net", rf"net[ ](?:use|user)[ ](?:\w:[ ])?[\w\\:.$-]{{1,80}}[ ]{_ARGUMENT}"),
+    # 7z x -p..., unzip -P ..., zip -e -P ..., rar a -hp...
+    _command("7z zip rar", rf"(?:7z[ar]?|zip|rar)[ ]{_REST}-h?p[ ]?{_ARGUMENT}"),
+    # openssl enc -k ..., -passin pass:...
+    _command("openssl", rf"openssl[ ]{_REST}(?:[ ]-k|[ ]-(?:pass|passin|passout|password)[ ]pass:|passwd[ ]-\w{{1,8}}[ ])[ ]?{_ARGUMENT}"),
+    # echo ... | sudo -S, echo ann:... | chpasswd, printf '...' | docker login --password-stdin
+    _command("echo printf", r"(?:echo|printf)[ ](?:-\w{1,3}[ ]|[\"']?%s(?:\\n)?[\"']?[ ])?[\"']?(?:[\w.-]{1,32}:)?([^\s\"'`|<>$:]{4,128})(?:\\n)?[\"']?[ ]?(?:\)|\|[ ]?)(?:sudo|(?<=\))|[^\n|]{0,80}?(?:passw|login|kinit|cryptsetup|--pass|--token|gpg|pass[ ]))"),
+    # kinit ann <<< ...
+    _command("kinit sudo passwd login cryptsetup stdin", rf"(?:kinit|sudo|passwd|login|cryptsetup|stdin)[^\n<]{{0,80}}<<<[ ]?{_ARGUMENT}"),
+    # htpasswd -b -c FILE ann ..., htpasswd -nbB ann ...
+    _command("htpasswd", rf"htpasswd[ ](?:-\w{{1,8}}[ ](?:\d{{1,2}}[ ])?){{0,4}}?-\w{{0,6}}b\w{{0,6}}[ ](?:-\w{{1,8}}[ ](?:\d{{1,2}}[ ])?){{0,4}}(?:\S{{1,80}}[ ])?\S{{1,64}}[ ]{_ARGUMENT}"),
+    _command("rclone", rf"rclone[ ]obscure[ ]{_ARGUMENT}"),
+    # keytool -storepass ..., vncviewer -passwd ..., pdftk ... user_pw ...
+    _command("-storepass -keypass -passwd -pass -pw er_pw", rf"(?:-(?:storepass|keypass|passwd|pass|pw)|er_pw)(?:[ =:]|[ ]pass:){_ARGUMENT}"),
+    _command("qpdf", rf"qpdf[ ]{_REST}--encrypt[ ]\S{{1,64}}[ ]{_ARGUMENT}"),
+    _command("wpa_passphrase -setairportnetwork", rf"(?:wpa_passphrase|-setairportnetwork[ ]\S{{1,20}})[ ]\S{{1,40}}[ ]{_ARGUMENT}"),
+    # xfreerdp /p:..., signtool /p ..., rdesktop -p ..., lftp -u ann,...
+    phrase("password", ("/p ", "-p "), rf"[/-]p[ ]{_ARGUMENT}", plainly_made),
+    phrase("password", ("/p:",), rf"/p:{_ARGUMENT}", called_so),
+    phrase("password", ("-u ",), r"-u[ ][\w.@-]{1,40},[ ]?([^\s\"'`|<>]{4,128})", called_so),
+    # connect("h", "ann", "..."), WiFi.begin("home", "...")
+    phrase("password", ("connect", "begin(", "ftp(", "client("), rf"(?:connect|begin|ftp|client)\w{{0,20}}\({_ARGS}{_LITERAL}", _argument),
+    # userpass.login("ann", "..."), new NetworkCredential("ann", "..."), create_user("ann", mail, "..."), auth = ("ann", "...")
+    phrase("password", ("login", "auth", "basic", "credential", "password", "passwd", "user(", "pw_set("), rf"(?:login|auth|basic|credential|password|passwd|user|pw_set)\w{{0,20}}(?:[ ]?=)?\]?(?:::new|\.new)?[ ]?\(?{_ARGS}(?:some\()?{_LITERAL}", _password),
+    # jwt.encode({"sub": 1}, "...", "HS256"), jwt.verify(token, "...")
+    phrase("API key", ("jwt.",), rf"jwt\.(?:encode|decode|sign|verify)\([ ]?{_ARG},[ ]?{_NAMED}{_LITERAL}", lambda v: _argument(v) or token_like(v)),
+    # Fernet("..."), hmac.new(b"..."), hashpw(b"..."), make_password("..."), pdf.decrypt("..."), load_pem_private_key(data, b"...")
+    phrase("password", ("crypt(", "hashpw(", "fernet(", "hmac.new(", "aes.new(", "password(", "password_hash(", "context.hash(", ".auth(", "private_key("), rf"(?:crypt|hashpw|fernet|hmac\.new|aes\.new|password|password_hash|context\.hash|\.auth|private_key)\((?:[ ]?[\w.]{{1,30}},)?[ ]?{_LITERAL}", _argument),
+    # send "...\r" of an expect script
+    _command("send", r"send(?:line)?[ ]?\(?[ ]?(?:--[ ])?[\"']([^\"'\s\\]{6,64})(?:\\[rn]){0,2}[\"']"),
+)  # fmt: skip

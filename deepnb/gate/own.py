@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from deepnb.gate.span import Span
+from deepnb.gate.spans import Span
 
 _LEAST = 12
 """Characters: what is shorter (`none`, `test`) would be found in plain text."""
@@ -22,7 +22,7 @@ def add_own(value: str) -> None:
 
 
 def own_credentials(text: str) -> Iterator[Span]:
-    """Where in a text they stand."""
+    """Yield where in a text they stand."""
     for value in tuple(OWN):
         at = text.find(value)
         while at >= 0:

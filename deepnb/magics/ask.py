@@ -27,7 +27,7 @@ from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.values.interrupts import uninterrupted
+from deepnb.values.files import uninterrupted
 from deepnb.values.turn import Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.turn import footer_view

@@ -8,8 +8,8 @@ from deepnb.gate.own_words import Filled
 from deepnb.magics.last_error import CellCode, correction, with_credentials
 from deepnb.magics.scene import Args, Result, Scene
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
-from deepnb.values.diff import FileDiff
 from deepnb.values.errors import InvalidError, LimitError, NotFoundError
+from deepnb.values.files import FileDiff
 from deepnb.values.turn import ToolStarted, Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.text import counted

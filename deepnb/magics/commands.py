@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnb.magics.ask import FORGETS, resume, show_asked
-from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
-from deepnb.magics.open_commands import agent_open
 from deepnb.magics.panel_commands import (
     agent_dashboard,
     agent_graph,
@@ -21,11 +19,12 @@ from deepnb.magics.pictures import budget_picture, history_picture, status_pictu
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.tool_commands import agent_subagents, agent_tools
 from deepnb.values.errors import InvalidError, NotFoundError
-from deepnb.values.server_address import is_address, server_address
+from deepnb.values.server_address import is_address
 from deepnb.values.turn import Event, ModelStarted, Notice, Retry
-from deepnb.views.agent import features_view, models_view, package_view
+from deepnb.values.wings import home, part
+from deepnb.views.agent import features_view, models_view
 from deepnb.views.compaction import compaction_view
-from deepnb.views.opened import found_view, opened_view
+from deepnb.views.search_marks import found_view
 from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.turn import long_turn_view
@@ -33,7 +32,7 @@ from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph
-from deepnb.workshop.open_notebook import notebook_path
+from deepnb.workshop.notebooks import notebook_path
 
 # -- `%agent record` and `%agent replay`
 
@@ -53,7 +52,7 @@ def agent_record(scene: Scene, args: Args) -> Result:
 
 
 def agent_replay(scene: Scene, args: Args) -> Result:
-    from deepnb.session.tapes import played
+    from deepnb.session.disk import played
 
     session = scene.session
     if args["file"] is None:
@@ -95,22 +94,6 @@ def proposed_file(namespace: Mapping[str, Any]) -> str:
     return os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
 
 
-# -- `%agent package`: this agent as a LangGraph application, listed first, and written once that is confirmed
-
-
-def agent_package(scene: Scene, args: Args) -> Result:
-    directory, include = args["directory"].strip("\"'"), args["include"] or ""
-    made = scene.session.package(directory, include.split(), write=bool(args["yes"]))
-    scene.show(package_view(made, scene.stamp))
-    if made.written:
-        return notice_view(f"in {args['directory']}: {COMMANDS}; README.md says more", "ok")
-    typed = " ".join(filter(None, (args["directory"], include)))
-    return notice_view(f"nothing is written yet: %agent package --yes {typed} writes these files", "hint")
-
-
-COMMANDS = "pip install -r requirements.txt 'langgraph-cli[inmem]', then langgraph dev --no-browser"
-
-
 _RUN = 10_000
 """Messages that one range may name."""
 
@@ -124,8 +107,10 @@ def agent_status(scene: Scene, args: Args) -> Result:
 def agent_use(scene: Scene, args: Args) -> Result:
     if (graph := held_graph(scene, args["model"])) is not None:
         return attach(scene, args, graph)
-    if is_address(args["model"]):
-        return attach_server(scene, args)
+    scheme, colon, _ = (args["model"] or "").partition(":")
+    if is_address(args["model"]) or (colon and home(f"%agent use {scheme}:")):
+        attached: Result = part(f"%agent use {scheme}:")(scene, args)
+        return attached
     if args["model"] is None and args["base_url"] is not None:
         return models_view(scene.session.models(args["base_url"]), scene.stamp)
     if args["model"] is None:
@@ -167,8 +152,8 @@ def agent_threads(scene: Scene, args: Args) -> Result:
 
 def agent_switch(scene: Scene, args: Args) -> Result:
     session = scene.sessions.switch(args["name"])
-    if (opened := scene.sessions.reading) is not None:
-        return opened_view(opened.index, opened.thread)
+    if (instead := scene.sessions.instead("agent", "status")) is not None:
+        return instead(scene, args)
     name, turns = session.thread, len(session.turns)
     scene.show(notice(f"thread {name}, at turn {turns}" if turns else f"thread {name}, no turns yet"))
     if session is not scene.session:
@@ -283,9 +268,9 @@ def agent_mount(scene: Scene, args: Args) -> Result:
 
 
 _COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
-    *(agent_status, agent_use, agent_models, agent_key, agent_new, agent_open, agent_threads, agent_switch, agent_fork),
-    *(agent_rewind, agent_undo, agent_turns, agent_jobs, agent_budget, agent_xray, agent_compact, agent_history),
-    *(agent_transcript, agent_export, agent_package, agent_record, agent_replay, agent_code, agent_tools),
+    *(agent_status, agent_use, agent_models, agent_key, agent_new, agent_threads, agent_switch, agent_fork),
+    *(agent_rewind, agent_undo, agent_turns, agent_budget, agent_xray, agent_compact, agent_history),
+    *(agent_transcript, agent_export, agent_record, agent_replay, agent_code, agent_tools),
     *(agent_subagents, agent_mount, agent_persist, agent_graph, agent_panel, agent_dashboard),
 )
 AGENT = {command.__name__.removeprefix("agent_"): command for command in _COMMANDS}
@@ -309,31 +294,13 @@ def _picked(text: str) -> tuple[int, list[int] | None]:
     return int(section), numbers if messages else None
 
 
-# -- `%agent use` with a variable that holds a compiled graph, or with an address
+# -- `%agent use` with a variable that holds a compiled graph
 
 
 def held_graph(scene: Scene, name: str | None) -> Any:
     """Return the graph that a variable of this name holds; None where it holds none."""
     value = scene.namespace.get(name) if name else None
     return value if is_graph(value) else None
-
-
-def attach_server(scene: Scene, args: Args) -> Result:
-    """Put the agent at an address in the place of the one in use; of an address without one, list them."""
-    from deepnb.session.server_header import enter_header
-    from deepnb.wiring.served import assistants, server
-
-    address, header = server_address(args["model"]), args["header"]
-    if not address.assistant:
-        if header:
-            enter_header(address, header)
-            args = {**args, "header": None}
-        listed = assistants(server(address))
-        if len(listed) != 1:
-            rows = [(one.shown, one.graph, f"%agent use {address.url}/{one.shown}") for one in listed]
-            return table_view(("assistant", "graph", "type"), rows, f"assistants at {address.host}", (), "none")
-        address = replace(address, assistant=listed[0].shown)
-    return attach(scene, {**args, "model": str(address)}, str(address))
 
 
 def attach(scene: Scene, args: Args, graph: Any) -> Result:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from deepnb.magics.usage import COMPARED, MAGICS, OPTIONS, TOOL_WORDS, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.magics.usage import MAGICS, OPTIONS, TOOL_WORDS, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.values import wings
 
 T = TypeVar("T")
 
@@ -52,10 +53,9 @@ class Names:
         if kind in LOOKED_UP:
             return _asked(lambda: self.more(kind), ())
         turns = tuple(str(n) for n in range(self.turns, 0, -1))
-        compared = tuple(f"{option}={','.join(words)}" for option, words in COMPARED.items())
         by_kind = {"model": self.models, "thread": self.threads, "job": self.jobs, "provider": self.providers}
         by_kind |= dict.fromkeys(("path", "place", "file"), self.memory)
-        by_kind |= {"comparison": compared, "recording": ("stop",), "subagents": ("add", "remove", *self.subagents)}
+        by_kind |= {"recording": ("stop",), "subagents": ("add", "remove", *self.subagents)}
         by_kind |= {"turn": turns, "call": (*turns, *self.calls), "skill": self.skills, "tools": TOOL_WORDS}
         return by_kind.get(kind, ("user", "project", *self.sources) if kind == "source" else ())
 
@@ -206,9 +206,8 @@ def _flag_words(
 
 def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
     if arg.kind == "help":
-        from deepnb.reference.topic import TOPICS
-
-        return [*_names_of(sub.magic), *TOPICS]
+        topics = wings.part("help TOPIC")() if wings.home("help TOPIC") else ()
+        return [*_names_of(sub.magic), *topics]
     if sub.magic == "skills" and arg.kind == "file":  # its files are those of the disk, which IPython offers
         return list(names.of("bundled") if sub.name == "add" else names.skills)
     return list(arg.choices or names.of(arg.kind))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from traitlets import Bool, Dict, Enum, Float, Int, TraitError, TraitType, Unicode, Union, validate
@@ -170,12 +170,10 @@ class DeepNB(Configurable):
             if name in self.trait_names(config=True):
                 given[name] = getattr(self, name)
 
-    def time(self) -> datetime | None:
-        """Return the fixed time, if one is set; without a zone it is UTC."""
-        from datetime import UTC
-
+    def time(self) -> datetime:
+        """Return the time, which is fixed if one is set; without a zone that is UTC."""
         if not self.clock:
-            return None
+            return datetime.now().astimezone()
         at = datetime.fromisoformat(self.clock)
         return at if at.tzinfo else at.replace(tzinfo=UTC)
 

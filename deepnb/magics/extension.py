@@ -17,6 +17,7 @@ from deepnb.magics import complete, last_error, shell, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
 from deepnb.magics.usage import MAGICS, usage_text
+from deepnb.values import wings
 from deepnb.values.errors import DeepnbError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Extension:
         from deepnb.magics.scene import Sessions
         from deepnb.session.session import Session
 
-        own = Session(clock=self._time, namespace=_Variables(self.ip, self._cells), **self._profile)
+        own = Session(clock=self.config.time, namespace=_Variables(self.ip, self._cells), **self._profile)
         own.workspace.current.watch(lambda: self.config.follow(own.options, own.model))
         return Sessions(own, self._join)
 
@@ -136,7 +137,7 @@ class Extension:
         if self._preload:
             self._preload.stop()
         if "sessions" in self.__dict__:
-            if stopped := sum(session.jobs.stop() for session in self.sessions):
+            if stopped := sum(session.jobs.stop() for session in self.sessions if "jobs" in vars(session)):
                 from deepnb.views.text import counted
 
                 self._say(f"{counted(stopped, 'background job')} stopped")
@@ -188,12 +189,12 @@ class Extension:
         if "sessions" in self.__dict__:
             self.session.workspace.current.catch_up()
         if isinstance(parsed, AgentRun):
-            from deepnb.magics import ask, background, compare
+            from deepnb.magics.ask import ask
 
-            if (opened := self.sessions.reading) is not None:
-                raise opened.refusal
-            run = background.ask_in_background if parsed.bg else ask.ask
-            run = compare.ask_to_compare if parsed.compare else run
+            if problem := self.sessions.read_only:
+                raise problem
+            option = next((name for name in wings.names("--") if name[2:] in parsed.more), None)
+            run = wings.part(option) if option else ask
             return run(self.scene, parsed, cell=body is not None)
         shown = self._call(magic, parsed)
         if shown is None or not (hasattr(shown, "text") and hasattr(shown, "html")):
@@ -204,16 +205,15 @@ class Extension:
     def _call(self, magic: str, command: Command) -> Any:
         """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            from deepnb.magics.reference import show_help
+            if not (words := str(command.args["words"] or "").strip("\"' ")):
+                from deepnb.views.view import text_view
 
-            return show_help(magic, command.args["words"])  # type: ignore[arg-type]
+                return text_view("", usage_text(magic))
+            return wings.part("help WORD")(magic, words)
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
-        if (opened := self.sessions.reading) is not None:
-            from deepnb.magics.open_commands import SAME, show_opened
-
-            if (magic, command.name) not in SAME:
-                return show_opened(opened, self.scene, magic, command.name, command.args)
+        if (instead := self.sessions.instead(magic, command.name)) is not None:
+            return instead(self.scene, command.args)
         if magic == "agent" and command.name == "resume":
             return ask.resume(self.scene, command.args["choice"])  # type: ignore[arg-type]
         if magic == "agent" and command.name in ("explain", "fix"):
@@ -224,6 +224,8 @@ class Extension:
             return ask.decide(self.scene, decisions(self.scene, command.name, command.args))
         if need := commands.NEEDS.get((magic, command.name)) or commands.NEEDS.get((magic, "")):
             self.session.workspace.need(need)
+        if wings.home(f"%{magic} {command.name}"):
+            return wings.part(f"%{magic} {command.name}")(self.scene, command.args)
         table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]
         return table[command.name](self.scene, command.args)
 
@@ -248,14 +250,9 @@ class Extension:
         if loop is not None:
             loop.add_callback(Context().run, session.workspace.current.catch_up)
 
-    def _time(self) -> Any:
-        from datetime import datetime
-
-        return self.config.time() or datetime.now().astimezone()
-
     def _names(self) -> complete.Names:
         sessions, variables = self.sessions, _Variables(self.ip, self._cells)
-        own = sessions.live.workspace.threads.names if sessions.reading else ()
+        own = sessions.live.workspace.threads.names if sessions.read_only else ()
         return complete_names(self.session, variables, (*own, *sessions.opened))
 
     def _before_cell(self, info: Any) -> None:
@@ -305,16 +302,15 @@ def _check(options: Mapping[str, Any]) -> None:
 
 def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:
     """Return what can be completed in a session just now; asks nothing that would start the engine."""
-    from deepnb.models.names import EXAMPLES, PROVIDERS
+    from deepnb.models.keys import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
-    from deepnb.session.opened import OpenedSession
     from deepnb.values.turn import Snapshot
 
     # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
     types = {name: type(value) for name, value in variables.items()}
     usable = (n for n, kind in types.items() if hasattr(kind, "_llm_type") or hasattr(kind, "get_state_history"))
     callable_ = (n for n, kind in types.items() if issubclass(kind, FunctionType) or hasattr(kind, "args_schema"))
-    snapshot = Snapshot("") if isinstance(session, OpenedSession) else session.snapshot
+    snapshot = Snapshot("") if session.workspace.current.read_only else session.snapshot
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
         models=(*EXAMPLES, *usable),
@@ -330,7 +326,7 @@ def complete_names(session: Session, variables: Mapping[str, Any], threads: Iter
         turns=len(session.turns),
         calls=tuple(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())),
         more=lambda kind: _looked_up(session, kind),
-        jobs=tuple(str(job.number) for job in session.jobs),
+        jobs=tuple(str(job.number) for job in vars(session).get("jobs", ())),
     )
 
 

@@ -11,12 +11,10 @@ from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
 from deepnb.magics.tool_commands import written
 from deepnb.running.sources import paths
-from deepnb.session.opened import OpenedSession
 from deepnb.session.session import Session
-from deepnb.values.diff import file_diffs
+from deepnb.values.agent import FOLDER
 from deepnb.values.errors import InvalidError
-from deepnb.values.paths import check_path
-from deepnb.values.subagents import FOLDER
+from deepnb.values.files import check_path, file_diffs
 from deepnb.values.turn import Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.memory import BRIEF, PendingChange, entry_view, journal_view, part_words, pending_view
@@ -105,7 +103,7 @@ def memory_tabs(scene: Scene) -> Tabs:
 
     now = partial(memory_picture, memory)
     turns = TurnPanel(lambda: len(session.turns), _changed_turns(session), partial(changes_of_turn, scene), now)
-    if isinstance(session, OpenedSession):
+    if session.workspace.current.read_only:
         return Tabs([("Memory", turns)])
     journal = ActionPanel(journal_rows, journal_view(()))
     pending = ActionPanel(partial(_pending_rows, scene), pending_view(()))
@@ -116,8 +114,8 @@ def memory_twin(scene: Scene) -> View:
     """Return the memory panel as a static picture."""
     memory = scene.session.memory
     picture = replace(memory_picture(scene.session.memory), room=BRIEF)
-    if isinstance(scene.session, OpenedSession):
-        edited = [turn.number for turn in scene.session.figures if turn.edits]
+    if scene.session.workspace.current.read_only:
+        edited = _changed_turns(scene.session)()
         return Stack(picture, changes_of_turn(scene, edited[-1])) if edited else picture
     views = [picture, changes_of_turn(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
     return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)

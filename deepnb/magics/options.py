@@ -11,9 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepnb.magics.slips import nearest, slip
-from deepnb.magics.usage import KINDS, OPTIONS, QUOTED, SCHEMA, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.magics.slips import MOST, nearest, slip
+from deepnb.magics.usage import (
+    KINDS,
+    LEFT_OUT,
+    OPTIONS,
+    QUOTED,
+    SCHEMA,
+    TAKES_THE_REST,
+    Arg,
+    Flag,
+    Sub,
+    subcommand,
+    subcommands,
+)
 from deepnb.values.errors import InvalidError
+from deepnb.values.wings import names, part
 
 Value = str | int | float | bool | None
 
@@ -30,10 +43,8 @@ class AgentRun:
     format: str = "markdown"
     quiet: bool = False
     max_steps: int | None = None
-    bg: bool = False
-    compare: tuple[str, ...] = ()
-    """`OPTION=A,B` of each `--compare`."""
-    keep: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """The options of wings that were given, by name."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +160,8 @@ def _run(values: dict[str, Any], prompt: str) -> AgentRun:
     if not prompt.strip():
         raise InvalidError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
     named = {"as_name" if key == "as" else key: value for key, value in values.items()}
-    if named.get("keep") and not named.get("compare"):
-        raise InvalidError("--keep goes with --compare", "type --compare OPTION=A,B --keep")
-    return AgentRun(prompt, **named)
+    more = {key: named.pop(key) for key in values if f"--{key}" in names("--")}
+    return AgentRun(prompt, **named, more=more)
 
 
 def _cell_options(line: str) -> dict[str, Any]:
@@ -168,6 +178,8 @@ def _command(magic: str, line: str) -> Command | None:
     name, rest = _word(line)
     sub = subcommand(magic, name)
     if sub is None:
+        if magic == "agent" and name in LEFT_OUT and len(line.split()) <= MOST:
+            part(f"%agent {name}")
         return None
     if _asks_for_help(rest):
         return Command("help", {"words": name})

@@ -92,15 +92,15 @@ def agent_panel(scene: Scene, args: Args) -> Result:
     name = args["what"]
     if name is None:
         return _show(scene, ("budget", "history"), "agent panel: budget and history")
-    if scene.sessions.reading and name not in READ:
-        raise scene.sessions.reading.refusal
+    if (problem := scene.sessions.read_only) and name not in READ:
+        raise problem
     if name not in KINDS:
         raise NotFoundError(f"no panel {name!r}", f"%agent panel {'|'.join(KINDS)}, or %agent dashboard for all")
     return _show(scene, (name,), f"agent panel: {KINDS[name].about}")
 
 
 def agent_dashboard(scene: Scene, args: Args) -> Result:
-    names = READ if scene.sessions.reading else tuple(KINDS)
+    names = READ if scene.sessions.read_only else tuple(KINDS)
     return _show(scene, names, "dashboard: " + ", ".join(KINDS[name].title.lower() for name in names))
 
 

@@ -5,35 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 
 from deepnb.running.sources import at_hand
-from deepnb.session.comparison import Comparison
-from deepnb.session.files import Files
 from deepnb.session.memory import SessionMemory
-from deepnb.session.opened import OpenedMemory, OpenedSession
+from deepnb.session.part import Files
 from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents
+from deepnb.values.agent import Listed, ModelInfo, ModelInfos, Spent
 from deepnb.values.approvals import Decision, PendingCall, PendingCalls
 from deepnb.values.budget import Budget
-from deepnb.values.cached import last_cached
-from deepnb.values.diff import FileDiff, FileDiffs
-from deepnb.values.model_info import ModelInfo, ModelInfos
+from deepnb.values.files import FileDiff, FileDiffs
 from deepnb.values.offload import HistorySections, Offload
-from deepnb.values.package import Package
-from deepnb.values.session_file import SessionRows
-from deepnb.values.stack import Stack
-from deepnb.values.subagents import Listed, Spent
-from deepnb.values.turn import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
-from deepnb.values.xray import Xray
+from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn, Turns, Usage
+from deepnb.values.wings import pictures
+from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views import values
-from deepnb.views.agent import models_view, package_view
+from deepnb.views.agent import models_view
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
-from deepnb.views.course import CheckView, StoryView
 from deepnb.views.history import HistoryView, history_view
-from deepnb.views.memory import MemoryView, State, memory_view
-from deepnb.views.opened import context_series, opened_view, sessions_view
+from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
@@ -47,11 +40,12 @@ _ROWS = 12
 
 def picture(value: object) -> View:
     """Return what a value shows of itself as the last line of a cell: under 2 kB of text."""
+    if (where := pictures().get((type(value).__module__, type(value).__qualname__))) is not None:
+        view: View = getattr(import_module(where[0]), where[1])(value)
+        return view
     if isinstance(value, Session | SessionMemory | SessionSkills | SessionSubagents | Files):
         return _part_picture(value)
     match value:
-        case SessionRows():
-            return brief(sessions_view(value, ""), [lambda: sessions_view(value[:8], "")], "all of them: list(rows)")
         case Budget():
             return brief(budget_view(value), rest="all of it: %agent budget")
         case Offload():
@@ -71,8 +65,6 @@ def picture(value: object) -> View:
             return values.xray_value(value)
         case Stack():
             return values.stack_value(value)
-        case Package():
-            return brief(package_view(value), rest="all of it: %agent package DIR")
         case FileDiff():
             return values.diffs_value([value])
         case FileDiffs():
@@ -81,23 +73,14 @@ def picture(value: object) -> View:
             return values.calls_value([value])
         case PendingCalls():
             return values.calls_value(value)
-        case Comparison():
-            shorter = [lambda: replace(value.view, brief=True)]
-            return brief(value.view, shorter, "whole answers: .df(), or .columns")
         case Decision():
             return values.decision_value(value)
-        case CheckView():
-            return value
-        case StoryView():
-            return brief(value, [lambda: replace(value, steps=value.steps[-3:])])
     raise TypeError(f"no picture of a {type(value).__name__}")
 
 
 def _part_picture(value: Session | SessionMemory | SessionSkills | SessionSubagents | Files) -> View:
     """Return the picture of a session, or of one of its parts."""
     match value:
-        case OpenedSession():
-            return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
         case Session():
             return brief(status_picture(value), rest="all of it: %agent")
         case SessionMemory():
@@ -149,22 +132,9 @@ def status_picture(session: Session) -> Picture:
 
 def budget_picture(session: Session) -> BudgetView:
     """Return the gauge of the last request, with the totals of the calls until then."""
-    if isinstance(session, OpenedSession):
-        figures, before = context_series(session.figures)
-        cost, spent = session.index.usage.cost, session.spent()
-        cached = last_cached(session.turns)
-        return budget_view(session.budget(), session.memory.stamp, figures, before, cost, spent, cached)
-    totals: list[int] = []
-    compactions: list[int] = []
-    for event in (e for t in session.turns for e in t.events if not e.path):
-        if isinstance(event, Compacted):
-            compactions.append(len(totals))
-        elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
-            totals.append(event.call.budget.total)
+    totals, marks = session.workspace.fills()
     usage = sum((t.usage for t in session.turns), Usage())
-    marks = [at for at in compactions if at < len(totals)]
-    nested = session.subagents.spent()
-    cached = last_cached(session.turns)
+    nested, cached = session.subagents.spent(), last_cached(session.turns)
     return budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
 
 
@@ -178,15 +148,13 @@ def memory_picture(memory: SessionMemory) -> MemoryView:
     conflicts = memory.conflicts()  # the journal is read: what others did is in it
     snapshot = memory.snapshot
     memory.mark_shown(snapshot)
-    state: State | None = "edited" if isinstance(memory, OpenedMemory) else None
-    return memory_view(
-        snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts, state, memory.shares()
-    )
+    state, shares = memory.known_state, memory.shares()
+    return memory_view(snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts, state, shares)
 
 
 def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:
     """Yield memory files of the disk that are not joined in."""
-    return iter(()) if isinstance(memory, OpenedMemory) else at_hand(memory.places, memory.joined)
+    return iter(()) if memory.known_state else at_hand(memory.places, memory.joined)
 
 
 def skills_picture(skills: SessionSkills) -> SkillsView:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count
 from typing import Any
 
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
 from deepnb.session.approvals import SessionApprovals
-from deepnb.session.opened import OpenedSession, open_session
 from deepnb.session.session import Session
 from deepnb.values.approvals import Decision, PendingCall
-from deepnb.values.errors import RefusedError
+from deepnb.values.errors import DeepnbError, RefusedError
 from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn
 from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
 from deepnb.views.turn import FooterView
@@ -23,6 +21,14 @@ from deepnb.widgets.approval import ApprovalButtons
 from deepnb.widgets.panels import Folded, Live
 from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen, in_voila
 from deepnb.widgets.turn import MAX_OUTPUTS
+
+Args = Mapping[str, Any]
+Result = View | object | None
+"""A view is shown; anything else is the magic's value; None is nothing."""
+Command = Callable[["Scene", Args], Result]
+"""What a subcommand does."""
+Instead = Callable[[str, str], Command | None]
+"""(magic, subcommand) -> what it does in a session that was opened to be read; None where it is the same as in any."""
 
 
 class Sessions:
@@ -34,8 +40,9 @@ class Sessions:
         self.own = self.current = own
         self._prepare = prepare
         self._attached: dict[str, Session] = {}
-        self.opened: dict[str, OpenedSession] = {}
+        self.opened: dict[str, Session] = {}
         """Those that were opened to be read, by the name of their thread."""
+        self._instead: Instead = lambda magic, name: None
         self._live = own
 
     def __iter__(self) -> Iterator[Session]:
@@ -78,30 +85,24 @@ class Sessions:
     @property
     def live(self) -> Session:
         """The session that prompts go to: that in use, or the one before it where this was opened to be read."""
-        if not isinstance(self.current, OpenedSession):
+        if not self.read_only:
             self._live = self.current
         return self._live
 
     @property
-    def reading(self) -> OpenedSession | None:
-        """The session in use, where it was opened to be read."""
-        return self.current if isinstance(self.current, OpenedSession) else None
+    def read_only(self) -> DeepnbError | None:
+        """Why nothing can be changed in the session in use, which was opened to be read; None in any other."""
+        return self.current.workspace.current.read_only
 
-    def open(self, path: str, thread: str | None) -> OpenedSession:
-        """Return a session of a file, in use from now on; one that was opened before is read again."""
-        self.live.workspace.current.idle()
-        made = open_session(path, thread, into=self.own)
-        known = self.opened.get(made.thread)
-        if self._is_taken(made.thread) or (known is not None and known.index.path != made.index.path):
-            free = (f"{made.thread}-{n}" for n in count(2))
-            name = next(one for one in free if one not in self.opened and not self._is_taken(one))
-            made = OpenedSession(made.file, name, self.own)
-        self._prepare(made)
-        self.opened[made.thread] = self.current = made
-        return made
+    def read(self, opened: Session, instead: Instead) -> None:
+        """Put a session in use that was opened to be read."""
+        self._prepare(opened)
+        self._instead = instead
+        self.opened[opened.thread] = self.current = opened
 
-    def _is_taken(self, name: str) -> bool:
-        return name in self.live.workspace.threads
+    def instead(self, magic: str, name: str) -> Command | None:
+        """Return what a subcommand does where that is not the same in the session in use as in any other."""
+        return self._instead(magic, name) if self.read_only else None
 
     def switch(self, name: str) -> Session:
         """Return the session of a thread, in use from now on."""
@@ -110,12 +111,6 @@ class Sessions:
             self.live.switch(name)
         self.current = known or self.live
         return self.current
-
-    def forked(self, name: str | None, at: int | None) -> str:
-        """Return a thread of deepnb's agent that goes on from the opened session in use; returns its name."""
-        made = self.current.fork(name, at)
-        self._live = self.current = self.own
-        return made
 
     def threads(self) -> ThreadInfos:
         """Return the threads of the live session, and those that were opened."""
@@ -250,11 +245,6 @@ class Cards:
 
 
 # -- what a magic has to hand
-
-
-Args = Mapping[str, Any]
-Result = View | object | None
-"""A view is shown; anything else is the magic's value; None is nothing."""
 
 
 @dataclass

@@ -9,30 +9,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deepnb.values.wings import pictures
+
 if TYPE_CHECKING:
     from deepnb.session.session import Session
 
 NAMES = (
     *(f"deepnb.values.approvals.{name}" for name in ("Decision", "PendingCall", "PendingCalls")),
     "deepnb.values.budget.Budget",
-    *(f"deepnb.values.diff.{name}" for name in ("FileDiff", "FileDiffs")),
-    *(f"deepnb.values.model_info.{name}" for name in ("ModelInfo", "ModelInfos")),
-    "deepnb.values.stack.Stack",
-    "deepnb.values.package.Package",
+    *(f"deepnb.values.files.{name}" for name in ("FileDiff", "FileDiffs")),
+    *(f"deepnb.values.agent.{name}" for name in ("ModelInfo", "ModelInfos")),
+    "deepnb.values.xray.Stack",
     *(f"deepnb.values.offload.{name}" for name in ("HistorySections", "Offload")),
     *(f"deepnb.values.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
     "deepnb.values.xray.Xray",
-    "deepnb.session.comparison.Comparison",
-    "deepnb.session.files.Files",
+    "deepnb.session.part.Files",
     "deepnb.session.memory.SessionMemory",
-    "deepnb.session.opened.OpenedMemory",
-    "deepnb.session.opened.OpenedSession",
-    "deepnb.values.session_file.SessionRows",
     "deepnb.session.session.Session",
     "deepnb.session.skills.SessionSkills",
     "deepnb.session.subagents.SessionSubagents",
-    "deepnb.views.course.CheckView",
-    "deepnb.views.course.StoryView",
+    *map(".".join, pictures()),
 )
 """The values that `deepnb.magics.pictures.picture` knows."""
 

@@ -56,7 +56,8 @@ def is_near(word: str, known: str) -> bool:
 Fit = Callable[[Sub, str], object]
 """The arguments in what follows a subcommand, or None where it does not fit."""
 
-_MOST = 3
+MOST = 3
+"""Words of a line that may be a slip."""
 _OPEN = ("name", "thread", "model", "tools", "search", "path", "place", "file", "word", "url", "subagents")
 """Kinds of arguments that are words of the user's own."""
 _NUMBERS = ("number", "turn", "call", "which", "messages", "json")
@@ -79,7 +80,7 @@ def slip(line: str, fit: Fit) -> str | None:
     words = line.split()
     if words[1:] and words[0].casefold() in _VERBS:
         return None
-    if not 1 <= len(words) <= _MOST or words[-1][-1] in "?!":
+    if not 1 <= len(words) <= MOST or words[-1][-1] in "?!":
         return None
     if words[0] in MAGICS and (other := _other_magic(words, fit)):
         return other

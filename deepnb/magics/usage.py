@@ -1,12 +1,15 @@
 """What can be typed after %agent, %memory and %skills: one row a subcommand, and the help made from the rows.
 
 A row says what the words after a subcommand must look like; options.py asks whether a line fits, complete.py what comes
-next, `usage_text` what to show. A new subcommand is a new row in the table of its magic.
+next, `usage_text` what to show. A new subcommand is a new row in the table of its magic. The rows of wings are in
+`deepnb/values/wings.py`.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+from deepnb.values.wings import WINGS
 
 # What a word must look like, by kind; `text`, `file` and `source` take the rest of the line, spaces and all.
 # A word to search is one alone, or stands in quotes: `%agent history of Rome` is a prompt.
@@ -46,21 +49,6 @@ KINDS: dict[str, str] = {
 TAKES_THE_REST = ("answer", "help", "text", "json", "file", "source", "subagents", "tools", "backend", "places")
 QUOTED = ("session", "export", "recording", "tape", "database", "folder")
 """Kinds of names of files, which stand in quotes where they have spaces."""
-COMPARED: dict[str, tuple[str, ...]] = {
-    "model": (),
-    "memory_refresh": ("thread", "call", "delta"),
-    "trigger": (),
-    "keep": (),
-    "system_prompt": (),
-    "skills": (),
-    "memory": (),
-    "approve": ("outside", "writes", "read-only"),
-    "tool_text": ("lean", "short", "full"),
-    **dict.fromkeys(("max_input_tokens", "memory_budget", "eviction_threshold", "max_steps", "max_tokens"), ()),
-    **dict.fromkeys(("enable_memory", "enable_skills", "enable_filesystem", "enable_subagents"), ("on", "off")),
-    "general_purpose": ("on", "off"),
-}
-"""What `--compare` takes: option -> the words that are its values; empty where these are not words of ours."""
 TOOL_WORDS = ("ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove", "off", "on")
 """What `%agent tools` can be followed by."""
 
@@ -121,6 +109,28 @@ def _label(arg: Arg) -> str:
     return "|".join(filter(None, (*arg.choices, arg.label))) + ("..." if arg.kind == "text" else "")
 
 
+def _split(text: str) -> list[str]:
+    """Return the rows of a table as below."""
+    return list(filter(None, re.split(r"\n+(?=\S)", text.strip())))
+
+
+def _read(row: str) -> tuple[str, list[Arg], list[Flag]]:
+    """Return the help of a row, and its words; words that go on in the next line stand deeper than the help."""
+    head, *rest = re.sub(r"\n {5,}", "  ", row).split("\n")
+    text = " ".join(map(str.strip, rest))
+    args, flags = list[Arg](), list[Flag]()
+    for word in re.split(r" {2,}", head):
+        left, _, label = word.partition(" ")
+        key, _, kind = left.removeprefix("?").partition(":")
+        kind, _, listed = kind.rstrip("}").partition("{")
+        choices = tuple(filter(None, listed.split("|")))
+        if key.startswith("-"):
+            flags.append(Flag(key, label, kind, text if word == head else "", choices))
+        else:
+            args.append(Arg(key, label, kind, not left.startswith("?"), choices))
+    return text, args, flags
+
+
 MAGICS = ("agent", "memory", "skills")
 
 FORMATS = ("markdown", "text", "json", "code")
@@ -143,19 +153,13 @@ OPTIONS: tuple[Flag, ...] = (
     ),
     Flag("--quiet", help="show nothing while it runs"),
     Flag("--max-steps", "N", "number", "end the turn after N steps"),
-    Flag("--bg", help="run in the background, in a fork of the thread, while other cells run"),
-    Flag(
-        "--compare",
-        "OPTION=A,B",
-        "comparison",
-        "run the prompt once for each value, in forks of the thread, and show the answers side by side; repeatable",
-    ),
-    Flag("--keep", help="with --compare: keep the forks as threads"),
+    *(flag for wing in WINGS.values() for row in _split(wing.options) for flag in _read(row)[2]),
 )
 
 # The subcommands, in the order in which the help shows them. A row names a subcommand and its words (two blanks before
 # each): `name:kind LABEL`, with `?` in front where it may be left out, and with the words to choose from in braces;
-# `--flag`, or `--flag:kind LABEL` where it takes a value. Below it, indented, is what the help says.
+# `--flag`, or `--flag:kind LABEL` where it takes a value. Below it, indented, is what the help says. A name in
+# parentheses is where the row of a wing stands.
 _AGENT = """
 status
     show model, thread, turns and budget on one screen (the same as %agent alone)
@@ -173,10 +177,7 @@ key  provider:provider PROVIDER
 new  ?name:name NAME  --empty  --shared
     start a new thread; --empty: without the session's memory, notes and skills, and what it learns stays in it;
     --shared: for a thread that others can read, without MEMORY.md
-open  path:session FILE|DIR|URL  --thread:word THREAD  --list
-    show a session of Claude Code, Codex, pi, OpenClaw, LangGraph or deepnb, read-only, with all views: of a file or
-    a PostgreSQL database, the newest or the one you name; of a directory, list the sessions below it; --list: list
-    those in a file or database
+(open)
 threads
     list the threads of this session, and those that were opened
 switch  name:thread NAME
@@ -198,8 +199,7 @@ reject  ?what:text [N|all] WHY
     reject a tool call and tell the agent why; with several calls, give the number N or all first
 edit  what:json [N] JSON
     approve a tool call with edits: the new arguments as JSON; with several calls, give the number N first
-jobs  ?what:choice{stop|join}  ?number:job N
-    list the prompts that run or ran in the background (--bg); stop one, or join it: continue in its thread
+(jobs)
 turns  ?which:search N|SEARCH
     list the turns of this thread; N shows one, SEARCH lists what was said with a word or a "phrase" in it
 budget  --items
@@ -243,9 +243,7 @@ mount  ?path:place PATH  ?spec:backend disk:DIR|store[:NAMESPACE]|state  --yes
     keep the files below a path on disk, in the store, or in the kernel again; alone, list the mounts
 persist  ?where:database FILE|URL
     keep this session, through restarts, in a file or a PostgreSQL database; alone, show where it is kept
-package  directory:folder DIR  ?include:places PATH...  --yes
-    list what this agent is as an application that langgraph dev serves, and what is left out; --yes writes it to
-    DIR; MEMORY.md, notes, mounts and other files go only if you name them (/MEMORY.md, /memory/)
+(package)
 graph
     show the middleware in order: what each layer does, where it comes from, the tokens it adds
 panel  ?what:choice{memory|budget|history|skills|prompt|threads|approvals}
@@ -330,26 +328,23 @@ help  ?words:help WORD
 """
 
 
-def _rows(magic: str, text: str) -> Iterator[Sub]:
-    """Yield the rows of a table as above; words that go on in the next line stand deeper than the help."""
-    for row in re.split(r"\n+(?=\S)", text.strip()):
-        head, *rest = re.sub(r"\n {5,}", "  ", row).split("\n")
-        name, *words = re.split(r" {2,}", head)
-        args, flags = list[Arg](), list[Flag]()
-        for word in words:
-            left, _, label = word.partition(" ")
-            key, _, kind = left.removeprefix("?").partition(":")
-            kind, _, choices = kind.rstrip("}").partition("{")
-            if key.startswith("-"):
-                flags.append(Flag(key, label, kind))
-            else:
-                args.append(Arg(key, label, kind, not left.startswith("?"), tuple(filter(None, choices.split("|")))))
-        yield Sub(magic, name, " ".join(map(str.strip, rest)), tuple(args), tuple(flags))
+def _subcommands(magic: str, text: str) -> Iterator[Sub]:
+    """Yield the subcommands of a table, those of wings in their places; one that has none comes last."""
+    of_wings = (
+        {row.split()[0]: row for wing in WINGS.values() for row in _split(wing.usage)} if magic == "agent" else {}
+    )
+    rows = [row if row[0] != "(" else of_wings.pop(row[1:-1], "") for row in _split(text)]
+    for help_, (name, *args), flags in map(_read, filter(None, (*rows, *of_wings.values()))):
+        yield Sub(magic, name.key, help_, tuple(args), tuple(flags))
 
 
 SUBCOMMANDS: tuple[Sub, ...] = tuple(
-    sub for magic, rows in zip(MAGICS, (_AGENT, _MEMORY, _SKILLS), strict=True) for sub in _rows(magic, rows + _HELP)
+    sub
+    for magic, rows in zip(MAGICS, (_AGENT, _MEMORY, _SKILLS), strict=True)
+    for sub in _subcommands(magic, rows + _HELP)
 )
+LEFT_OUT = {row[1:-1] for row in _split(_AGENT) if row[0] == "("} - {sub.name for sub in SUBCOMMANDS}
+"""The subcommands of wings that are not here."""
 
 # What a magic is for; its forms beside the subcommands; three examples.
 ABOUT: dict[str, tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]] = {

@@ -1,10 +1,19 @@
 """Fitting memory into its budget: a share for each layer, whole sections within it, a line for what is left out."""
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
 
-from deepnb.memory.layers import layer_of, weight
+from deepagents.backends.protocol import BackendProtocol
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import ToolMessage
+
+from deepnb.engine.request import message_text, still_sent
+from deepnb.gate import redact
+from deepnb.memory.layers import SOURCES, WEIGHTS, layer_of
 
 Count = Callable[[str], int]
 
@@ -17,7 +26,7 @@ _COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->", re.D
 
 
 def memory_budget(window: int | None) -> int:
-    """Tokens that injected memory may take."""
+    """Return tokens that injected memory may take."""
     return CAP if window is None else min(CAP, int(window * SHARE))
 
 
@@ -43,7 +52,7 @@ class Fitted:
 
 
 def fitted(contents: Mapping[str, str], sources: Sequence[str], budget: int, count: Count) -> tuple[Fitted, ...]:
-    """The files in the order of their sources, within `budget` tokens together with their paths and notes.
+    """Return the files in the order of their sources, within `budget` tokens together with their paths and notes.
 
     Where they are too long together, each layer has its share, and what one does not need is passed on to
     those that need more. Within a layer room is given out file by file and section by section from the
@@ -73,12 +82,12 @@ def fitted(contents: Mapping[str, str], sources: Sequence[str], budget: int, cou
 
 
 def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
-    """layer -> tokens: each its weight's part of the room; what one does not need is shared among the others."""
+    """Return layer -> tokens: each its weight's part of the room; what one does not need is shared among the others."""
     out: dict[str, int] = {}
     hungry = dict(needs)
     while hungry:
-        parts = sum(map(weight, hungry))
-        given = {layer: max(room, 0) * weight(layer) // parts for layer in hungry}
+        weights = {layer: WEIGHTS.get(layer, SOURCES) for layer in hungry}
+        given = {layer: max(room, 0) * weight // sum(weights.values()) for layer, weight in weights.items()}
         fed = {layer: need for layer, need in hungry.items() if need <= given[layer]}
         if not fed:
             return {**out, **given}
@@ -128,12 +137,12 @@ def _take(files: Sequence[_Cut], room: int, notes: Mapping[int, int]) -> int:
 
 
 def plain(text: str) -> str:
-    """The text without its HTML comments, which are for people, and without blank ends."""
+    """Return the text without its HTML comments, which are for people, and without blank ends."""
     return _COMMENT.sub("", text).strip("\n").rstrip()
 
 
 def sections(text: str, limit: int, count: Count) -> list[str]:
-    """A text cut before its headings; a stretch of more than `limit / 4` tokens also at blank lines, then lines."""
+    """Return a text cut before its headings; a stretch of more than `limit / 4` tokens also at blank lines, then lines."""
     starts = sorted({0, *(m.start() for m in _HEADING.finditer(text))})
     whole = [text[a:b].strip("\n") for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
     out: list[str] = []
@@ -158,3 +167,54 @@ def _pieces(section: str, most: int, count: Count) -> list[str]:
             out.append(part)
             size = cost
     return out
+
+
+# -- AGENTS.md files of directories: the nearest one is shown when the agent works on a file below it
+# The convention is that of agents.md: of several such files, the one nearest to the file holds.
+
+NAME = "AGENTS.md"
+_TOOLS = ("read_file", "edit_file", "write_file")
+
+
+class NestedMemoryMiddleware(AgentMiddleware):
+    """Adds a directory's AGENTS.md to the result of the first tool call below it; it adds no step of its own."""
+
+    def __init__(self, backend: BackendProtocol, sources: Sequence[str], budget: int, count: Count) -> None:
+        super().__init__()
+        self.tools = []
+        self._backend = backend
+        self._sources = frozenset(sources)
+        self._budget = budget
+        self._count = count
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return self._with_nearest(handler(request), request)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return await asyncio.to_thread(self._with_nearest, await handler(request), request)
+
+    def _with_nearest(self, result: Any, request: Any) -> Any:
+        """Return the result with the nearest AGENTS.md, unless that stands in a message that is still sent."""
+        path = str(request.tool_call["args"].get("file_path", ""))
+        fine = isinstance(result, ToolMessage) and result.status != "error" and isinstance(result.content, str)
+        if request.tool_call["name"] not in _TOOLS or not fine or not path.startswith("/"):
+            return result
+        near = [str(parent / NAME) for parent in PurePosixPath(path).parents]
+        paths = [p for p in near if p != path and p not in self._sources]
+        found: list[Any] = self._backend.download_files(paths) if paths else []
+        nearest = next((f for f in found if f.content is not None), None)
+        if nearest is None:
+            return result
+        sent = still_sent(request.state) if isinstance(request.state, Mapping) else []
+        opening = f'<agents_md path="{nearest.path}">'
+        if any(opening in message_text(m) for m in sent if m.type == "tool"):
+            return result
+        try:
+            text = redact(nearest.content.decode("utf-8"))
+        except UnicodeDecodeError:
+            return result
+        (shown,) = fitted({nearest.path: text}, [nearest.path], self._budget, self._count) or (None,)
+        if shown is None:
+            return result
+        block = f"\n\n{opening}\n{shown.shown}\n</agents_md>"
+        return result.model_copy(update={"content": f"{result.content}{block}"})

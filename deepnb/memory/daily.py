@@ -7,10 +7,16 @@
 The day is that of your time zone. `%memory promote` proposes entries for `/MEMORY.md`.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
+from hashlib import blake2b
+from math import log2
 
+from deepnb.backends.tree import AppendFile
 from deepnb.memory.layers import note_day
 
 _HEADING = re.compile(r"##\s+(\d\d:\d\d)\s*$")
@@ -41,7 +47,7 @@ class NoteEntry:
 
 
 def addition(note: str, at: str, lines: Iterable[str]) -> str:
-    """What is put behind the text of a note for these entries: a heading with the time, unless it is the last one."""
+    """Return what is put behind the text of a note for these entries: a heading with the time, unless it is the last one."""
     entries = "\n".join(f"- {bare(line)}" for line in lines if bare(line))
     if not entries:
         return ""
@@ -54,7 +60,7 @@ def addition(note: str, at: str, lines: Iterable[str]) -> str:
 
 
 def entries(path: str, text: str) -> Iterator[NoteEntry]:
-    """The entries of a note, in order."""
+    """Yield the entries of a note, in order."""
     for number, line in enumerate(text.splitlines(), 1):
         found = _BULLET.fullmatch(line)
         said = _COMMENT.sub("", found["text"]).strip() if found else ""
@@ -63,5 +69,152 @@ def entries(path: str, text: str) -> Iterator[NoteEntry]:
 
 
 def bare(line: str) -> str:
-    """A line without its bullet and the blanks round it."""
+    """Return a line without its bullet and the blanks round it."""
     return _BULLET_SIGN.sub("", line).strip()
+
+
+# -- How often a line of the daily notes was found by a search: by which it is known to be worth more than a day
+
+FILE = (".deepnb", "recalls.jsonl")
+
+
+@dataclass(frozen=True)
+class Recall:
+    """How a line was found: `count` times, by `queries` different questions, the last time at `last` (ISO)."""
+
+    count: int = 0
+    queries: int = 0
+    last: str = ""
+
+
+NEVER = Recall()
+
+
+class Recalls:
+    """Recalls as they happen, in this process; kept beside the notes from when these are kept on a disk.
+
+    Neither the line nor the question is written down, but a hash of each: there is nothing in it to forget.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, str, str, str]] = []
+        """(note, hash of the line, hash of the question, time)"""
+        self._directory = ""
+        self._file: AppendFile | None = None
+
+    def keep(self, directory: str) -> None:
+        """Keep them in a directory from now on, beside what is there already."""
+        if directory == self._directory:
+            return
+        self._directory, self._file = directory, AppendFile(directory, FILE)
+        here, self._rows = self._rows, list(_read(self._file))
+        self._add(here)
+
+    def add(self, found: Iterable[NoteEntry], query: str, at: str) -> None:
+        """These entries were found by a question."""
+        asked = _hash(" ".join(query.casefold().split()))
+        self._add([(entry.note, _hash(entry.text), asked, at) for entry in found])
+
+    def of(self, notes: Mapping[str, str]) -> dict[tuple[str, int], Recall]:
+        """Return (note, line) -> how it was found, of the entries of these notes (path -> text) that ever were."""
+        if self._file is not None:
+            self._rows = list(_read(self._file)) or self._rows
+        by: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for note, line, asked, at in self._rows:
+            by.setdefault((note, line), []).append((asked, at))
+        out = {}
+        for path, text in notes.items():
+            for entry in entries(path, text):
+                if rows := by.get((path, _hash(entry.text))):
+                    questions = len({asked for asked, _ in rows})
+                    out[path, entry.line] = Recall(len(rows), questions, max(at for _, at in rows))
+        return out
+
+    def _add(self, rows: Sequence[tuple[str, str, str, str]]) -> None:
+        self._rows += rows
+        if self._file is not None and rows:
+            try:
+                self._file.append("".join(f"{json.dumps(row)}\n" for row in rows).encode())
+            except OSError:
+                self._file = None  # they stay in this process: nothing that was said is lost by it
+
+
+def _read(file: AppendFile) -> Iterable[tuple[str, str, str, str]]:
+    try:
+        data = file.read()
+    except OSError:
+        return
+    for line in data.decode("utf-8", "replace").splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:  # cut short by a crash
+            continue
+        if isinstance(row, list) and len(row) == 4 and all(isinstance(part, str) for part in row):
+            yield row[0], row[1], row[2], row[3]
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+# -- Which entries of the daily notes are worth keeping for long: a proposal, of which the user confirms what is written
+
+HALF_LIFE = 14
+"""Days after which a note's age counts half as much for it."""
+MOST = 10
+"""Entries of one proposal."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An entry that could be promoted, and what speaks for it."""
+
+    entry: NoteEntry
+    recall: Recall
+    notes: int
+    """How many notes have it."""
+    score: float
+
+    @property
+    def line(self) -> str:
+        """As it is written to long-term memory: with where it comes from, in a comment that no prompt is given."""
+        return f"- {self.entry.text} <!-- from {self.entry.place}, {self.entry.day} -->"
+
+    @property
+    def reason(self) -> str:
+        """`found 3 times by 2 questions, in 2 notes`."""
+        count, queries = self.recall.count, self.recall.queries
+        times = "once" if count == 1 else f"{count:,} times"
+        parts = [f"found {times} by {queries} question{'s' * (queries != 1)}" if count else "never searched for"]
+        return ", ".join([*parts, f"in {self.notes} notes"] if self.notes > 1 else parts)
+
+
+def candidates(
+    notes: Mapping[str, str], recalls: Mapping[tuple[str, int], Recall], long_term: str, today: str
+) -> tuple[Candidate, ...]:
+    """Return the entries of the notes (path -> text) that long-term memory does not hold yet, the best first.
+
+    The score is log2(1 + times found) + log2(1 + different questions) + 2 ** (-age in days / HALF_LIFE), and a
+    half more for each further note that has it. Of the same entry in several notes the newest counts for all.
+    """
+    known = {_folded(bare(line)) for line in long_term.splitlines()}
+    same: dict[str, list[NoteEntry]] = {}
+    for path in sorted(notes):
+        for entry in entries(path, notes[path]):
+            if entry.day and _folded(entry.text) not in known:
+                same.setdefault(_folded(entry.text), []).append(entry)
+    found = []
+    for group in same.values():
+        newest, seen = group[-1], [recalls.get((e.note, e.line), NEVER) for e in group]
+        recall = Recall(sum(r.count for r in seen), max(r.queries for r in seen), max(r.last for r in seen))
+        age = HALF_LIFE * 10
+        with suppress(ValueError):  # 2026-13-40.md
+            age = max(0, (date.fromisoformat(today) - date.fromisoformat(newest.day)).days)
+        score = log2(1 + recall.count) + log2(1 + recall.queries) + 2 ** (-age / HALF_LIFE)
+        held = len({e.note for e in group})
+        found.append(Candidate(newest, recall, held, score + 0.5 * (held - 1)))
+    return tuple(sorted(found, key=lambda c: (-c.score, c.entry.note, c.entry.line)))
+
+
+def _folded(text: str) -> str:
+    return " ".join(_COMMENT.sub("", text).casefold().split()).rstrip(".。")

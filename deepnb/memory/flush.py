@@ -13,20 +13,18 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 
-from deepnb.backends.refusals import to_ask_about
-from deepnb.backends.writer import writer, writing
+from deepnb.backends.writer import to_ask_about, writer, writing
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, said_in
 from deepnb.engine.retries import Retried
 from deepnb.gate import credentials, redact
-from deepnb.gate.own_words import MONTH
-from deepnb.gate.prohibitions import said
+from deepnb.gate.own_words import MONTH, said
 from deepnb.memory.daily import bare
 from deepnb.memory.guarding import Facts, heard
 from deepnb.memory.layers import note_path
 from deepnb.values.answers import calls_among, split_thinking
 from deepnb.values.errors import RefusedError
-from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.failures import NotOnTapeError
 from deepnb.values.offload import Flush
 
 PROMPT = """\
@@ -149,7 +147,7 @@ class Flusher:
         return Flush(file, tuple(added), how)
 
     def _lines(self, going: Sequence[BaseMessage], file: str, note: str) -> tuple[list[str], Any]:
-        """(lines worth keeping, who chose them)."""
+        """Return (lines worth keeping, who chose them)."""
         try:
             answer = self._asked(going, file, note)
         except NotOnTapeError:
@@ -195,7 +193,7 @@ class Flusher:
 
 
 def _kept(calls: Sequence[Mapping[str, Any]], text: str) -> list[str]:
-    """The lines that an answer puts down: what its calls hold, else its items."""
+    """Return the lines that an answer puts down: what its calls hold, else its items."""
     given = [call.get("text", "") for call in calls]
     if not given:
         given = [] if _EMPTY.match(text) else _items([line for line in text.splitlines() if line.strip()])
@@ -205,7 +203,7 @@ def _kept(calls: Sequence[Mapping[str, Any]], text: str) -> list[str]:
 
 
 def _items(lines: Sequence[str]) -> list[str]:
-    """The lines that are items of a list or a table, but for its head; where none is, all labelled or below headings."""
+    """Return the lines that are items of a list or a table, but for its head; where none is, all labelled or below headings."""
     heads = {line for line, below in pairwise(lines) if _RULE.match(below)}
     items = [line for line in lines if _ITEM.match(line) and line not in heads]
     if items or len(lines) < 2 or not (all(map(_LABEL.match, lines)) or (len(lines) > 2 and _HEADING.match(lines[0]))):
@@ -214,25 +212,25 @@ def _items(lines: Sequence[str]) -> list[str]:
 
 
 def _cells(line: str) -> str:
-    """A line; a row of a table (`| March | 1,912 |`) as `March: 1,912`."""
+    """Return a line; a row of a table (`| March | 1,912 |`) as `March: 1,912`."""
     cells = [cell for one in line.strip("|").split("|") if (cell := one.strip())] if line.startswith("|") else []
     return ": ".join(filter(None, (cells[0], ", ".join(cells[1:])))) if cells else line
 
 
 def _is_junk(line: str) -> bool:
-    """Whether a line puts down nothing: chatter, a question, a bit of the instructions, a repetition."""
+    """Return whether a line puts down nothing: chatter, a question, a bit of the instructions, a repetition."""
     words = line.casefold().split()
     repeats = len(words) >= _MANY and len(set(words)) < len(words) / 3
     return repeats or not re.search(r"\w", line) or bool(_CHATTER.match(line)) or " ".join(words).rstrip(".") in _ASKED
 
 
 def _clean(text: str) -> list[str]:
-    """The lines of a text that hold no part of a credential, which may go over several of them."""
+    """Return the lines of a text that hold no part of a credential, which may go over several of them."""
     return [line for line in redact(text).splitlines() if _REDACTED not in line]
 
 
 def _by_rule(going: Iterable[BaseMessage]) -> list[str]:
-    """The sentences of these messages that the rules take for worth keeping; in those of a nested agent none."""
+    """Return the sentences of these messages that the rules take for worth keeping; in those of a nested agent none."""
     texts = [] if writer().origin == "agent" else ["\n".join(_clean(said_in(m))) for m in going]
     return [*dict.fromkeys(sentence for text in texts for _, sentence in said(text))]
 

@@ -15,13 +15,13 @@ from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import compacted, is_request, message_text, still_sent, tools_by_name
 from deepnb.gate import credentials, reasons, redact
 from deepnb.memory.budget import Count, fitted, plain
-from deepnb.memory.guidelines import WRITES, Form, memory_block, update_text
+from deepnb.memory.guarding import WRITES, Form, memory_block, update_text
 from deepnb.memory.layers import layers, note_day
-from deepnb.values.diff import file_diffs
 from deepnb.values.errors import InvalidError, RunError
-from deepnb.values.memo import Memo
+from deepnb.values.files import file_diffs
+from deepnb.values.lazy import Memo
 from deepnb.values.messages import MEMORY_UPDATE
-from deepnb.values.prompt import MEMORY_OPEN
+from deepnb.values.request import MEMORY_OPEN
 
 Refresh = Literal["thread", "call", "delta"]
 """`thread`: read once per thread. `call`: the block is written anew before every model call. `delta`: the block
@@ -55,13 +55,17 @@ class MemoryMiddleware(AgentMiddleware):
         today: Callable[[], str],
         form: Form = "full",
     ) -> None:
-        """`today` gives the day (YYYY-MM-DD) in the user's time zone; `form` is how much the guidelines say."""
+        """`today` gives the day (YYYY-MM-DD) in the user's time zone; `form` is how much the guidelines say.
+
+        The injected files take at most `budget` tokens.
+        """
         super().__init__()
         self.tools = []
         self.sources = tuple(sources)
         self._backend = backend
         self._budget = budget
         self._count = count
+        self._fitted = Memo(lambda contents: fitted(contents, list(contents), budget, count))
         self._today = today
         self._form: Form = form
         self._tools = Memo(tools_by_name)
@@ -77,7 +81,7 @@ class MemoryMiddleware(AgentMiddleware):
         return await in_thread(self.before_agent, state, runtime)
 
     def upcoming(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """The update of the state with which the next turn would begin; nothing is told, nor noted as seen."""
+        """Return the update of the state with which the next turn would begin; nothing is told, nor noted as seen."""
         return {} if _loaded(state) else self._changed(state, self._masked(state)) or {}
 
     def wrap_model_call(self, request: ModelRequest, handler: Any) -> Any:
@@ -91,17 +95,20 @@ class MemoryMiddleware(AgentMiddleware):
         now = texts(paths, self._backend.download_files(paths))
         if mark_read := getattr(self._backend, "mark_read", None):  # the guard: this is what the model has now seen
             mark_read(now)
-        shown = masked_texts(now)
+        shown = {path: redact(text) for path, text in now.items()}
         for line in _mask_notices(state, now, shown):
             tell_notice(line)
         update = self._changed(state, shown)
-        for line in self._cut_notices(state, update or {}):
-            tell_notice(line)
+        if (contents := (update or {}).get(keys.MEMORY)) is not None:
+            known = self.shares(state.get(keys.MEMORY) or {})
+            for path, (sent, whole) in self.shares(contents).items():
+                if path not in known:
+                    tell_notice(f"{path}: {sent:,} of {whole:,} tokens in the prompt, the rest is read with read_file")
         return update
 
     def shares(self, contents: Mapping[str, str]) -> dict[str, tuple[int, int]]:
         """path -> (tokens in the prompt, tokens of the file), of the files that are not injected whole."""
-        files = fitted(contents, list(contents), self._budget, self._count)
+        files = self._fitted(contents)
         ends = ["\n\n"] * (len(files) - 1) + ["\n"]
         return {
             one.path: (self._count(f"{one.path}\n\n{one.shown}{end}"), self._count(contents[one.path]))
@@ -109,17 +116,8 @@ class MemoryMiddleware(AgentMiddleware):
             if one.left_out
         }
 
-    def _cut_notices(self, state: Mapping[str, Any], update: Mapping[str, Any]) -> Iterator[str]:
-        """A line for each file that is not injected whole from now on, and was until now, or was not injected."""
-        if (contents := update.get(keys.MEMORY)) is None:
-            return
-        known = self.shares(state.get(keys.MEMORY) or {})
-        for path, (sent, whole) in self.shares(contents).items():
-            if path not in known:
-                yield f"{path}: {sent:,} of {whole:,} tokens in the prompt, the rest is read with read_file"
-
     def _layers(self, state: Mapping[str, Any]) -> list[str]:
-        """What is injected in the turn that is running, whether or not it is there."""
+        """Return what is injected in the turn that is running, whether or not it is there."""
         return list(layers(self.sources, state.get(keys.DAY) or self._today()))
 
     def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:
@@ -133,21 +131,21 @@ class MemoryMiddleware(AgentMiddleware):
         return request.override(system_message=with_block(request.system_message, block))
 
     def block(self, contents: Mapping[str, str], *, writes: bool) -> str:
-        """What is injected of these files; `writes` says whether the agent has the tools that write them."""
-        files = fitted(contents, list(contents), self._budget, self._count)
-        return memory_block(files, self.sources[0], writes=writes, form=self._form)
+        """Return what is injected of these files; `writes` says whether the agent has the tools that write them."""
+        return memory_block(self._fitted(contents), self.sources[0], writes=writes, form=self._form)
 
     def _masked(self, state: Mapping[str, Any]) -> dict[str, str]:
-        """The files as they are now, as a model may see them."""
+        """Return the files as they are now, as a model may see them."""
         paths = self._layers(state)
-        return masked_texts(texts(paths, self._backend.download_files(paths)))
+        now = texts(paths, self._backend.download_files(paths))
+        return {path: redact(text) for path, text in now.items()}
 
     def _writes(self, request: ModelRequest) -> bool:
-        """Whether the agent has the tools that write the files."""
+        """Return whether the agent has the tools that write the files."""
         return WRITES in self._tools(tuple(request.tools or ()))
 
     def rebased(self, request: ModelRequest) -> ModelRequest:
-        """The request with the memory block as the files are now: for the call that compacts."""
+        """Return the request with the memory block as the files are now: for the call that compacts."""
         block = self.block(self._masked(request.state), writes=self._writes(request))
         return request.override(system_message=with_other_block(request.system_message, block))
 
@@ -163,7 +161,9 @@ class FreshMemoryMiddleware(MemoryMiddleware):
         return self._changed(today, self._masked(today)) or {}
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        day = self._day(state)
+        messages = state.get(keys.MESSAGES) or ()
+        begins = not messages or is_request(messages[-1])  # a turn's first call comes right after what the user said
+        day = self._today() if begins else state.get(keys.DAY) or self._today()
         update = self._load({**state, keys.DAY: day})
         return update if state.get(keys.DAY) == day else {**(update or {}), keys.DAY: day}
 
@@ -175,12 +175,6 @@ class FreshMemoryMiddleware(MemoryMiddleware):
         if state.get(keys.TOLD) is None:
             return update
         return {**(update or {}), keys.TOLD: None}  # of another policy, which this thread had before
-
-    def _day(self, state: Mapping[str, Any]) -> str:
-        """The day of the turn: a turn's first call comes right after what the user said."""
-        messages = state.get(keys.MESSAGES) or ()
-        begins = not messages or is_request(messages[-1])
-        return self._today() if begins else state.get(keys.DAY) or self._today()
 
 
 class DeltaMemoryMiddleware(FreshMemoryMiddleware):
@@ -204,8 +198,9 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
             return None
         if not (diffs := file_diffs(_told(told), _told(now))):  # a comment, which is for people
             return {keys.TOLD: now}
+        files = self._fitted(state[keys.MEMORY])
         update = update_text(diffs)
-        spent = self._count(self._body(state)) + self._count(update)
+        spent = self._count("\n\n".join(f"{f.path}\n\n{f.shown}" for f in files)) + self._count(update)
         if spent + sum(self._count(message_text(m)) for m in _updates(state)) > self._budget:
             return self._rebase(state, now, base)
         message = HumanMessage(update, additional_kwargs={"lc_source": MEMORY_UPDATE})
@@ -215,29 +210,15 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
         old = [RemoveMessage(id=m.id) for m in _updates(state) if m.id]
         return {keys.MEMORY: now, keys.TOLD: now, keys.BASE: base, **({keys.MESSAGES: old} if old else {})}
 
-    def _body(self, state: Mapping[str, Any]) -> str:
-        files = fitted(state[keys.MEMORY], list(state[keys.MEMORY]), self._budget, self._count)
-        return "\n\n".join(f"{f.path}\n\n{f.shown}" for f in files)
 
-
-_KINDS = {"thread": MemoryMiddleware, "call": FreshMemoryMiddleware, "delta": DeltaMemoryMiddleware}
-
-
-def memory_middleware(
-    backend: BackendProtocol,
-    sources: Sequence[str],
-    refresh: Refresh,
-    budget: int,
-    count: Count,
-    today: Callable[[], str],
-    form: Form = "full",
-) -> MemoryMiddleware:
-    """The middleware for a refresh policy; the injected files take at most `budget` tokens."""
-    return _KINDS[refresh](backend, sources, budget, count, today, form)
+MEMORY_MIDDLEWARE: Mapping[Refresh, type[MemoryMiddleware]] = {
+    "thread": MemoryMiddleware, "call": FreshMemoryMiddleware, "delta": DeltaMemoryMiddleware,
+}  # fmt: skip
+"""Refresh policy -> its middleware."""
 
 
 def _updates(state: Mapping[str, Any]) -> list[BaseMessage]:
-    """The updates that are still sent."""
+    """Return the updates that are still sent."""
     return [m for m in still_sent(state) if m.additional_kwargs.get("lc_source") == MEMORY_UPDATE]
 
 
@@ -246,12 +227,12 @@ def _loaded(state: Mapping[str, Any]) -> bool:
 
 
 def _told(contents: Mapping[str, str]) -> dict[str, str]:
-    """The texts as the block has them: without what is for people."""
+    """Return the texts as the block has them: without what is for people."""
     return {path: f"{text}\n" if (text := plain(raw)) else "" for path, raw in contents.items()}
 
 
 def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> dict[str, str]:
-    """path -> text of the files that exist; a file that can't be read is an error naming it."""
+    """Return path -> text of the files that exist; a file that can't be read is an error naming it."""
     found: dict[str, str] = {}
     for path, response in zip(sources, responses, strict=True):
         if response.error == "file_not_found":
@@ -267,13 +248,8 @@ def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> 
     return found
 
 
-def masked_texts(contents: Mapping[str, str]) -> dict[str, str]:
-    """The texts without the credentials that somebody else put into their files."""
-    return {path: redact(text) for path, text in contents.items()}
-
-
 def _mask_notices(state: Mapping[str, Any], now: Mapping[str, str], shown: Mapping[str, str]) -> Iterator[str]:
-    """A line for each file in which something is masked that was not masked when the thread's model last saw it."""
+    """Yield a line for each file in which something is masked that was not masked when the thread's model last saw it."""
     told = state.get(keys.TOLD) or state.get(keys.MEMORY) or {}
     for path, text in shown.items():
         new = {*text.splitlines()} - {*now[path].splitlines(), *told.get(path, "").splitlines()}
@@ -283,13 +259,13 @@ def _mask_notices(state: Mapping[str, Any], now: Mapping[str, str], shown: Mappi
 
 
 def with_block(system: SystemMessage | None, block: str) -> SystemMessage:
-    """The system message with a text block appended, what it held left as it is."""
+    """Return the system message with a text block appended, what it held left as it is."""
     held: list[Any] = list(system.content_blocks) if system else []
     return SystemMessage(content_blocks=[*held, {"type": "text", "text": f"\n\n{block}" if held else block}])
 
 
 def with_other_block(system: SystemMessage | None, block: str) -> SystemMessage:
-    """The system message with its memory block replaced, everything else byte for byte as it was."""
+    """Return the system message with its memory block replaced, everything else byte for byte as it was."""
     held: list[Any] = list(system.content_blocks) if system else []
     at = next((i for i, b in enumerate(held) if b.get("text", "").lstrip("\n").startswith(MEMORY_OPEN)), None)
     if at is None:

@@ -12,11 +12,16 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.daily import NoteEntry, entries
-from deepnb.memory.layers import NOTES, note_day
-from deepnb.memory.recalls import Recalls
-from deepnb.memory.scope import LONG_TERM
-from deepnb.values.whole_file import make_folder
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.tools import BaseTool, StructuredTool
+
+from deepnb.engine.listen import tell_notice
+from deepnb.gate import redact
+from deepnb.memory.daily import NoteEntry, Recalls, addition, bare, entries
+from deepnb.memory.flush import TOOL
+from deepnb.memory.layers import LONG_TERM, NOTES, layers, note_day, note_path
+from deepnb.values.errors import DeepnbError
+from deepnb.values.files import make_folder
 
 if TYPE_CHECKING:
     from deepnb.search import Hit, Index
@@ -55,13 +60,13 @@ class MemorySearch:
         may_read: Callable[[str], bool] = lambda path: True,
         **how: Any,
     ) -> list[Hit]:
-        """The best passages of these files (path -> text) and transcripts; what is found in notes is counted.
+        """Return the best passages of these files (path -> text) and transcripts; what is found in notes is counted.
 
         `at` is the time now: "last week" is relative to it. As many as fit into `tokens` are given, or `k` that share
         them. `may_read` says which files the asker would see if they were there: others stay in the index. `how` are
         the other arguments of `Index.search`.
         """
-        from deepnb.search.request import check_options
+        from deepnb.search.hits import check_options
 
         check_options(how)
         index = self._opened(files)
@@ -73,7 +78,9 @@ class MemorySearch:
         found = index.search(query, k, tokens=tokens, **how)
         hits = [shown for hit in found if (shown := _as_it_stands(hit, known.get(hit.path))) is not None]
         self.recalls.add(recalled(hits, files, query), query, at)
-        self._hear(index)
+        said = [line for line in index.notices if not line.startswith("the search index was made")]  # that is no news
+        self.notices += [line for line in said if line not in self.notices]
+        index.notices.clear()
         return hits
 
     def close(self) -> None:
@@ -96,38 +103,31 @@ class MemorySearch:
         from deepnb.search import Index
 
         directory = self._directory()
-        if self._index is None or self._at != directory:
-            self.close()
-            self._at = directory
-            self._index = self._made(Index, directory, files)
+        if self._index is not None and self._at == directory:
+            return self._index
+        self.close()
+        self._at = directory
+        if directory is not None:
+            folder = os.path.join(directory, ".deepnb")
+            try:
+                make_folder(Path(folder))
+                self._index = Index(os.path.join(folder, "index.db"), source=lambda: files)
+            except Exception as error:
+                why = (str(error).splitlines() or [type(error).__name__])[0]
+                self.notices.append(
+                    f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process"
+                )
+        self._index = self._index or Index()
         return self._index
-
-    def _made(self, make: Callable[..., Index], directory: str | None, files: Mapping[str, str]) -> Index:
-        if directory is None:
-            return make()
-        folder = os.path.join(directory, ".deepnb")
-        try:
-            make_folder(Path(folder))
-            return make(os.path.join(folder, "index.db"), source=lambda: files)
-        except Exception as error:
-            why = (str(error).splitlines() or [type(error).__name__])[0]
-            self.notices.append(f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process")
-            return make()
-
-    def _hear(self, index: Index) -> None:
-        """Take over what the index has to say; that a new one was made is no news."""
-        said = [line for line in index.notices if not line.startswith("the search index was made")]
-        self.notices += [line for line in said if line not in self.notices]
-        index.notices.clear()
 
 
 def searched(path: str) -> bool:
-    """Whether a file is looked through: long-term memory, and all Markdown below /memory."""
+    """Return whether a file is looked through: long-term memory, and all Markdown below /memory."""
     return path == LONG_TERM or (path.startswith(NOTES) and path.endswith(".md"))
 
 
 def texts_of(backend: Any) -> dict[str, str]:
-    """path -> text of the files that are looked through, as a backend shows them; what is not UTF-8 is passed over."""
+    """Return path -> text of the files that are looked through, as a backend shows them; what is not UTF-8 is passed over."""
     below = backend.glob("**/*.md", NOTES).matches or ()
     paths = [LONG_TERM, *sorted(f["path"] for f in below if not f.get("is_dir") and searched(f["path"]))]
     out = {}
@@ -141,7 +141,7 @@ def texts_of(backend: Any) -> dict[str, str]:
 
 
 def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[NoteEntry]:
-    """The entries of daily notes that hits brought up: of each the lines that share most words with the question."""
+    """Return the entries of daily notes that hits brought up: of each the lines that share most words with the question."""
     from deepnb.search.words import read_query
 
     asked = read_query(query)
@@ -158,23 +158,126 @@ def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[
     return list(out.values())
 
 
-def hits_text(hits: Sequence[Hit]) -> str:
-    """Hits as an agent reads them: path:lines (leg, score) heading, then the text."""
-    return "\n\n".join(
-        f"{place(hit)} ({hit.leg}, {hit.score:.2f}) {hit.heading}".rstrip() + f"\n{hit.text}" for hit in hits
-    )
-
-
 def place(hit: Hit) -> str:
     """`/memory/2026-02-16.md:3-5`."""
     return f"{hit.path}:{hit.start}" if hit.start == hit.end else f"{hit.path}:{hit.start}-{hit.end}"
 
 
 def _as_it_stands(hit: Hit, text: str | None) -> Hit | None:
-    """The hit in the words of the file the asker sees; None where that has no such lines."""
+    """Return the hit in the words of the file the asker sees; None where that has no such lines."""
     if text is None:
         return None
     if hit.text in text:
         return hit
     lines = text.split("\n")[hit.start - 1 : hit.end]
     return replace(hit, text="\n".join(lines)[:_LONGEST]) if lines else None
+
+
+# -- The main agent's tools for long-term memory: note, search, get. They add no step to the graph
+
+READS = SEARCH, GET = "memory_search", "memory_get"
+"""Tools whose results may hold what is for the main agent alone: they go into no file that others can read."""
+
+MOST, LINES, LONGEST = 50, 200, 40_000
+"""Hits of one search, and lines and characters of one reading, at most."""
+
+_NOTE = """Add to today's daily note: a decision and its reason, a result, an open task. \
+Lasting preferences and rules go to the memory file instead."""
+_SEARCH = """Search long-term memory and all daily notes, also those of days that are not shown to you; \
+dates in the query count. Gives path:lines (found by, score) and text. \
+Search before saying that you do not know something about earlier work."""
+_GET = """Read lines of a memory file or daily note, such as one that memory_search found."""
+
+
+class MemoryToolsMiddleware(AgentMiddleware):
+    """Tools of the main agent alone: a nested one has no memory of its own."""
+
+    def __init__(
+        self, backend: Any, sources: Sequence[str], now: Callable[[], str], search: Callable[[], MemorySearch] | None
+    ) -> None:
+        """`backend` is that of the agent's tools: what its scope keeps from it is not there. `now` gives ISO timestamps."""
+        super().__init__()
+        self._backend = backend
+        self._sources = tuple(sources)
+        self._now = now
+        self._search = search
+        self.tools = [self._note_tool()] if search is None else [self._note_tool(), *self._search_tools()]
+
+    def note(self, text: str) -> str:
+        """Add each line of a text to today's note as an entry; gives what came of it."""
+        at = self._now()
+        path = note_path(at)
+        found = self._backend.download_files([path])[0]
+        note = (found.content or b"").decode("utf-8", "replace")
+        known = {bare(line) for line in note.splitlines()}
+        lines = [line for line in text.splitlines() if bare(line)]
+        if not lines:
+            return "Error: there is nothing to note"
+        new = [line for line in dict.fromkeys(lines) if bare(line) not in known]
+        if not new:
+            return f"{path} has that already."
+        return self._backend.append(path, addition(note, at, new), typed=text) or f"Noted in {path}."
+
+    def search(self, query: str, k: Any = None, fusion: str = "rank") -> str:
+        """Return what is found, as text."""
+        assert self._search is not None
+        index, most = self._search(), None if k is None else max(1, min(int(k), MOST))
+        hits = index.search(
+            texts_of(self._backend), query, self._now(), most, may_read=self._backend.may_read, fusion=fusion
+        )
+        while index.notices:
+            tell_notice(index.notices.pop(0))
+        heads = (f"{place(hit)} ({hit.leg}, {hit.score:.2f}) {hit.heading}".rstrip() for hit in hits)
+        shown = "\n\n".join(f"{head}\n{hit.text}" for head, hit in zip(heads, hits, strict=True))
+        return redact(shown) or "Nothing in memory fits that."
+
+    def get(self, path: str, start: int = 1, lines: int = 40) -> str:
+        """Return lines of a memory file, numbered."""
+        path = path if path.startswith("/") else f"/{path}"
+        if path not in layers(self._sources, self._now()[:10]) and not searched(path):
+            return f"Error: {path} is not a memory file; read_file reads other files"
+        found = self._backend.download_files([path])[0]
+        if found.content is None:
+            return f"Error: there is no {path}"
+        text = redact(found.content.decode("utf-8", "replace")).splitlines()
+        start, most = max(1, int(start)), max(1, min(int(lines), LINES))
+        shown = "\n".join(f"{n}: {line}" for n, line in enumerate(text[start - 1 : start - 1 + most], start))
+        cut = f"\n(cut after {LONGEST:,} characters: ask for fewer lines)" if len(shown) > LONGEST else ""
+        more = f"\n({len(text)} lines in all)" if len(text) >= start + most else ""
+        return shown[:LONGEST] + cut + more or f"Error: {path} has {len(text)} lines"
+
+    def _note_tool(self) -> BaseTool:
+        schema = _schema({"text": {"type": "string", "description": "One fact a line."}}, ["text"])
+        return _tool(TOOL, _NOTE, schema, lambda text="", **_: self.note(str(text)))
+
+    def _search_tools(self) -> list[BaseTool]:
+        whole = {"type": "integer"}
+        k = {**whole, "description": "At most; without it, as many as fit."}
+        fusion = {"type": "string", "enum": ["rank", "weight"]}
+        query = _schema({"query": {"type": "string"}, "k": k, "fusion": fusion}, ["query"])
+        place = _schema({"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}}, ["path"])  # fmt: skip
+        return [
+            _tool(
+                SEARCH,
+                _SEARCH,
+                query,
+                lambda query="", k=None, fusion="rank", **_: self.search(str(query), k, fusion),
+            ),
+            _tool(GET, _GET, place, lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines)),
+        ]
+
+
+def _schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _tool(name: str, description: str, schema: dict[str, Any], work: Callable[..., str]) -> BaseTool:
+    """Return a tool by its JSON schema: `from`, the name of an argument, can't be one of a Python function."""
+
+    def run(**args: Any) -> str:
+        try:
+            return work(**args)
+        except (DeepnbError, TypeError, ValueError) as error:
+            return f"Error: {error}"
+
+    return StructuredTool.from_function(run, name=name, description=description, args_schema=schema)

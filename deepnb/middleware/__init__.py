@@ -13,11 +13,8 @@ What goes wrong without ending the turn (no summary, no history file) is a warni
 """
 
 from deepnb.middleware.application import application
-from deepnb.middleware.approvals import ApprovalMiddleware
-from deepnb.middleware.compaction import CompactionMiddleware
-from deepnb.middleware.guard import GuardMiddleware
-from deepnb.middleware.memory import MemoryMiddleware
-from deepnb.middleware.skills import SkillsMiddleware
+from deepnb.middleware.calls import ApprovalMiddleware, GuardMiddleware
+from deepnb.middleware.prompt import CompactionMiddleware, MemoryMiddleware, SkillsMiddleware
 
 __all__ = [
     "ApprovalMiddleware",

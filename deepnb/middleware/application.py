@@ -16,22 +16,19 @@ from deepnb.backends.writer import writer
 from deepnb.engine import approvals
 from deepnb.engine.tools import described
 from deepnb.memory.flush import TOOL as NOTE
-from deepnb.memory.layers import guarded_paths
-from deepnb.memory.scope import MAIN
-from deepnb.memory.scoped import ScopedBackend
+from deepnb.memory.guarding import ScopedBackend
+from deepnb.memory.layers import MAIN, guarded_paths
 from deepnb.memory.searching import MemorySearch
-from deepnb.middleware.approvals import ApprovalMiddleware
-from deepnb.middleware.guard import GuardMiddleware
+from deepnb.middleware.calls import ApprovalMiddleware, GuardMiddleware
+from deepnb.subagents.files import check, tool_names
+from deepnb.values.agent import FOLDER, Subagent
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.errors import InvalidError
-from deepnb.values.subagents import FOLDER, Subagent
-from deepnb.wiring.agent import Files, agent
+from deepnb.wiring.build import Files, agent
 from deepnb.wiring.delegation import in_force
-from deepnb.wiring.effects import effects
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
-from deepnb.wiring.options import SERVED, Options, changed
-from deepnb.wiring.subagent_files import check, tool_names
+from deepnb.wiring.options import SERVED, Options, changed, effects
 from deepnb.workshop.approvals import Effects, state_of
 
 if TYPE_CHECKING:

@@ -1,16 +1,63 @@
-"""The keys of providers that were typed in: held in this process, and nowhere else.
-
-No variable of the environment is set, which every program that is started would be given.
-"""
+"""Models and providers by name, known without importing any of them, and the keys that were typed in for them."""
 
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from deepnb.gate import add_own
-from deepnb.models.names import PROVIDERS
 from deepnb.values.errors import InvalidError, NotFoundError
+
+OFFLINE = "offline"
+OFFLINE_WINDOW = 8_000
+"""The window of the teaching model, in tokens."""
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider of `init_chat_model`: the package to install, and the variable its key is read from."""
+
+    package: str
+    key: str | None
+    example: str = ""
+    """A model of it, to complete and to show as an example."""
+    caches: bool | None = None
+    """Whether it caches prompts; None where that is not known."""
+    typed: bool = True
+    """Whether its models take a key that was typed in."""
+
+    @property
+    def module(self) -> str:
+        """What is imported of the package."""
+        return self.package.replace("-", "_")
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "anthropic": Provider("langchain-anthropic", "ANTHROPIC_API_KEY", "claude-sonnet-4-5", True),
+    "openai": Provider("langchain-openai", "OPENAI_API_KEY", "gpt-5.2", True),
+    "google_genai": Provider("langchain-google-genai", "GOOGLE_API_KEY", "gemini-2.5-flash", True),
+    "mistralai": Provider("langchain-mistralai", "MISTRAL_API_KEY"),
+    "groq": Provider("langchain-groq", "GROQ_API_KEY"),
+    "deepseek": Provider("langchain-deepseek", "DEEPSEEK_API_KEY", "deepseek-chat", True),
+    "xai": Provider("langchain-xai", "XAI_API_KEY"),
+    "openrouter": Provider("langchain-openrouter", "OPENROUTER_API_KEY"),
+    "ollama": Provider("langchain-ollama", None, "qwen3", typed=False),
+    "huggingface": Provider("langchain-huggingface", "HF_TOKEN", typed=False),
+}
+
+EXAMPLES = (OFFLINE, *(f"{name}:{one.example}" for name, one in PROVIDERS.items() if one.example))
+"""Names to complete and to show as examples."""
+
+
+def window_of(model: Any) -> int | None:
+    """Return the context window that a chat model's profile declares."""
+    profile = getattr(model, "profile", None)
+    window = profile.get("max_input_tokens") if isinstance(profile, dict) else None
+    return window if isinstance(window, int) and not isinstance(window, bool) else None
+
+
+# -- The keys of providers that were typed in: held in this process, and nowhere else
+# No variable of the environment is set, which every program that is started would be given.
 
 _SECRET_NAMES = ("authorization", "key", "token", "secret", "cookie")
 """What the name of a header has in it whose value is a credential."""
@@ -31,7 +78,7 @@ class Key:
         raise TypeError("a key stays in its process")
 
     def reveal(self) -> str:
-        """The key itself, for the provider's client alone."""
+        """Return the key itself, for the provider's client alone."""
         return self._value
 
 
@@ -49,45 +96,18 @@ def keep_key(provider: str, value: str) -> None:
     _KEPT[provider] = Key(value)
 
 
-_HEADERS: dict[str, tuple[str, Key]] = {}
-"""Where a server is -> the header that it is sent."""
-
-
-def keep_header(url: str, name: str, value: str) -> None:
-    """Hold the header of a server from now on, in the place of one that was held."""
-    value = value.strip()
-    do = f"%agent use {url} --header {name} asks again"
-    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-        raise InvalidError(f"{name!r} can't be the name of a header", "--header Authorization, or --header X-Api-Key")
-    if not value:
-        raise InvalidError("nothing was entered", do)
-    if not value.isprintable() or not value.isascii():
-        raise InvalidError("what was entered can't be the value of a header", do)
-    for part in {value, value.rpartition(" ")[2]}:
-        add_own(part)
-    _HEADERS[url] = (name, Key(value))
-
-
-def kept_header(url: str) -> tuple[str, Callable[[], str]]:
-    """The name of the header that a server is sent, and what gives its value; empty where none was entered."""
-    if url not in _HEADERS:
-        return "", str
-    name, key = _HEADERS[url]
-    return name, key.reveal
-
-
 def kept_key(provider: str) -> Key | None:
-    """The key of a provider that was typed in."""
+    """Return the key of a provider that was typed in."""
     return _KEPT.get(provider)
 
 
 def kept_keys() -> tuple[Key, ...]:
-    """All that are held: a model that was made with others is made anew."""
+    """Return all that are held: a model that was made with others is made anew."""
     return tuple(_KEPT.values())
 
 
 def has_key(provider: str) -> bool:
-    """Whether a key was typed in or is in the environment, or none is needed."""
+    """Return whether a key was typed in or is in the environment, or none is needed."""
     variable = PROVIDERS[provider].key
     return variable is None or kept_key(provider) is not None or bool(os.environ.get(variable))
 

@@ -11,10 +11,9 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
 from deepnb.gate import redact
-from deepnb.models.keys import guard_keys, has_key, kept_key
-from deepnb.models.names import EXAMPLES, OFFLINE, PROVIDERS
+from deepnb.models.keys import EXAMPLES, OFFLINE, PROVIDERS, guard_keys, has_key, kept_key
 from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError
-from deepnb.values.model_failure import has_credential
+from deepnb.values.failures import has_credential
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ def resolve(
     settings: Mapping[str, float] | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> Resolved:
-    """The chat model for a name, a variable of the namespace that holds one, or one itself.
+    """Return the chat model for a name, a variable of the namespace that holds one, or one itself.
 
     `base_url` is that of an OpenAI-compatible server, `settings` are those of a model by name.
     """
@@ -64,22 +63,22 @@ def _found(model: Any, base_url: str | None, settings: Mapping[str, float], name
 
 
 def is_teaching(model: BaseChatModel) -> bool:
-    """Whether this is the rule-based teaching model, whatever it is called."""
+    """Return whether this is the rule-based teaching model, whatever it is called."""
     return model._llm_type == "deepnb-teaching"
 
 
 def is_tape(model: BaseChatModel) -> bool:
-    """Whether this plays a tape."""
+    """Return whether this plays a tape."""
     return model._llm_type == "deepnb-tape"
 
 
 def counts_as_teaching(model: BaseChatModel) -> bool:
-    """Whether tokens are counted with the tokenizer of the teaching model: for that itself, and for a tape of it."""
+    """Return whether tokens are counted with the tokenizer of the teaching model: for that itself, and for a tape of it."""
     return is_teaching(model) or (is_tape(model) and getattr(model, "counts", "") == "teaching")
 
 
 def label_of(model: BaseChatModel) -> str:
-    """The name a chat model goes by."""
+    """Return the name a chat model goes by."""
     if is_teaching(model):
         return OFFLINE
     for field in ("model_name", "model"):
@@ -92,8 +91,10 @@ def _by_name(name: str, base_url: str | None, settings: Mapping[str, float]) -> 
     provider, _, rest = name.partition(":")
     if base_url is not None and provider not in PROVIDERS:  # `qwen3:8b` is all name
         provider, rest, name = "openai", name, f"openai:{name}"
-    if rest:
-        _check_provider(provider, base_url)
+    if rest and provider in PROVIDERS and (do := missing(provider, keyless=base_url is not None)):
+        one = PROVIDERS[provider]  # said before the provider's own code does
+        what = f"the package {one.package}" if not is_installed(provider) else f"a key in {one.key}"
+        raise NotInstalledError(f"{provider} models need {what}", do)
     try:
         model: BaseChatModel = init_chat_model(name, **_settings(provider if rest else "", base_url, settings))
         return model
@@ -114,7 +115,7 @@ def _by_name(name: str, base_url: str | None, settings: Mapping[str, float]) -> 
 
 
 def _settings(provider: str, base_url: str | None, given: Mapping[str, float]) -> dict[str, Any]:
-    """What a provider's class is given beside the name: the address, settings, and a key that was typed in."""
+    """Return what a provider's class is given beside the name: the address, settings, and a key that was typed in."""
     settings: dict[str, Any] = dict(given) if base_url is None else {**given, "base_url": base_url}
     if provider == "ollama":  # which has other names for these
         renamed = {"num_predict": settings.pop("max_tokens", None)}
@@ -129,21 +130,13 @@ def _settings(provider: str, base_url: str | None, given: Mapping[str, float]) -
     return settings
 
 
-def _check_provider(provider: str, base_url: str | None) -> None:
-    """A missing package or key, said before the provider's own code does."""
-    if provider in PROVIDERS and (do := missing(provider, keyless=base_url is not None)):
-        one = PROVIDERS[provider]
-        what = f"the package {one.package}" if not is_installed(provider) else f"a key in {one.key}"
-        raise NotInstalledError(f"{provider} models need {what}", do)
-
-
 def is_installed(provider: str) -> bool:
-    """Whether a provider's package is there; nothing is imported to ask."""
+    """Return whether a provider's package is there; nothing is imported to ask."""
     return importlib.util.find_spec(PROVIDERS[provider].module) is not None
 
 
 def missing(provider: str, *, keyless: bool = False) -> str:
-    """What to type, in one line, before a model of a provider can be used; empty where nothing is missing."""
+    """Return what to type, in one line, before a model of a provider can be used; empty where nothing is missing."""
     one = PROVIDERS[provider]
     steps = [] if is_installed(provider) else [f"%pip install {one.package}"]
     if not keyless and not has_key(provider):

@@ -1,15 +1,114 @@
-"""How many tokens a model on a server takes: what the server tells, what its refusals tell, a guess until then.
+"""What is known of models on servers: those of an Ollama here, and how many tokens a model takes."""
 
-It is kept with the model, by address and name, for all sessions of this process.
-"""
-
-from collections.abc import Callable, Iterator, Mapping
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection
+from time import monotonic
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from deepnb.models.names import window_of
+from deepnb.models.keys import window_of
+
+T = TypeVar("T")
+
+OLLAMA_PATIENCE = 0.3
+"""Seconds that all questions together may take."""
+_LOOPBACK = ("localhost", "127.0.0.1", "::1", "")
+_PORT = 11434
+_MOST = 2_000_000
+"""Bytes of an answer that are read."""
+
+
+@dataclass(frozen=True)
+class OllamaModel:
+    """A model that the server has; what it does not say is None."""
+
+    name: str
+    sees: bool | None = None
+    tools: bool | None = None
+    """Whether it can call tools."""
+    window: int | None = None
+    """Tokens that it was loaded with, else those that it can have."""
+
+
+def ollama_models(patience: float = OLLAMA_PATIENCE) -> tuple[OllamaModel, ...] | None:
+    """Return the models of the server; None where none answers in time. What it says later is not waited for."""
+    if (address := _address()) is None:
+        return None
+    return in_time(lambda tell: _ask_ollama(address, monotonic() + patience, tell), patience, None)
+
+
+def in_time(ask: Callable[[Callable[[T], None]], None], patience: float, slow: T | None) -> T | None:
+    """Return what `ask` told last within some seconds; `slow` where it told nothing by then, None where it could not."""
+    found: list[T] = []
+
+    def asked() -> None:
+        with suppress(Exception):  # none there, or something else
+            ask(found.append)
+
+    thread = threading.Thread(target=asked, daemon=True, name="deepnb-ask")
+    thread.start()
+    thread.join(patience)
+    return found[-1] if found else slow if thread.is_alive() else None
+
+
+def _ask_ollama(address: tuple[str, int], until: float, tell: Any) -> None:
+    """Tell of the models as soon as their names are known, and again with what each can do."""
+    listed = _answer(address, until, "GET", "/api/tags")["models"]
+    names = [str(one["name"]) for one in listed]
+    models = {name: OllamaModel(name) for name in names}
+    tell(tuple(models.values()))
+    for name in names:
+        shown = _answer(address, until, "POST", "/api/show", {"model": name})
+        can, window = shown.get("capabilities"), context_length(shown.get("model_info"))
+        sees, calls = ("vision" in can, "tools" in can) if isinstance(can, list) else (None, None)
+        models[name] = OllamaModel(name, sees, calls, window)
+        tell(tuple(models.values()))
+    for one in _answer(address, until, "GET", "/api/ps")["models"]:
+        if (name := str(one["name"])) in models and isinstance(one.get("context_length"), int):
+            models[name] = replace(models[name], window=one["context_length"])
+    tell(tuple(models.values()))
+
+
+def context_length(info: Any) -> int | None:
+    """Return the most tokens that a model can have, as `/api/show` tells it: {"qwen2.context_length": 32768}."""
+    given = info.items() if isinstance(info, Mapping) else ()
+    return next((n for name, n in given if str(name).endswith(".context_length") and isinstance(n, int)), None)
+
+
+def _answer(
+    address: tuple[str, int], until: float, method: str, path: str, body: Mapping[str, Any] | None = None
+) -> Any:
+    connection = HTTPConnection(*address, timeout=max(until - monotonic(), 0.001))
+    try:
+        connection.request(method, path, json.dumps(body) if body else None)
+        response = connection.getresponse()
+        if response.status != 200:
+            raise ValueError(f"status {response.status}")
+        return json.loads(response.read(_MOST))
+    finally:
+        connection.close()
+
+
+def _address() -> tuple[str, int] | None:
+    """Return where Ollama listens on this machine; None where `OLLAMA_HOST` names another one, which is not asked."""
+    given = os.environ.get("OLLAMA_HOST", "").strip()
+    try:
+        parts = urlsplit(given if "://" in given else f"//{given}")
+        host, port = parts.hostname or "", parts.port or _PORT
+    except ValueError:
+        return None
+    if host == "0.0.0.0":  # what a server is told to listen at
+        host = ""
+    return ("::1" if host == "::1" else "127.0.0.1", port) if host in _LOOPBACK else None
+
+
+# -- How many tokens a model on a server takes: what the server tells, what its refusals tell, a guess until then
+# It is kept with the model, by address and name, for all sessions of this process.
 
 SMALL = 8_192
 """Tokens of a window that nobody told, of a model on this machine or beside it."""
@@ -40,29 +139,29 @@ class Window:
     known: bool = True
 
 
-_told: Mapping[_Key, Window] = {}
+_windows: Mapping[_Key, Window] = {}
 """Never changed in place."""
-_heard: set[_Key] = set()
+_answered: set[_Key] = set()
 """Models whose server was asked and answered, whatever it said."""
-_most: dict[_Key, int] = {}
+_longest: dict[_Key, int] = {}
 """The longest context of models of Ollama."""
-_silent: dict[_Key, Any] = {}
+_unanswered: dict[_Key, Any] = {}
 """Models whose server did not answer: it is asked again."""
-_nameless: list[Any] = []
+_unnamed: list[Any] = []
 """Models that go by their id, which stays theirs while they are held here."""
 
 
 def all_told() -> Mapping[_Key, Window]:
-    """All that is known just now: another object as soon as there is more."""
-    return _told
+    """Return all that is known just now: another object as soon as there is more."""
+    return _windows
 
 
 def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> Window | None:
-    """The window of a model: the one `given` by the user, but no more than its server takes; None where it is unknown."""
+    """Return the window of a model: the one `given` by the user, but no more than its server takes; None where it is unknown."""
     told, declared = _asked(model), window_of(model)
     if is_ollama(model):  # which has as many as it is asked for
         wanted = given or model.num_ctx or (told.tokens if told else SMALL)
-        return Window(min(wanted, _most.get(_key(model), wanted)))
+        return Window(min(wanted, _longest.get(_key(model), wanted)))
     if given is not None:
         return Window(min(given, told.tokens) if told and told.known else given)
     if told is not None or declared is not None:
@@ -73,39 +172,38 @@ def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> W
 def learn(model: Any, tokens: int, *, known: bool = True) -> None:
     """Keep what a refusal of the server, or a request that it took, tells of its window."""
     if _key(model)[1].isdigit():
-        _nameless.append(model)
+        _unnamed.append(model)
     _keep(_key(model), Window(tokens, known))
 
 
 def ask_anew() -> None:
     """Let each server be asked again, when its model is next looked at: it may have another window by now."""
-    global _told
-    if _heard:
-        _told = dict(_told)  # another object, so that graphs are made anew
-        _heard.clear()
+    global _windows
+    if _answered:
+        _windows = dict(_windows)  # another object, so that graphs are made anew
+        _answered.clear()
 
 
 def ask_again() -> None:
     """Ask the servers that did not answer."""
-    for model in tuple(_silent.values()):
+    for model in tuple(_unanswered.values()):
         _asked(model)
 
 
 def served_models(model: Any, name: str | None = None) -> Mapping[str, int | None] | None:
-    """Name -> window of the models that a server has, and of the one of this `name`; None where it does not answer."""
-    from deepnb.models.ollama import in_time
+    """Return name -> window of the models that a server has, and of the one of this `name`; None where it does not answer."""
 
     slow: Mapping[str, int | None] = {}
     return in_time(lambda tell: _ask(model, name, tell), PATIENCE, slow)
 
 
 def is_ollama(model: Any) -> bool:
-    """Whether a model is one of Ollama, by its own interface."""
+    """Return whether a model is one of Ollama, by its own interface."""
     return type(model).__module__.partition(".")[0] == "langchain_ollama"
 
 
 def address_of(model: Any) -> str:
-    """The base URL of a model's server; empty where it has none of its own."""
+    """Return the base URL of a model's server; empty where it has none of its own."""
     if is_ollama(model):
         return str(model._client._client.base_url)
     client = getattr(model, "root_client", None)  # OpenAI's, which knows of the environment, too
@@ -114,7 +212,7 @@ def address_of(model: Any) -> str:
 
 
 def is_near(address: str) -> bool:
-    """Whether an address is that of this machine or of a private network."""
+    """Return whether an address is that of this machine or of a private network."""
     from ipaddress import ip_address
 
     host = (urlsplit(address).hostname or "") if address else ""
@@ -124,27 +222,26 @@ def is_near(address: str) -> bool:
 
 
 def _asked(model: Any) -> Window | None:
-    """What is known of the window of a model; its server is asked the first time."""
+    """Return what is known of the window of a model; its server is asked the first time."""
     key = _key(model)
-    if key not in _heard and key[0] and (window_of(model) is None or is_near(key[0])):
+    if key not in _answered and key[0] and (window_of(model) is None or is_near(key[0])):
         if (found := _ollama(model, key) if is_ollama(model) else served_models(model, key[1])) is None:
-            _silent[key] = model
+            _unanswered[key] = model
         else:
-            _silent.pop(key, None)
-            _heard.add(key)
+            _unanswered.pop(key, None)
+            _answered.add(key)
             if tokens := found.get(key[1]):
                 _keep(key, Window(tokens))
-    return _told.get(key)
+    return _windows.get(key)
 
 
 def _ollama(model: Any, key: _Key) -> Mapping[str, int | None] | None:
-    """Name -> the window that a model of Ollama is loaded with; how long it can be is kept."""
-    from deepnb.models.ollama import context_length, in_time
+    """Return name -> the window that a model of Ollama is loaded with; how long it can be is kept."""
 
     def ask(tell: Callable[[Mapping[str, int | None]], None]) -> None:
         running = {str(one.model): one.context_length for one in model._client.ps().models}
         if most := context_length(model._client.show(model.model).modelinfo):
-            _most[key] = most
+            _longest[key] = most
         name = model.model if ":" in model.model else f"{model.model}:latest"
         tell({key[1]: running.get(name)})
 
@@ -153,9 +250,9 @@ def _ollama(model: Any, key: _Key) -> Mapping[str, int | None] | None:
 
 
 def _keep(key: _Key, window: Window) -> None:
-    global _told
-    if _told.get(key) != window:
-        _told = {**_told, key: window}
+    global _windows
+    if _windows.get(key) != window:
+        _windows = {**_windows, key: window}
 
 
 def _key(model: Any) -> _Key:
@@ -174,7 +271,10 @@ def _ask(model: Any, name: str | None, tell: Callable[[Mapping[str, int | None]]
     for path in ("/models", *((f"{root}{path}" for path in _BESIDE) if is_near(root) else ())):
         rows: list[Mapping[str, Any]] = []
         try:
-            rows = list(_rows(client.get(path, cast_to=object)))
+            told = client.get(path, cast_to=object)
+            if isinstance(told, Mapping):
+                told = next((told[key] for key in ("data", "models") if isinstance(told.get(key), list)), [told])
+            rows = [row for row in told if isinstance(row, Mapping)] if isinstance(told, list) else []
         except (APIConnectionError, OpenAIError) as error:
             lost = isinstance(error, APIConnectionError) and not isinstance(error, APITimeoutError)
             if path == "/models" and (lost or getattr(error, "status_code", 0) == 503):  # not there yet, or loading
@@ -190,15 +290,8 @@ def _ask(model: Any, name: str | None, tell: Callable[[Mapping[str, int | None]]
             return
 
 
-def _rows(answer: Any) -> Iterator[Mapping[str, Any]]:
-    """What a server tells, model by model."""
-    if isinstance(answer, Mapping):
-        answer = next((answer[key] for key in ("data", "models") if isinstance(answer.get(key), list)), [answer])
-    return (row for row in answer if isinstance(row, Mapping)) if isinstance(answer, list) else iter(())
-
-
 def _tokens(row: Mapping[str, Any]) -> int | None:
-    """The smallest window that a row tells; a model that is not loaded has none yet."""
+    """Return the smallest window that a row tells; a model that is not loaded has none yet."""
     if row.get("state") == "not-loaded":
         return None
     found: list[int] = []

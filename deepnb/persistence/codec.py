@@ -11,15 +11,14 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
-from deepnb.persistence.redaction import redacted_text
+from deepnb.persistence.savers import redacted_text
 from deepnb.values import turn as values
-from deepnb.values.anchors import Anchor
+from deepnb.values.agent import Skill
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.budget import Budget, Rule
-from deepnb.values.growing_list import GrowingList
-from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, Offload
+from deepnb.values.messages import GrowingList
+from deepnb.values.offload import Anchor, BroughtBack, Flush, HistoryMessage, Offload
 from deepnb.values.request import Request, Sent
-from deepnb.values.skills import Skill
 
 CLASSES: Mapping[str, type] = {
     one.__name__: one
@@ -64,14 +63,11 @@ class Writer:
             case list():
                 return {_CLASS: "list", "of": [self.plain(item) for item in value]}
             case Mapping():
-                return self._mapping(value)
+                out = {redacted_text(str(k)): v if _is_image(k, v) else self.plain(v) for k, v in value.items()}
+                return {_CLASS: "dict", "of": out} if _CLASS in out else out
             case _ if type(value).__name__ in CLASSES and is_dataclass(value):
                 return self._object(value)
         return redacted_text(str(value))
-
-    def _mapping(self, value: Mapping[Any, Any]) -> Any:
-        out = {redacted_text(str(k)): v if _is_image(k, v) else self.plain(v) for k, v in value.items()}
-        return {_CLASS: "dict", "of": out} if _CLASS in out else out
 
     def _object(self, value: Any) -> dict[str, Any]:
         out: dict[str, Any] = {_CLASS: type(value).__name__}

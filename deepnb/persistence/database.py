@@ -119,7 +119,11 @@ class Database(ABC):
             self.execute(
                 "INSERT INTO deepnb_claims (thread, holder, since) VALUES (?, ?, ?)"
                 " ON CONFLICT (thread) DO UPDATE SET holder = excluded.holder, since = excluded.since",
-                *(thread, _here(), datetime.now().astimezone().isoformat(timespec="seconds")),
+                *(
+                    thread,
+                    f"process {os.getpid()} on {platform.node() or 'this machine'}, in {os.getcwd()}",
+                    datetime.now().astimezone().isoformat(timespec="seconds"),
+                ),
             )
         except BaseException:
             release()
@@ -202,11 +206,6 @@ def _look(execute: Callable[[str], object], tables: Mapping[str, str]) -> None:
 def damaged(where: str, why: str) -> RefusedError:
     """The error that says that what was read can't be right."""
     return RefusedError(f"{where} is damaged ({why})", "it was left as it is: restore a copy, or choose another place")
-
-
-def _here() -> str:
-    """This kernel, as another one names it."""
-    return f"process {os.getpid()} on {platform.node() or 'this machine'}, in {os.getcwd()}"
 
 
 # -- deepnb's own tables beside LangGraph's, made and brought up to date by numbered steps

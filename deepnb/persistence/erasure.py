@@ -12,7 +12,7 @@ from deepnb.engine import keys
 from deepnb.engine.request import source_of
 from deepnb.persistence.codec import dumps
 from deepnb.persistence.database import Blob, Database
-from deepnb.values.forgetting import FORGOTTEN, blot_out
+from deepnb.values.files import FORGOTTEN, blot_out
 from deepnb.values.messages import MEMORY_UPDATE
 
 _OF_MEMORY = {"memory", "memory update"}

@@ -88,7 +88,10 @@ class PostgresDatabase(Database):
 
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._local, self._rows.cursor() as cursor:
-            cursor.execute(sql.replace("?", "%s"), [_storable(value) for value in values] or None)
+            cursor.execute(
+                sql.replace("?", "%s"),
+                [(value.replace("\x00", "�") if isinstance(value, str) else value) for value in values] or None,
+            )
             return list(cursor.fetchall()) if cursor.description else []
 
     @contextmanager
@@ -178,8 +181,3 @@ def _classes() -> tuple[Any, Any, Any]:
         return PostgresStore(connection)
 
     return psycopg, Saver, store
-
-
-def _storable(value: Any) -> Any:
-    """A value as PostgreSQL takes it: a text of its has no NUL."""
-    return value.replace("\x00", "\ufffd") if isinstance(value, str) else value

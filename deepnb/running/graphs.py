@@ -8,19 +8,19 @@ from functools import cached_property
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.models.keys import kept_keys
 from deepnb.models.windows import all_told, ask_again
 from deepnb.running.current import Current
 from deepnb.running.home import Home
+from deepnb.values.agent import Subagent
 from deepnb.values.approvals import Policy
-from deepnb.values.subagents import Subagent
 from deepnb.values.turn import CodeOutput
 from deepnb.wiring.options import Options, same
 
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
-    from deepnb.engine.taken import Taken
+    from deepnb.engine.state_backend import Taken
     from deepnb.memory.searching import MemorySearch
     from deepnb.models.tapes.recorder import Recording
     from deepnb.wiring.build import Built
@@ -44,7 +44,7 @@ class _Made:
 
 
 class Graphs:
-    """Graphs by the options they are made of, and their `deepnb.wiring.host.Host`. The first imports the engine."""
+    """Graphs by the options they are made of, and their `deepnb.wiring.layers.Host`. The first imports the engine."""
 
     def __init__(self, current: Current, home: Home) -> None:
         self._current = current
@@ -81,7 +81,7 @@ class Graphs:
     @cached_property
     def taken(self) -> Taken:
         """What was taken out of the states of threads."""
-        from deepnb.engine.taken import Taken
+        from deepnb.engine.state_backend import Taken
 
         return Taken(self.checkpointer)
 
@@ -154,14 +154,9 @@ class Graphs:
         return (agents, self._home.backend, self.recording, all_told(), *kept_keys(), *self._variables(options))
 
     def _make(self, options: Options, agents: Sequence[Subagent]) -> Built:
-        if options.graph is not None and options.graph.is_served:
-            from deepnb.wiring.served import served
-
-            return served(options, self)
         if options.graph is not None:
-            from deepnb.wiring.attach import attach
-
-            return attach(options, self)
+            attached: Built = options.graph.make(options, self)
+            return attached
         from deepnb.wiring.build import build
 
         return build(options, self, agents)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.layers import ALWAYS, NOTES
-from deepnb.memory.scope import LONG_TERM
-from deepnb.running.current import Current
-from deepnb.running.paths import Paths
+from deepnb.memory.layers import ALWAYS, LONG_TERM, NOTES
+from deepnb.running.current import Current, Paths
 from deepnb.running.sources import Sources, paths
 from deepnb.running.thread import Thread
-from deepnb.values.memo import Memo
+from deepnb.values.lazy import Memo
 from deepnb.values.turn import Snapshot
 
 if TYPE_CHECKING:
-    from deepnb.backends.given import Given
     from deepnb.backends.guarded import GuardedBackend
+    from deepnb.backends.mounts import Given
     from deepnb.engine.state_backend import ThreadFiles
     from deepnb.persistence.database import Database
     from deepnb.running.storage import Place, Storage
@@ -59,7 +57,7 @@ class Home:
     def of(self, name: str) -> Storage:
         """Return where the files of the threads are that have the memory of this name."""
         if name not in self._storages:
-            from deepnb.backends.given import given_backend
+            from deepnb.backends.mounts import given_backend
             from deepnb.running.storage import Storage
 
             assert self.thread_files is not None  # the workspace has tied it

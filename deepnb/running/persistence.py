@@ -5,29 +5,86 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.erasure import Erasure
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
-from deepnb.running.current import Current
-from deepnb.running.kept_turns import FilesAt, KeptTurns
-from deepnb.running.paths import Paths
-from deepnb.running.place import Place
-from deepnb.running.restored import Restored
-from deepnb.running.stored_threads import ENDED
+from deepnb.running.current import Current, Paths
+from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns
 from deepnb.running.thread import Thread
 from deepnb.values.approvals import PendingCall, policy_of
 from deepnb.values.errors import BusyError
-from deepnb.values.short_repr import excerpt
+from deepnb.values.text import excerpt
 from deepnb.values.turn import CodeOutput, Snapshot, ToolEnded, Turn, Usage
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from deepnb.persistence.database import Database
+
+# -- what a session has back from its file or database, as it is told to the user
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a database gave back to a session."""
+
+    threads: int = 0
+    thread: str = ""
+    """The current one."""
+    turns: int = 0
+    """Of the current thread."""
+    files: int = 0
+    asked: int = 0
+    """Calls of it that need approval."""
+    unfinished: tuple[str, ...] = ()
+    """What else it needs to go on, and what the other threads need whose turn was not finished: a line each."""
+    names: tuple[str, ...] = ()
+    """Variables that the agent's code made in earlier turns, and that this kernel does not have."""
+    model: str = ""
+    """The model of then as `%agent use` takes it, where this session has another."""
+    where: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is said of it: what is back, and what is gone with the kernel."""
+        if not self.threads:
+            return (f"this session is kept in {self.where}",)
+        parts = [_counted(self.threads, "thread"), f"{_counted(self.turns, 'turn')} in thread {self.thread}"]
+        parts += [_counted(self.files, "file")] if self.files else []
+        parts += (
+            [f"{_counted(self.asked, 'call')} that {'needs' if self.asked == 1 else 'need'} your approval"]
+            if self.asked
+            else []
+        )
+        lines = [f"back from {self.where}: {', '.join(parts)}", *self.unfinished[:_LINES]]
+        if (more := len(self.unfinished) - _LINES) > 0:
+            lines.append(f"{_counted(more, 'more thread')} with an unfinished turn: %agent threads lists all threads")
+        if self.names:
+            gone = f"{', '.join(self.names[:_SHOWN])}{' and more' if len(self.names) > _SHOWN else ''}"
+            one = len(self.names) == 1
+            made = f"the variable{'' if one else 's'} {gone} of earlier turns"
+            lines.append(
+                f"gone with the kernel: {made}; run the cell{'' if one else 's'} that made {'it' if one else 'them'}"
+            )
+        if self.model:
+            lines.append(f"the model was {self.model.partition(' ')[0]}: %agent use {self.model}")
+        return tuple(lines)
+
+
+_SHOWN = 12
+"""Names of variables in a line."""
+
+_LINES = 5
+"""Lines of what is unfinished."""
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
 
 _RIGHTS = ("granted", "offered", "decided")
 """Facts of a thread that say what may run unasked: they count where this user's kernels signed them."""
@@ -39,7 +96,7 @@ class Persistence:
     """Writes what changed whenever something has changed; reads a thread when it is first looked at."""
 
     def __init__(self, database: Database, current: Current, paths: Paths) -> None:
-        from deepnb.persistence.user_key import signer
+        from deepnb.persistence.records import signer
 
         self.database = database
         self.records = Records(database)
@@ -281,9 +338,9 @@ class Persistence:
             self._turns.forget()
         return self.database.vacuum()
 
-    def place(self, thread: str) -> Place:
-        """Where the transcript of a thread is."""
-        return Place(self.database.where, TranscriptLines(self.records, thread))
+    def lines(self, thread: str) -> TranscriptLines:
+        """Return where the transcript of a thread is kept."""
+        return TranscriptLines(self.records, thread, self.database.where)
 
     def close(self) -> None:
         """Give free what is claimed, and close the database."""
@@ -298,8 +355,8 @@ def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
     from langchain_core.messages import AIMessage
 
     from deepnb.engine.answer import usage
+    from deepnb.engine.checkpoints import stored_events
     from deepnb.engine.request import message_text
-    from deepnb.engine.stored_threads import stored_events
 
     new = messages[len(base.after.messages) :]
     asked = {call.id for call in thread.asked if not _may_have_run(thread, call)}
@@ -328,7 +385,7 @@ def _cut_tools(
     """The calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
     if not thread.unfinished or thread.unsigned:
         return
-    from deepnb.engine.stored_threads import call_results
+    from deepnb.engine.checkpoints import call_results
 
     since, before = messages[len(base.before.messages) :], len(base.after.messages) - len(base.before.messages)
     results = call_results(since)

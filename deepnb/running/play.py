@@ -14,10 +14,9 @@ from deepnb.engine.structured import Form, as_text
 from deepnb.values.approvals import PendingCall
 from deepnb.values.budget import Budget
 from deepnb.values.errors import DeepnbError, RunError
-from deepnb.values.failures import one_line
+from deepnb.values.failures import has_credential, model_failure, one_line
+from deepnb.values.files import uninterrupted
 from deepnb.values.image import PromptImage
-from deepnb.values.interrupts import uninterrupted
-from deepnb.values.model_failure import has_credential, model_failure
 from deepnb.values.turn import (
     Call,
     Event,

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from deepnb.running.thread import Thread, running, waits
+from deepnb.running.thread import ADDED, Thread, brought_messages, running, waits
 from deepnb.running.workspace import Workspace
 from deepnb.values.approvals import Decision
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
@@ -146,7 +146,7 @@ class Runner:
         max_steps: int | None = None,
         cell: str | None = None,
         rerun: str = "continue",
-        images: Sequence[PromptImage] = (),
+        images: Sequence[Any] = (),
         response_format: Any = None,
         notify: Notify | None = None,
     ) -> TurnStream:
@@ -155,6 +155,10 @@ class Runner:
         With `notify` the stream does not wait for an event but yields None, and `notify` is called, in whichever
         thread, when there may be one.
         """
+        if images:
+            from deepnb.workshop.images import prompt_images
+
+            images = prompt_images(images)
         ended: list[Turn] = []
         other = {"model": model, "response_format": response_format}
         events = self._begun(ended, prompt, other, thread, max_steps, cell, rerun, images, notify)
@@ -182,7 +186,7 @@ class Runner:
         work.current.idle()
         thread = work.threads[decisions[0].call.thread]
         if thread.asked:
-            work.state.start(thread)
+            work.state.ensure_checkpoint(thread)
         self._check_tools(decisions)
         try:
             return work.threads.decide(thread, decisions)
@@ -220,7 +224,7 @@ class Runner:
         work.current.idle()
         thread = work.threads[name] if name else work.threads.current
         with work.state.claimed(thread.name), work.current.on(thread):
-            work.state.refresh(thread)
+            work.state.read_changes(thread)
             if thread.asked:
                 raise waits(thread, thread is work.current.thread)
             if thread.runs:
@@ -245,9 +249,9 @@ class Runner:
         thread = work.threads[name] if name else work.threads.current
         with work.state.claimed(thread.name), work.current.on(thread):
             lost = bool(thread.turns) and (thread.turns[-1].error or "").startswith(LOST)
-            work.state.refresh(thread)
+            work.state.read_changes(thread)
             if thread.asked:
-                work.state.start(thread)
+                work.state.ensure_checkpoint(thread)
             if lost and not thread.unfinished and not thread.gone:
                 ended.append(thread.turns[-1])
                 yield from (*_gone(thread), Notice("the run has ended on the server"), *thread.turns[-1].events)
@@ -278,12 +282,11 @@ class Runner:
     ) -> Generator[Event | None, None, None]:
         from deepnb.engine.probe import to_message
         from deepnb.engine.run import Run
-        from deepnb.running import excerpt
         from deepnb.running.play import given, play
 
         work = self._workspace
-        there = excerpt.excerpt(thread) if begin else None
-        before = [*excerpt.messages(there), *self._pinned(thread)] if begin else ()
+        brought = thread.added if begin else None
+        before = [*brought_messages(brought), *self._pinned(thread)] if begin else ()
         value = given(draft.prompt, before, images) if begin else answers
         steps = max_steps if max_steps is not None else work.options.max_steps
         limits = (steps, work.options.max_tokens, work.options.max_cost)
@@ -302,36 +305,37 @@ class Runner:
         work.current.play(thread, draft)
         try:
             work.begin(draft)
+            said = (Notice(f"{ADDED}{brought.line}"),) if brought else ()
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
-            yield from play(run, (*notices, *excerpt.notices(there), *opening), record, record_event)
+            yield from play(run, (*notices, *said, *opening), record, record_event)
         finally:
             work.current.stop()
 
     def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float, form: Any) -> Turn:
         """The turn that has ended, in its thread; called once, however the run ended."""
-        from deepnb.running import excerpt, play
+        from deepnb.running import play
 
         work = self._workspace
         work.current.stop()
         try:
-            work.state.look(thread, played.values if played.whole else None)
+            work.state.read_checkpoint(thread, played.values if played.whole else None)
         except DeepnbError as failure:  # a server that does not answer: the thread is read when it does
             played = replace(played, error=played.error or failure.typed)
         lost = (played.error or "").startswith(LOST)
         if played.error is not None and not lost and not _has_answer(thread, draft):
             with suppress(Exception):  # a checkpointer that takes no more: the turn stays as it was left
-                work.state.withdraw(thread, draft.before)
+                work.state.drop_turn(thread, draft.before)
         if thread.unfinished:  # a call that began and has no result was cut, whatever was told of it
             told = {e.id for e in played.events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path}
             cut = [play.cut_off(id_, name) for id_, name in played.begun.items() if id_ not in thread.answered | told]
             played = replace(played, events=(*played.events, *cut))
-        if excerpt.is_answered(thread, played.events):
+        if thread.has_answered(played.events):
             work.threads.bring(thread, None)
         turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked, form)
         work.threads.record(thread, turn)
         work.current.last = turn
         work.transcripts.end(turn)
-        work.state.release(thread)
+        work.state.write_held(thread)
         work.backend.save()
         work.end(thread)
         work.current.tell()
@@ -380,7 +384,7 @@ def _skip_tools(graph: Graph, config: Mapping[str, Any], events: Iterable[Event]
     from deepnb.engine import keys
     from deepnb.engine.graph import skipped_results
 
-    graph.land(config)
+    graph.drop_pending_steps(config)
     messages = graph.state(config).values.get(keys.MESSAGES) or ()
     graph.answer_tools(config, skipped_results(messages, events))
 
@@ -403,7 +407,7 @@ def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = 
 
 def _gone(thread: Thread) -> tuple[Event, ...]:
     """The line for turns that the server no longer has."""
-    return (Notice(line),) if (line := thread.said_gone()) else ()
+    return (Notice(line),) if (line := thread.missing_line()) else ()
 
 
 def _unseen(built: Built, images: Sequence[PromptImage]) -> tuple[Event, ...]:

@@ -96,7 +96,10 @@ def without_source(sources: Sources, name: str, places: Places) -> Sources:
         gone = {real for one in sources for path, real in zip(one.paths, one.real, strict=True) if path == name}
     else:
         gone = set(source(name, places).real)
-    left = (replace(one, files=_without(one, gone)) for one in sources)
+    left = (
+        replace(one, files=tuple((name for name, real in zip(one.files, one.real, strict=True) if real not in gone)))
+        for one in sources
+    )
     out = tuple(one for one in left if one.files)
     if out == sources:
         there = ", ".join(paths(sources)) or "none"
@@ -133,10 +136,6 @@ def at_hand(places: Places, sources: Sources = ()) -> Iterator[tuple[str, str]]:
         for file, real in zip(found.files, found.real, strict=True):
             if real not in known and _is_file(found.directory / file):
                 yield name, _shown(found.directory / file, places.home.resolve())
-
-
-def _without(one: SourceMount, gone: Collection[Path]) -> tuple[str, ...]:
-    return tuple(name for name, real in zip(one.files, one.real, strict=True) if real not in gone)
 
 
 def _is_file(path: Path) -> bool:

@@ -8,15 +8,15 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.scope import scope_of
+from deepnb.memory.layers import scope_of
 from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home
 from deepnb.running.thread import Thread, running, waits
+from deepnb.values.agent import Skill
 from deepnb.values.approvals import PendingCall
 from deepnb.values.errors import NotFoundError
-from deepnb.values.memo import Memo
-from deepnb.values.skills import Skill
+from deepnb.values.lazy import Memo
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
@@ -48,26 +48,26 @@ class State:
 
     # -- one thread's checkpoints
 
-    def start(self, thread: Thread) -> None:
+    def ensure_checkpoint(self, thread: Thread) -> None:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
         if thread.root is not None and self.paths.is_served and self._newest(thread).id is None:
-            thread.lose(())  # the server has nothing of it any more
-            self.look(thread)
+            thread.note_missing(())  # the server has nothing of it any more
+            self.read_checkpoint(thread)
         if thread.root is None and self._given is not None and self._newest(thread).id is not None:
-            self.open(thread)  # another kernel has made it since it was looked for
+            self.read_stored(thread)  # another kernel has made it since it was looked for
         elif thread.root is None:
             self._update(thread.config, {"files": {}})
-            self.look(thread)
+            self.read_checkpoint(thread)
             thread.root = thread.snapshot
         elif self._newest(thread).id != thread.snapshot.checkpoint:
-            values = self.look(thread)
+            values = self.read_checkpoint(thread)
             if self._given is not None:
-                from deepnb.running.stored_threads import joined
+                from deepnb.running.stored_turns import joined
 
                 stored = self._stored_turns(thread, values)
                 there = list(stored) if self.persistence else joined(thread.turns, stored)
                 if self.paths.is_served:
-                    thread.lose(there)
+                    thread.note_missing(there)
                 thread.turns = there
 
     @property
@@ -79,7 +79,7 @@ class State:
         """Thread -> newest checkpoint of the threads that a given checkpointer holds, the newest first."""
         if self._given is None:
             return {}
-        from deepnb.engine.stored_threads import stored_threads
+        from deepnb.engine.checkpoints import stored_threads
 
         if self.persistence is None:
             return stored_threads(self._given)
@@ -95,23 +95,23 @@ class State:
         kept = self.persistence.metadata(name) if self.persistence else None
         return made_with(self._given, name) if kept is None else kept
 
-    def refresh(self, thread: Thread) -> None:
+    def read_changes(self, thread: Thread) -> None:
         """See what another kernel did in a thread; nothing where there can be none."""
         if self.persistence is not None or self.paths.is_served:
-            self.start(thread)
+            self.ensure_checkpoint(thread)
 
-    def see(self, thread: Thread) -> None:
+    def read_served(self, thread: Thread) -> None:
         """See what the server has of a thread; nothing is written."""
         if thread.root is not None:
-            self.start(thread)
+            self.ensure_checkpoint(thread)
         elif self._newest(thread).id is not None:
-            self.open(thread)
+            self.read_stored(thread)
 
     def served(self, name: str) -> dict[str, Any]:
         """What a server says of a thread, when it last listed them: `status` is idle, busy, interrupted or error."""
         return {"status": self._given.statuses.get(name, ""), "parent": self._given.parents.get(name) or None}
 
-    def open(self, thread: Thread) -> None:
+    def read_stored(self, thread: Thread) -> None:
         """Read a thread that another session made: its state, and its turns."""
         if self.persistence is None:
             self._opened(thread)
@@ -124,15 +124,15 @@ class State:
 
     def _opened(self, thread: Thread) -> None:
         thread.taken = ""
-        values = self.look(thread)
+        values = self.read_checkpoint(thread)
         thread.root = thread.snapshot if thread.snapshot.checkpoint else None
         thread.turns = list(self._stored_turns(thread, values))
 
     def _stored_turns(self, thread: Thread, values: Mapping[str, Any]) -> Sequence[Turn]:
         from deepnb.engine import keys
+        from deepnb.engine.checkpoints import begins
         from deepnb.engine.probe import file_texts
-        from deepnb.engine.stored_threads import begins
-        from deepnb.running.stored_threads import turns
+        from deepnb.running.stored_turns import turns_of
 
         def files_at(state: Snapshot, seen: str | None) -> Mapping[str, str]:
             values = self._graph.state(_at(state)).values if state.checkpoint else {}
@@ -146,9 +146,9 @@ class State:
             return kept
         place = {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}}
         begun = begins(self._given, place, self._current.options.messages_key)
-        return turns(thread, messages, begun, files_at)
+        return turns_of(thread, messages, begun, files_at)
 
-    def look(self, thread: Thread, values: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    def read_checkpoint(self, thread: Thread, values: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """See the thread's state anew: from `values` where a run just told them, else from its checkpoint."""
         from deepnb.engine.probe import snapshot, stored_results
         from deepnb.engine.request import compacted, mark_of
@@ -182,18 +182,18 @@ class State:
         thread.snapshot = self._with_memory(thread, found)
         return values
 
-    def back(self, thread: Thread, to: Snapshot) -> None:
+    def restore_checkpoint(self, thread: Thread, to: Snapshot) -> None:
         """Make an earlier state the thread's newest again: one of its own, or of the thread it was forked from."""
         if to.thread == thread.name:
             with self.claimed(thread.name):
-                self._graph.back({**thread.config, **_at(to)})
+                self._graph.restore_checkpoint({**thread.config, **_at(to)})
         else:
             self._become(thread, self._graph.state(_at(to)).values, to)
 
     def drop_after(self, thread: Thread, to: Snapshot) -> bool:
         """Make an earlier state the newest by dropping those after it, so that calls wait in it as they did; False where that can't be.
 
-        The copy that `back` makes of a state asks for its calls anew, when it goes on.
+        The copy that `restore_checkpoint` makes of a state asks for its calls anew, when it goes on.
         """
         from deepnb.engine.checkpoints import drop_after
 
@@ -206,17 +206,17 @@ class State:
                 self.persistence.database.drop_after(thread.name, to.checkpoint)
         return True
 
-    def withdraw(self, thread: Thread, to: Snapshot) -> None:
+    def drop_turn(self, thread: Thread, to: Snapshot) -> None:
         """Take a turn that nobody answered out of its thread: all is as it was before it, but for the files."""
         files, shared = thread.files, self.paths.shared()
         if to.checkpoint is None:  # another program began the thread with this turn
             self._become(thread, {})
         else:
-            self.back(thread, to)
-        self.look(thread)
+            self.restore_checkpoint(thread, to)
+        self.read_checkpoint(thread)
         written = {p: files.get(p) for p in {*files, *thread.files} if files.get(p) != thread.files.get(p)}
         if written := {p: data for p, data in written.items() if not shared(p)}:
-            self.put(thread, {"files": written})
+            self.write_values(thread, {"files": written})
 
     def rebase(self, thread: Thread) -> None:
         """Let the thread's memory block be made anew at its next call, and take the updates after it out.
@@ -225,13 +225,13 @@ class State:
         """
         from deepnb.engine.graph import without_memory
 
-        self.start(thread)
+        self.ensure_checkpoint(thread)
         if thread.rebases or thread.asked:
             thread.rebases = True
             return
         self.settle(thread)
         self._update(thread.config, without_memory(self._graph.state(thread.config).values, self._home.reread()))
-        self.look(thread)
+        self.read_checkpoint(thread)
 
     def delete(self, thread: Thread) -> None:
         """Delete the thread's checkpoints."""
@@ -241,7 +241,7 @@ class State:
     def copy(self, source: Snapshot, target: Thread) -> None:
         """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
         self._become(target, self.values_at(source), source)
-        self.look(target)
+        self.read_checkpoint(target)
 
     def values_at(self, source: Snapshot) -> dict[str, Any]:
         """All that a thread held in a state, for another thread to begin with."""
@@ -256,23 +256,23 @@ class State:
         if memory:
             self._home.of(thread.home).adopt(memory)
         self._become(thread, values)
-        self.look(thread)
+        self.read_checkpoint(thread)
 
     def values(self, thread: Thread) -> dict[str, Any]:
         """The thread's state, what waited for it written into it."""
         self.settle(thread)
         return dict(self._graph.state(thread.config).values)
 
-    def peek(self, thread: Thread) -> Mapping[str, Any]:
+    def last_values(self, thread: Thread) -> Mapping[str, Any]:
         """The thread's values as it was last looked at; nothing is written, and nothing read twice."""
         if self._peeked[0] is not thread.snapshot:
             self._peeked = (thread.snapshot, self._graph.state(thread.config).values)
         return self._peeked[1]
 
-    def put(self, thread: Thread, values: Mapping[str, Any]) -> None:
+    def write_values(self, thread: Thread, values: Mapping[str, Any]) -> None:
         """Write values into the state of a thread that has nothing left to run."""
         self._update(thread.config, values)
-        self.look(thread)
+        self.read_checkpoint(thread)
 
     # -- files, outside a run
 
@@ -287,7 +287,7 @@ class State:
         if self._current.plays(thread) or thread.unfinished:
             thread.held = {**thread.held, **update}
         elif update:
-            self.start(thread)
+            self.ensure_checkpoint(thread)
             self._put(thread, update)
 
     def _memory_in_states(self, name: str) -> Mapping[str, Any]:
@@ -295,7 +295,7 @@ class State:
 
         It is there where another program made the thread, or a deepnb whose sessions kept memory in their threads.
         """
-        from deepnb.engine.home_thread import files_in_state
+        from deepnb.engine.checkpoints import files_in_state
 
         shared = self.paths.shared()
         for thread in self.stored():
@@ -306,7 +306,7 @@ class State:
                 return {p: data for p, data in found.items() if shared(p)}
         return {}
 
-    def release(self, thread: Thread) -> None:
+    def write_held(self, thread: Thread) -> None:
         """Write what was held, once nothing is left to run."""
         if thread.unfinished or self._current.plays(thread):
             return
@@ -320,20 +320,20 @@ class State:
         """Write what waits for the thread; steps that are left to run are dropped, unless the user is asked about them."""
         from deepnb.engine.checkpoints import whole
 
-        self.start(thread)
+        self.ensure_checkpoint(thread)
         if thread.asked:
             raise waits(thread)
         if thread.runs:
             raise running(thread)
         if thread.unfinished:
             with self.claimed(thread.name):
-                self._graph.land(thread.config)
-            self.look(thread)
+                self._graph.drop_pending_steps(thread.config)
+            self.read_checkpoint(thread)
         if thread.held:
             self._put(thread, {})
             thread.held = {}
         elif self._newest(thread).is_far:
-            self.put(thread, whole(thread.files))
+            self.write_values(thread, whole(thread.files))
 
     def snapshot(self, thread: Thread) -> Snapshot:
         """Return the thread's snapshot with the files that wait to be told to it, and its memory as it is now."""
@@ -355,7 +355,7 @@ class State:
 
     def _put(self, thread: Thread, update: Mapping[str, Any]) -> None:
         self._update(thread.config, {"files": {**thread.held, **update}})
-        self.look(thread)
+        self.read_checkpoint(thread)
 
     @property
     def _graph(self) -> Graph:
@@ -367,7 +367,7 @@ class State:
 
     def _become(self, thread: Thread, values: Mapping[str, Any], source: Snapshot | None = None) -> None:
         with self.claimed(thread.name):
-            self._graph.become(thread.config, values, None if source is None else _at(source))
+            self._graph.replace_state(thread.config, values, None if source is None else _at(source))
 
     def claimed(self, thread: str) -> AbstractContextManager[None]:
         """Within the block no other kernel writes to a thread; an error where one does."""

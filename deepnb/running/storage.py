@@ -14,24 +14,20 @@ from deepagents.backends import StoreBackend
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.backends.utils import file_data_to_string
 
-from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.given import Given
 from deepnb.backends.guarded import GuardedBackend
-from deepnb.backends.journal_file import JournalFile
+from deepnb.backends.journal import JournalFile
 from deepnb.backends.locks import Lock, backend_lock, directory_lock, store_lock
 from deepnb.backends.memory_store import label
 from deepnb.backends.merge import merge
-from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
+from deepnb.backends.mounts import Given, Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
-from deepnb.backends.split import AttachedFiles, SplitBackend
-from deepnb.backends.stores import ExactStore
-from deepnb.backends.wrapper import ReadOnlyFiles
+from deepnb.backends.wrapper import AttachedFiles, ChosenFiles, ReadOnlyFiles, SplitBackend
 from deepnb.backends.writer import writing
+from deepnb.engine.files import ExactStore
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend, ThreadFiles
 from deepnb.memory.searching import MemorySearch
-from deepnb.running.current import Current
-from deepnb.running.paths import Paths
+from deepnb.running.current import Current, Paths
 from deepnb.running.sources import SourceMount, Sources
 from deepnb.values.errors import InvalidError, RefusedError
 
@@ -59,7 +55,7 @@ def place_in_memory(files: Mapping[str, Any] | None = None) -> Place:
 
 def place_in_checkpointer(checkpointer: Any, name: str) -> Place:
     """Return the place beside the threads of a checkpointer; `name` is that of a thread with a memory of its own."""
-    from deepnb.engine.home_thread import HomeThread
+    from deepnb.engine.checkpoints import HomeThread
 
     held = HomeThread(checkpointer, name)
     return Place(HomeBackend(held), store_lock(checkpointer), held)
@@ -249,11 +245,14 @@ class Storage:
     @property
     def _default(self) -> Any:
         base = self._base if self._main is None else self._main.guard.inner
-        return base if self.home is None else SplitBackend(base, self.home.backend, self._is_at_home)
+        if self.home is None:
+            return base
+        is_at_home = self._paths.is_remembered if self._has_all else self._is_in_state
+        return SplitBackend(base, self.home.backend, is_at_home)
 
-    def _is_at_home(self, path: str) -> bool:
-        remembered = self._paths.is_guarded(path) or path.startswith("/.deepnb/")
-        return remembered and (self._has_all or path.startswith(self._given.state))
+    def _is_in_state(self, path: str) -> bool:
+        """Whether memory of this path is in the home, where what was passed in as `backend` has memory of its own."""
+        return path.startswith(self._given.state) and self._paths.is_remembered(path)
 
     @property
     def _has_all(self) -> bool:

@@ -1,19 +1,19 @@
 """One thread: its turns, its state as last seen, and what it waits for."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Any
 
-from deepnb.memory.scope import MAIN, Scope
+from deepnb.memory.layers import MAIN, Scope
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError
-from deepnb.values.offload import BroughtBack
+from deepnb.values.offload import BroughtBack, HistoryMessage
 from deepnb.values.server_address import LOST
-from deepnb.values.short_repr import excerpt
-from deepnb.values.turn import Snapshot, ToolEnded, Turn
+from deepnb.values.text import excerpt
+from deepnb.values.turn import Event, ModelEnded, Snapshot, ToolEnded, Turn
 
 _HOOK = re.compile(r"\.(before|after)_(model|agent)$")  # MemoryMiddleware.before_model
 _SHOWS = "%agent panel approvals shows"
@@ -96,6 +96,20 @@ class Thread:
         return self.stored | {m.tool_call_id for m in since if m.tool_call_id}
 
     @property
+    def added(self) -> BroughtBack | None:
+        """What of the history stands before the next prompt; None if nothing does, or if an interrupted turn has it already."""
+        found = self.brought
+        return None if found is None or self._has(found) else found
+
+    def has_answered(self, events: Sequence[Event]) -> bool:
+        """Return whether a run has ended in which a model answered to what of the history stood before its prompt."""
+        done = any(isinstance(e, ModelEnded) and e.call.purpose == "answer" and not e.path for e in events)
+        return done and self.brought is not None and self._has(self.brought)
+
+    def _has(self, brought: BroughtBack) -> bool:
+        return any(m.id == brought.id for m in reversed(self.snapshot.messages))
+
+    @property
     def pending(self) -> str | None:
         """Says in one line what the thread waits for; None where nothing is left to run."""
         if not self.unfinished:
@@ -118,7 +132,7 @@ class Thread:
     def to_resume(self, decision: str | None) -> Turn:
         """The turn to continue; an error if there is no such turn, or if it is open what becomes of an interrupted tool."""
         if not self.unfinished or not self.turns:
-            what = self.said_gone() or "nothing to resume in this thread"
+            what = self.missing_line() or "nothing to resume in this thread"
             raise NotFoundError(what, "%agent PROMPT starts a turn")
         if any(call.key not in self.decided for call in self.asked):
             raise waits(self)
@@ -129,7 +143,7 @@ class Thread:
             )
         return self.turns[-1]
 
-    def lose(self, there: Sequence[Turn]) -> None:
+    def note_missing(self, there: Sequence[Turn]) -> None:
         """These are the turns that its server has: others that it had are gone. One that failed was taken back here."""
         had = [t for t in self.turns if t.error is None or t.error.startswith(LOST)]
         if len(there) < len(had):
@@ -141,7 +155,7 @@ class Thread:
         if not there:
             self.turns, self.root = [], None
 
-    def said_gone(self) -> str:
+    def missing_line(self) -> str:
         """Which turns its server no longer has, in one line, once; empty where it has all."""
         gone, self.gone = self.gone, ()
         if not gone:
@@ -190,3 +204,26 @@ def todo(calls: Sequence[PendingCall]) -> str:
         approve = "" if calls[0].is_unreadable else "%agent approve, or "
         return f"{_SHOWS} it, then {approve}%agent reject WHY"
     return f"{_SHOWS} them, then %agent approve 1, %agent reject 1 WHY, or %agent approve all"
+
+
+ADDED = "added to this prompt: "
+"""What the notice of messages that were brought back begins with."""
+_LEAD = "From earlier in this conversation, word for word:"
+
+
+def brought_messages(found: BroughtBack | None) -> list[Any]:
+    """Return the message that holds what was brought back, if anything was; it is nobody's request."""
+    if found is None:
+        return []
+    from langchain_core.messages import HumanMessage
+
+    from deepnb.engine import keys
+
+    words = brought_text(found.messages)
+    return [HumanMessage(words, id=found.id, additional_kwargs={"lc_source": keys.BROUGHT_BACK})]
+
+
+def brought_text(chosen: Iterable[tuple[int, HistoryMessage]]) -> str:
+    """Return the words of the message that holds these: (section, message)."""
+    body = "\n\n".join(f"### {m.role}\n\n{m.text}" if m.role else m.text for _, m in chosen)
+    return f"{_LEAD}\n\n<earlier>\n{body}\n</earlier>"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.scope import MAIN, Scope, scope_of
+from deepnb.memory.layers import MAIN, Scope, scope_of
 from deepnb.running.current import Current, granted_tool
 from deepnb.running.state import State
 from deepnb.running.thread import Thread, check_name, waits
@@ -48,9 +48,9 @@ class Threads:
     def __getitem__(self, name: str) -> Thread:
         if name in self._lent:
             raise BusyError(f"a background job is running in thread {name}", "%agent jobs lists it; wait, or stop it")
-        unread = self._unread()
         if name in self._threads:
             return self._read(self._threads[name])
+        unread = self._unread()
         if name in unread or self._state.metadata(name) is not None:
             unread.setdefault(name, "")
             return self._opened(name)
@@ -114,7 +114,7 @@ class Threads:
 
     def _read(self, thread: Thread) -> Thread:
         if self._unread().pop(thread.name, None) is not None:
-            self._state.open(thread)
+            self._state.read_stored(thread)
         return thread
 
     def infos(self) -> ThreadInfos:
@@ -157,7 +157,7 @@ class Threads:
             name = begin[0] if len(begin) == 1 else name
         thread = self._current.thread = self[name]
         if self._state.paths.is_served:
-            self._state.see(thread)
+            self._state.read_served(thread)
         return thread
 
     def new(
@@ -173,7 +173,7 @@ class Threads:
         One whose scope is `empty` has a memory of its own; a fork `of` a thread after a turn has its memory and scope.
         `origin` is `NAME@N` of an opened thread that it goes on from.
         """
-        name = check_name(name) if name else self._free_name()
+        name = check_name(name) if name else self.free_name("thread", len(self.names) + 1)
         if name in self:
             raise RefusedError(f"a thread {name!r} already exists", f"%agent switch {name}, or choose another name")
         before = self._current.thread
@@ -198,7 +198,7 @@ class Threads:
         if self._state.is_busy(source):  # its state is one in the middle of a turn
             at = len(source.turns) if at is None else at
         else:
-            self._state.start(source)
+            self._state.ensure_checkpoint(source)
         number = len(source.turns) if at is None else at
         begin = source.snapshot if at is None else self._after(source, number)
         made = self.new(name, of=(source, number))
@@ -212,7 +212,7 @@ class Threads:
 
     def branch(self, source: Thread, name: str) -> Thread:
         """A fork of a thread as it is now, which is not made current."""
-        self._state.start(source)
+        self._state.ensure_checkpoint(source)
         number = len(source.turns)
         home = name if self._state.paths.is_apart else source.home
         made = Thread(name, f"{source.name}@{number}", home, source.scope, snapshot=Snapshot(name))
@@ -261,25 +261,25 @@ class Threads:
 
     def rewind(self, thread: Thread, number: int, *, memory: bool = False, what: str = "") -> None:
         """Take a thread back to just after turn `number` (0: before the first)."""
-        self._state.start(thread)
+        self._state.ensure_checkpoint(thread)
         to = self._after(thread, number)
         state, now = self._state, replace(thread, turns=list(thread.turns))
 
         def undo() -> None:
-            state.start(thread)
+            state.ensure_checkpoint(thread)
             if memory_back is not None:
                 memory_back()
             moved = [turn.after for turn in thread.turns] != [turn.after for turn in now.turns[:number]]
             if moved or not now.asked or not state.drop_after(thread, now.snapshot):
-                state.back(thread, now.snapshot)
+                state.restore_checkpoint(thread, now.snapshot)
             thread.decided = now.decided
             thread.turns, thread.held, thread.rewound = now.turns, now.held, now.rewound
-            state.look(thread)
+            state.read_checkpoint(thread)
 
         # Memory goes first: it is known of a checkpoint by the time at which that was made.
         memory_back = state.put_back(thread, to, f"rewind to turn {number}") if memory else None
         try:
-            state.back(thread, to)
+            state.restore_checkpoint(thread, to)
         except BaseException:
             if memory_back is not None:
                 memory_back()
@@ -287,7 +287,7 @@ class Threads:
         self._undo.append((what or f"rewind to turn {number}", thread, undo))
         thread.turns, thread.held = now.turns[:number], {}
         thread.rewound = (*now.rewound, (len(now.turns), number))
-        state.look(thread)
+        state.read_checkpoint(thread)
 
     def rebase(self) -> None:
         """Let the memory block of every thread that has its memory in common with the current one be made anew."""
@@ -301,7 +301,7 @@ class Threads:
         self._state.forget()
         for thread in self._threads.values():
             if thread.root is not None:
-                self._state.open(thread)
+                self._state.read_stored(thread)
 
     def undo(self) -> tuple[str, Thread]:
         """Take back the last rewind, fork, new, re-run or rebinding by code; says which it was, and whose files it changed."""
@@ -393,9 +393,6 @@ class Threads:
             return thread.turns[0].before
         assert thread.root is not None  # a thread that was started has one
         return thread.root
-
-    def _free_name(self) -> str:
-        return self.free_name("thread", len(self.names) + 1)
 
     def free_name(self, kind: str, n: int) -> str:
         """`KIND-N`, or the first after it that no thread has."""

@@ -2,21 +2,35 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 from deepnb.backends.tree import AppendFile
-from deepnb.context.chain import Chain, Told
-from deepnb.context.transcript import COST, VERSION, Line, read, safe_id, to_json
+from deepnb.context.transcript import COST, VERSION, Chain, Line, Told, read, safe_id, to_json
 from deepnb.running.current import Current
 from deepnb.running.home import Home
-from deepnb.running.place import Place
 from deepnb.running.threads import Threads
-from deepnb.values.forgetting import blot_out, pattern
+from deepnb.values.files import blot_out, pattern
 from deepnb.values.messages import Added, Message
 from deepnb.values.turn import Event, Notice, Turn
 
 FOLDER = (".deepnb", "transcripts")
+
+
+class Lines(Protocol):
+    """Where the lines of a transcript are kept: in a file, or in rows of a database; operations raise OSError."""
+
+    name: str
+    """As it is shown."""
+
+    def append(self, lines: bytes) -> bool:
+        """Write whole lines behind what is there; return whether one was found that was cut short."""
+
+    def read(self) -> bytes:
+        """Return all of them."""
+
+    def replace(self, data: bytes) -> None:
+        """Make `data` the whole content."""
 
 
 class Transcript:
@@ -26,7 +40,7 @@ class Transcript:
         self.thread = thread
         self.session = session
         self.chain = Chain()
-        self.kept: Place | None = None
+        self.kept: Lines | None = None
         """Where it is kept; None for this process."""
         self.problem: str | None = None
         """Why the last lines are not there yet."""
@@ -52,7 +66,7 @@ class Transcript:
             self._waiting.append(to_json(Line(type_, at, self.session, self._n, data, turn, path)))
         self._flush()
 
-    def keep(self, place: Place | None) -> None:
+    def keep(self, place: Lines | None) -> None:
         """Keep it in a place from now on, what this session wrote until now included."""
         if place is None or (self.kept is not None and place.name == self.kept.name):
             return
@@ -66,7 +80,7 @@ class Transcript:
         there = b""
         if self.kept is not None:
             try:
-                there = self.kept.lines.read()
+                there = self.kept.read()
             except OSError as error:
                 self.problem = error.strerror or type(error).__name__
         return read(b"\n".join((there, *self._waiting)))
@@ -82,7 +96,7 @@ class Transcript:
         if self.kept is None:
             self._waiting = lines
         else:
-            self.kept.lines.replace(b"".join(lines))
+            self.kept.replace(b"".join(lines))
             self._waiting.clear()
 
     def notices(self) -> Iterator[str]:
@@ -97,7 +111,7 @@ class Transcript:
         if self.kept is None or not self._waiting:
             return
         try:
-            self.mended |= self.kept.lines.append(b"".join(self._waiting))
+            self.mended |= self.kept.append(b"".join(self._waiting))
         except OSError as error:
             self.problem = error.strerror or type(error).__name__
         else:
@@ -115,7 +129,7 @@ class Transcripts:
         self._session = uuid4().hex[:12]
         self._threads: dict[str, Transcript] = {}
         self._turn: tuple[Transcript, int] | None = None
-        self.database: Callable[[str], Place | None] = lambda thread: None
+        self.database: Callable[[str], Lines | None] = lambda thread: None
         """Where a database keeps the transcript of a thread; None for a session that is not kept."""
 
     def __getitem__(self, thread: str) -> Transcript:
@@ -135,11 +149,10 @@ class Transcripts:
         found = {name: one.count(words) for name, one in self._threads.items() if one.begun or name in also}
         return {name: n for name, n in found.items() if n}
 
-    def _kept(self, thread: str) -> Place | None:
+    def _kept(self, thread: str) -> Lines | None:
         """Where a thread's memory is kept."""
         if (directory := self._home.kept(self._known[thread])) is not None:
-            name = "/".join((directory, *FOLDER, f"{thread}.jsonl"))
-            return Place(name, AppendFile(directory, (*FOLDER, f"{thread}.jsonl")))
+            return AppendFile(directory, (*FOLDER, f"{thread}.jsonl"))
         return self.database(thread)
 
     def keep(self, thread: str) -> Transcript:
@@ -162,10 +175,11 @@ class Transcripts:
         return tuple(map(Notice, one.notices()))
 
     def event(self, event: Event | Added) -> None:
-        """Something happened in the turn."""
+        """Something happened in the turn; where its transcript is kept was looked up when it began."""
         if self._turn is not None:
             one, number = self._turn
-            self._write(one, one.chain.event(event), number)
+            if lines := list(one.chain.event(event)):
+                one.write(lines, self._now(), number)
 
     def outside(self, thread: str, messages: Sequence[Message], events: Iterable[Event]) -> None:
         """Something happened to a thread between its turns: a compaction by hand."""

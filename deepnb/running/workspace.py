@@ -17,7 +17,7 @@ from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
 from deepnb.values.budget import rule_for
-from deepnb.values.turn import Snapshot, Turn, Turns
+from deepnb.values.turn import Compacted, ModelEnded, Snapshot, Turn, Turns
 from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
 
 if TYPE_CHECKING:
@@ -28,14 +28,11 @@ if TYPE_CHECKING:
 from collections.abc import Sequence
 
 from deepnb.skills.catalog import Catalog, Found
-from deepnb.values.approvals import Policy
+from deepnb.subagents.files import Files, tool_names
+from deepnb.values.agent import Listed, Skill, Subagent
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
-from deepnb.values.memo import Memo
-from deepnb.values.skills import Skill
-from deepnb.values.subagents import Listed, Subagent
-from deepnb.wiring.subagent_files import Files, tool_names
-from deepnb.workshop.kernel import PlainKernel
+from deepnb.values.lazy import Memo
 
 _LOG = logging.getLogger("deepnb")
 
@@ -92,6 +89,17 @@ class Workspace:
         """The turns of the current thread."""
         return Turns(self.thread.turns)
 
+    def fills(self) -> tuple[list[int], list[int]]:
+        """Return (tokens of each request for an answer, indices of those that a compaction came before)."""
+        totals: list[int] = []
+        compactions: list[int] = []
+        for event in (e for turn in self.turns for e in turn.events if not e.path):
+            if isinstance(event, Compacted):
+                compactions.append(len(totals))
+            elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
+                totals.append(event.call.budget.total)
+        return totals, [at for at in compactions if at < len(totals)]
+
     @property
     def snapshot(self) -> Snapshot:
         """The state of the current thread now, pending writes included."""
@@ -122,7 +130,7 @@ class Workspace:
         self.state.persistence = kept
         if not begun:
             self.threads.reread()
-        self.transcripts.database = kept.place
+        self.transcripts.database = kept.lines
         self.current.save = lambda: kept.save(self.threads, self.threads.kept_names)
         return kept
 
@@ -192,7 +200,7 @@ class ThreadFiles:
         if work.options.checkpointer is None or not work.current.is_idle:
             return False
         if (thread := self._thread).root is not None and not thread.unfinished:
-            work.state.start(thread)
+            work.state.ensure_checkpoint(thread)
         return not thread.unfinished
 
     @property
@@ -279,25 +287,3 @@ class Catalogs:
         except DeepnbError as error:
             return error.typed
         return ""
-
-
-# -- a workspace beside that of a session, for one fork of a thread: a background job, a column of a comparison
-
-
-def workspace_beside(work: Workspace, options: Options, thread: Thread) -> Workspace:
-    """Return a workspace with one thread, and the variables and the tape of another."""
-    made = Workspace(options, work.current.clock, thread.name)
-    if work.current.kernel is not None:
-        made.current.shell = PlainKernel(work.current.kernel.namespace)
-    made.current.shared = work.current.shared
-    made.current.recording = work.current.recording
-    made.threads.take_back(thread)
-    made.current.thread = thread
-    return made
-
-
-def code_asks(policy: Policy) -> Policy:
-    """The policy with which code always needs approval."""
-    for tool in CODE_TOOLS:
-        policy = policy if policy.rules.get(tool) == "deny" else policy.with_rule(tool, "ask")
-    return policy

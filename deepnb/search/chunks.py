@@ -83,7 +83,7 @@ _BLANK = Piece(0, 0, 0, 0)
 
 
 def cut(text: str) -> Cut:
-    """The chunks and units of a text; numbers skip one between sections, so that neighbours are of one section."""
+    """Return the chunks and units of a text; numbers skip one between sections, so that neighbours are of one section."""
     chunks: list[Chunk] = []
     units: list[Unit] = []
     number = ordinal = 0
@@ -106,7 +106,7 @@ def cut(text: str) -> Cut:
 
 
 def _groups(pieces: list[Piece]) -> Iterator[list[Piece]]:
-    """The pieces of a section in chunks, parted at blank lines where that can be."""
+    """Yield the pieces of a section in chunks, parted at blank lines where that can be."""
     held: list[Piece] = []
     for piece in pieces:
         if piece is _BLANK:  # a good place to part
@@ -123,7 +123,7 @@ def _groups(pieces: list[Piece]) -> Iterator[list[Piece]]:
 
 
 def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
-    """Each heading with those above it, and its pieces; the heading's line is the first of them."""
+    """Yield each heading with those above it, and its pieces; the heading's line is the first of them."""
     above: list[tuple[int, str]] = []
     pieces: list[Piece] = []
     paragraph: list[Piece] = []
@@ -174,7 +174,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
 
 
 def _unwrapped(lines: list[Piece], said: list[str]) -> list[Piece]:
-    """Lines that follow each other; as one piece, or some of at most UNIT characters, if they were wrapped.
+    """Return lines that follow each other; as one piece, or some of at most UNIT characters, if they were wrapped.
 
     `said` are the lines with their indents.
     """
@@ -193,7 +193,7 @@ def _unwrapped(lines: list[Piece], said: list[str]) -> list[Piece]:
 
 
 def _wrapped(lines: list[str]) -> bool:
-    """Whether lines were broken at a column: nowhere is there room for the next word, and sentences run over.
+    """Return whether lines were broken at a column: nowhere is there room for the next word, and sentences run over.
 
     Lines that somebody broke by hand are nearly as long as the longest, and most sentences run over.
     """
@@ -212,7 +212,7 @@ def _wrapped(lines: list[str]) -> bool:
 
 
 def _sentences(line: str) -> Iterator[tuple[int, int]]:
-    """A long line in parts of at most UNIT characters, between sentences where that can be."""
+    """Yield a long line in parts of at most UNIT characters, between sentences where that can be."""
     a = len(line) - len(line.lstrip())
     pattern = _ASCII_SENTENCE if line.isascii() else _SENTENCE
     ends = [found.end() for found in pattern.finditer(line)]

@@ -8,11 +8,11 @@ import importlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from deepnb.values.errors import BusyError
+from deepnb.values.errors import BusyError, RefusedError
 
 SECONDS = 60
 """How long a writer waits for another one."""
@@ -22,7 +22,7 @@ _DAMAGED = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB, the low byte of a result code (sqlite.org/rescode.html)."""
 _BUSY = (5, 6)
 
-_taken: dict[str, str] = {}
+_libraries: dict[str, str] = {}
 
 
 class Damaged(Exception):
@@ -36,14 +36,19 @@ class Database:
         """`path` may be ":memory:". `library` is "sqlite3" or "apsw"; left out, the one that loads sqlite-vec."""
         self.path = path
         place = os.path.realpath(path)
-        self.library = (library if path == ":memory:" else _taken.setdefault(place, library or _best())) or _best()
+        self.library = (library if path == ":memory:" else _libraries.setdefault(place, library or _best())) or _best()
         self.vectors = False
-        self._errors = _errors(self.library)
+        apsw = importlib.import_module("apsw") if self.library == "apsw" else None
+        self._errors = (apsw.Error,) if apsw else (sqlite3.Error,)
         with self._told():
             if path != ":memory:":
                 with suppress(OSError):  # it is there, and keeps its mode
                     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            self._db = _opened(self.library, path)
+            if apsw:
+                self._db = apsw.Connection(path)
+                self._db.set_busy_timeout(SECONDS * 1000)
+            else:
+                self._db = sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
         with suppress(Exception):
             self.vectors = _with_vectors(self._db)
 
@@ -70,7 +75,7 @@ class Database:
             return list(self._db.execute(sql, tuple(args)).fetchall())
 
     def value(self, sql: str, args: Sequence[Any] = ()) -> Any:
-        """The first column of the first row, None if there are no rows."""
+        """Return the first column of the first row, None if there are no rows."""
         found = self.rows(sql, args)
         return found[0][0] if found else None
 
@@ -103,7 +108,7 @@ class Database:
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[None]:
-        """All or nothing, against one state of the file; a writer keeps others from writing meanwhile."""
+        """Yield all or nothing, against one state of the file; a writer keeps others from writing meanwhile."""
         self.rows("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             yield
@@ -131,7 +136,7 @@ class Database:
 
 
 def has_fts5() -> bool:
-    """Whether the library that would be taken can do full-text search."""
+    """Return whether the library that would be taken can do full-text search."""
     try:
         Database(":memory:").rows("CREATE VIRTUAL TABLE probe USING fts5(x)")
     except Exception:
@@ -151,14 +156,6 @@ def _best() -> str:
     return "apsw"
 
 
-def _opened(library: str, path: str) -> Any:
-    if library == "apsw":
-        connection = importlib.import_module("apsw").Connection(path)
-        connection.set_busy_timeout(SECONDS * 1000)
-        return connection
-    return sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
-
-
 def _with_vectors(connection: Any) -> bool:
     """Load sqlite-vec; raises whatever stands in the way."""
     where = importlib.import_module("sqlite_vec").loadable_path()
@@ -170,11 +167,132 @@ def _with_vectors(connection: Any) -> bool:
     return True
 
 
-def _errors(library: str) -> tuple[type[Exception], ...]:
-    return (sqlite3.Error,) if library == "sqlite3" else (importlib.import_module("apsw").Error,)
-
-
 def _code(error: Exception) -> int:
     """SQLite's primary result code, 0 where the error has none."""
     code = getattr(error, "sqlite_errorcode", None) or getattr(error, "result", None) or 0
     return int(code) & 0xFF
+
+
+# -- The tables of an index, as numbered migrations; `PRAGMA user_version` says how many have been applied
+# The texts are kept in the chunks, so a migration that needs them read anew only says so (`read_again`).
+
+APPLICATION = 0x646E6273
+"""`PRAGMA application_id` of an index, so that no other SQLite file is taken for one ("dnbs")."""
+
+
+def _texts(db: Database) -> None:
+    """Files in chunks and units, and the full-text index of the units."""
+    db.rows("CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
+    db.rows("INSERT INTO meta VALUES ('generation', 0), ('reading', 0)")
+    db.rows("CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, hash BLOB NOT NULL)")
+    db.rows(
+        "CREATE TABLE chunks (id INTEGER PRIMARY KEY, heading TEXT NOT NULL, a INTEGER NOT NULL, text TEXT NOT NULL,"
+        " first INTEGER NOT NULL, last INTEGER NOT NULL)"
+    )
+    db.rows(
+        "CREATE TABLE units (id INTEGER PRIMARY KEY, line INTEGER NOT NULL, a INTEGER NOT NULL, b INTEGER NOT NULL)"
+    )
+    db.rows("CREATE VIRTUAL TABLE words USING fts5(body, tokenize = 'porter unicode61')")
+
+
+def _names_and_vocabulary(db: Database) -> None:
+    """Identifiers kept whole, and the words that the n-grams are of."""
+    db.rows("CREATE TABLE names (name TEXT, unit INTEGER, PRIMARY KEY (name, unit)) WITHOUT ROWID")
+    db.rows("CREATE INDEX names_unit ON names (unit)")
+    db.rows("CREATE TABLE vocabulary (id INTEGER PRIMARY KEY, word TEXT UNIQUE NOT NULL)")
+    read_again(db)
+
+
+def _embeddings(db: Database) -> None:
+    """Vectors by the hash of what was embedded, float32 of length 1; a text that comes back costs nothing."""
+    db.rows("ALTER TABLE chunks ADD COLUMN hash BLOB")
+    db.rows(
+        "CREATE TABLE embeddings (hash BLOB, model TEXT, vector BLOB NOT NULL, PRIMARY KEY (hash, model)) WITHOUT ROWID"
+    )
+    db.rows("CREATE INDEX chunks_hash ON chunks (hash)")
+    read_again(db)
+
+
+def _days_and_erasure(db: Database) -> None:
+    """The day that a unit is of, and which files are documents. No second copy of the texts, and words that are
+    counted, so that they can go."""
+    db.rows("ALTER TABLE files ADD COLUMN document INTEGER NOT NULL DEFAULT 0")
+    db.rows("ALTER TABLE units ADD COLUMN day INTEGER")
+    db.rows("DROP TABLE words")
+    db.rows("CREATE VIRTUAL TABLE words USING fts5(body, tokenize = 'porter unicode61', content = '', columnsize = 0)")
+    db.rows("DROP TABLE vocabulary")
+    db.rows(  # AUTOINCREMENT: a number is not given twice, and readers ask for the words after the last they know
+        "CREATE TABLE vocabulary (id INTEGER PRIMARY KEY AUTOINCREMENT, word TEXT UNIQUE NOT NULL,"
+        " files INTEGER NOT NULL)"
+    )
+    read_again(db)
+
+
+def _fewer_trees(db: Database) -> None:
+    """One B-tree a table, and a full-text index without places in the text, which nothing asks for."""
+    db.rows("DROP INDEX names_unit")
+    db.rows("DROP INDEX chunks_hash")
+    db.rows("DROP TABLE vocabulary")
+    db.rows(  # `added` is the generation of the index that a word came with: readers ask for those after theirs
+        "CREATE TABLE vocabulary (word TEXT PRIMARY KEY, files INTEGER NOT NULL, added INTEGER NOT NULL) WITHOUT ROWID"
+    )
+    db.rows("DROP TABLE words")
+    db.rows(
+        "CREATE VIRTUAL TABLE words USING"
+        " fts5(body, tokenize = 'porter unicode61', content = '', columnsize = 0, detail = none)"
+    )
+    read_again(db)
+
+
+def _changes(db: Database) -> None:
+    """The generation of the index in which a file was last written, so that readers read no other one again, and
+    how much it has: counting takes longer than a search."""
+    for column in ("changed", "chunks", "units"):
+        db.rows(f"ALTER TABLE files ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+    for table, bits in (("chunks", 18), ("units", 43)):
+        of_file = f"id BETWEEN files.id << {bits} AND (files.id + 1 << {bits}) - 1"
+        db.rows(f"UPDATE files SET {table} = (SELECT count(*) FROM {table} WHERE {of_file})")
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (
+    _texts,
+    _names_and_vocabulary,
+    _embeddings,
+    _days_and_erasure,
+    _fewer_trees,
+    _changes,
+)
+
+
+def read_again(db: Database) -> None:
+    """Have every file cut and indexed again from its chunks when the index is opened."""
+    db.rows("UPDATE meta SET value = 0 WHERE name = 'reading'")
+
+
+def migrate(db: Database, migrations: tuple[Callable[[Database], None], ...] = MIGRATIONS) -> bool:
+    """Bring the tables up to date; whether they were an older version's. One process does it, the others wait.
+
+    Errors: `DeepnbError` where the file is another program's, or a newer deepnb's; it is left as it is.
+    """
+    with db.transaction():  # one state of the file: another process may be making the tables just now
+        _check(db)
+    db.share()
+    with db.transaction(write=True):
+        version = _check(db)
+        for migration in migrations[version:]:
+            migration(db)
+        if version < len(migrations):
+            db.rows(f"PRAGMA application_id = {APPLICATION}")
+            db.rows(f"PRAGMA user_version = {len(migrations)}")
+    return 0 < version < len(migrations)
+
+
+def _check(db: Database) -> int:
+    """Return the version of an index of ours, 0 for an empty file."""
+    version = int(db.value("PRAGMA user_version"))
+    ours = db.value("PRAGMA application_id") == APPLICATION
+    if not ours and (version or db.value("SELECT count(*) FROM sqlite_master")):
+        raise RefusedError(f"{db.path} is another program's database", "give the index its own path")
+    if version > len(MIGRATIONS):
+        raise RefusedError(f"{db.path} was written by a newer deepnb", "pip install -U deepnb, or delete the file")
+    return version

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from deepnb.search.keys import Scores
+from deepnb.search.words import Scores
 
 AFTER, BEFORE = 7.0, 1.0
 """Days after a date, and before it, in which nearness falls to a third: one tells of what was rather than of what will
@@ -82,7 +82,7 @@ class Asked:
 
 
 def asked_days(question: str, today: date) -> Asked:
-    """The days that a question names; a number, a month or a day of the week is a word of it, too, and stays."""
+    """Return the days that a question names; a number, a month or a day of the week is a word of it, too, and stays."""
     spans: list[Span] = []
     text, rest = question, question
     for pattern, read, relative in _PATTERNS:
@@ -98,7 +98,7 @@ def asked_days(question: str, today: date) -> Asked:
 
 
 def day_of(text: str, before: int | None = None) -> date | None:
-    """The first whole date in a heading or a path; or, in a line, one that begins `before` so many characters."""
+    """Return the first whole date in a heading or a path; or, in a line, one that begins `before` so many characters."""
     if not IN_FIGURES.search(text):
         return None
     found = next(filter(None, (pattern.search(text) for pattern in _FULL_DATE)), None)
@@ -110,7 +110,7 @@ def day_of(text: str, before: int | None = None) -> date | None:
 
 
 def is_date(line: str) -> bool:
-    """Whether a line has a whole date and nothing else, but for the day of the week and the time of day."""
+    """Return whether a line has a whole date and nothing else, but for the day of the week and the time of day."""
     for pattern in _FULL_DATE:
         line, dates = pattern.subn(" ", line)
         if dates:
@@ -131,17 +131,13 @@ def nearness(spans: tuple[Span, ...], days: Scores) -> Scores:
     for span in spans:
         worth = 1.0
         for moved in (_in_year(span, year) for year in years) if span.yearly else (span,):
-            near = _near(moved, ordinals)
+            late = np.maximum(ordinals - moved.last.toordinal(), 0)
+            early = np.maximum(moved.first.toordinal() - ordinals, 0)
+            near = np.exp(-late / AFTER - early / BEFORE)
             best = np.maximum(best, worth * near)
             worth = EARLIER if near.max() == 1 else worth
     out[known] = best
     return out
-
-
-def _near(span: Span, days: Scores) -> Scores:
-    late = np.maximum(days - span.last.toordinal(), 0)
-    early = np.maximum(span.first.toordinal() - days, 0)
-    return np.exp(-late / AFTER - early / BEFORE)
 
 
 def _in_year(span: Span, year: int) -> Span:
@@ -158,10 +154,13 @@ Read = Callable[[re.Match[str], date], Span | None]
 
 
 def _date(found: re.Match[str], today: date) -> Span | None:
-    """A day, a month or a year, with as much of it as the pattern has."""
+    """Return a day, a month or a year, with as much of it as the pattern has."""
     parts = found.groupdict()
     said = parts.get("year")
-    year = today.year if said is None else _year(said, today)
+    year = today.year
+    if said is not None:  # 2026, 二〇二六, 今, 去, 前
+        back = "今去前".find(said)
+        year = year - back if back >= 0 else int("".join(str(_HAN.get(sign, sign)) for sign in said))
     if (month := parts.get("month")) is None:
         return Span(date(year, 1, 1), date(year, 12, 31))
     number = _month(month)
@@ -202,7 +201,7 @@ def _last(found: re.Match[str], today: date) -> Span:
 
 
 def _weekday(found: re.Match[str], today: date) -> Span:
-    """The latest such day before today; "this Monday" may be today."""
+    """Return the latest such day before today; "this Monday" may be today."""
     back = (today.weekday() - _DAYS.index(found["weekday"].lower())) % 7
     return _one(today - timedelta(days=back or (0 if (found["which"] or "").lower() == "this" else 7)))
 
@@ -214,10 +213,6 @@ def _zh_weekday(found: re.Match[str], today: date) -> Span:
     if not weeks or found["which"][0] in "这本":
         return _one(today - timedelta(days=(today.weekday() - number) % 7))
     return _one(today - timedelta(days=today.weekday() - number + 7 * weeks))
-
-
-def _before_last(found: re.Match[str], today: date) -> Span:
-    return _month_back(today, 2) if (found["unit"] or "").lower() == "month" else _week(today, 2)
 
 
 def _days_back(count: int) -> Read:
@@ -243,12 +238,6 @@ def _whole_month(first: date, *, yearly: bool = False) -> Span:
     return Span(first, following - timedelta(days=1), yearly)
 
 
-def _year(said: str, today: date) -> int:
-    if said in "今去前":
-        return today.year - "今去前".index(said)
-    return int("".join(str(_HAN.get(sign, sign)) for sign in said))
-
-
 def _month(said: str) -> int:
     if said[0].isascii() and said[0].isalpha():
         return next(n for n, name in enumerate(_MONTHS, 1) if name.startswith(said[:3].lower()))
@@ -266,7 +255,7 @@ def _number(said: str) -> int:
 
 
 def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
-    """What is looked for, the longest first, how it is read, and whether it is relative to today."""
+    """Yield what is looked for, the longest first, how it is read, and whether it is relative to today."""
     sure = "|".join(month for month in _MONTHS if month not in ("may", "march"))
     absolute = (
         *_FULL,
@@ -292,7 +281,8 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         (r"\bthe day before yesterday\b|前天|前晚", _days_back(2)),
         (r"\byesterday\b|\blast night\b|昨天|昨日|昨晚|昨夜", _days_back(1)),
         (r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今天|今日|今早|今晚", _days_back(0)),
-        (r"\bthe (?P<unit>week|month) before last\b|上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", _before_last),
+        (r"\bthe week before last\b|上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", lambda _, today: _week(today, 2)),
+        (r"\bthe month before last\b", lambda _, today: _month_back(today, 2)),
         (r"\b(?P<which>last|previous|this|past) (?P<unit>weekend|week|month|year)\b", _last),
         (r"(?P<which>上个?|这个?|本)(?P<unit>周末|周|星期|礼拜|月)", _last),
         (_ZH_YEAR, _date),

@@ -21,17 +21,14 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from deepnb.search import vectors
-from deepnb.search.database import Damaged, Database, has_fts5
+from deepnb.search import scoring
+from deepnb.search.database import Damaged, Database, has_fts5, migrate
 from deepnb.search.days import asked_days, nearness
-from deepnb.search.fusion import COARSE, FINE, Leg, by_rank, by_weight, dated
-from deepnb.search.hits import LEGS, Hit, fading, filled, hit
-from deepnb.search.keys import content_hash
+from deepnb.search.hits import LEGS, Hit, Request, fading, filled, hit
 from deepnb.search.passages import passages
 from deepnb.search.reading import Reader, within
-from deepnb.search.request import Request
-from deepnb.search.schema import migrate
-from deepnb.search.words import QUERY, Query, plain, read_query
+from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
+from deepnb.search.words import QUERY, Query, content_hash, plain, read_query
 from deepnb.search.writing import Changes, batches, bump, erase_file, purge, read_anew, vacuum, write_file
 from deepnb.values.errors import BusyError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 
@@ -57,7 +54,7 @@ class Index:
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        embedder: vectors.Embedder | None = None,
+        embedder: scoring.Embedder | None = None,
         source: Callable[[], Mapping[str, str]] | None = None,
         library: Literal["", "sqlite3", "apsw"] = "",
     ) -> None:
@@ -162,20 +159,15 @@ class Index:
                         purge(db)
                     bump(db)
                 self._log_has_erased = self._log_has_erased or erased
-            self._empty_log(db)
+            # SQLite would use the room of what was erased, or of a long log, again, and not free it. Where a reader is in
+            # the way, the next update tries again.
+            if self.path != ":memory:" and (self._log_has_erased or _log_bytes(self.path) > _LONG_LOG):
+                self._log_has_erased = not db.empty_log()
         self._embed()
         return Updated(changed, len(files) - changed - sum(text is None for text in files.values()), removed, chunks)
 
-    def _empty_log(self, db: Database) -> None:
-        """Cut the log that still holds what was erased, or that has grown long; SQLite would use its room again, not free it.
-
-        Where a reader is in the way, the next update tries again.
-        """
-        if self.path != ":memory:" and (self._log_has_erased or _log_bytes(self.path) > _LONG_LOG):
-            self._log_has_erased = not db.empty_log()
-
     def _hash(self, path: str, text: str) -> bytes:
-        """The hash of a text; one that was there the last time is compared with that, which takes a tenth of it."""
+        """Return the hash of a text; one that was there the last time is compared with that, which takes a tenth of it."""
         known = self._hashes.get(path)
         if known is None or known[0] != text:
             known = self._hashes[path] = text, content_hash(plain(text))
@@ -184,21 +176,21 @@ class Index:
     def _embed(self) -> int:
         if self.embedder is None:
             return 0
-        model = vectors.model_name(self.embedder)
+        model = scoring.model_name(self.embedder)
         with self._open() as db:
-            todo = vectors.missing(db, model)
+            todo = scoring.missing(db, model)
         done = 0
-        for i in range(0, len(todo), vectors.BATCH):
-            part = todo[i : i + vectors.BATCH]
+        for i in range(0, len(todo), scoring.BATCH):
+            part = todo[i : i + scoring.BATCH]
             try:
-                found = vectors.unit_vectors(self.embedder.embed_documents([text for _, text in part]))
+                found = scoring.unit_vectors(self.embedder.embed_documents([text for _, text in part]))
                 if len(found) != len(part):
                     raise ValueError(f"{len(found)} vectors for {len(part)} texts")
             except Exception as error:
                 self.notices.append(f"{len(todo) - done} chunks have no vector: {_line(error)}")
                 break
             with self._open() as db, db.transaction(write=True):
-                vectors.store(db, model, [hash_ for hash_, _ in part], found)
+                scoring.store(db, model, [hash_ for hash_, _ in part], found)
                 bump(db)
             done += len(part)
         return done
@@ -262,9 +254,9 @@ class Index:
             return list(filled((hit(reader, span, found, room.passage) for span in spans), room, request.most))
 
     def _found(
-        self, reader: Reader, query: Query, legs: Sequence[str], vector: vectors.Vectors | None
+        self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None
     ) -> dict[str, Leg]:
-        """What each leg finds, by name."""
+        """Return what each leg finds, by name."""
         found: dict[str, Leg] = {}
         if "exact" in legs and (query.names or query.runs):
             found["exact"] = reader.exact(query)
@@ -277,14 +269,14 @@ class Index:
                     found[name] = reader.leg(scored.keys, scored.fine, FINE)
                     found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
         if vector is not None and self.embedder is not None:
-            found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)
+            found["vector"] = reader.vector(scoring.model_name(self.embedder), vector)
         return found
 
-    def _query_vector(self, text: str) -> vectors.Vectors | None:
+    def _query_vector(self, text: str) -> scoring.Vectors | None:
         if self.embedder is None:
             return None
         try:
-            found = vectors.unit_vectors([self.embedder.embed_query(plain(text))])[0]
+            found = scoring.unit_vectors([self.embedder.embed_query(plain(text))])[0]
         except Exception as error:
             self.notices.append(f"searched without vectors: {_line(error)}")
             return None
@@ -298,7 +290,7 @@ class Index:
 
     @contextmanager
     def _open(self) -> Iterator[Database]:
-        """The database, opened anew where its file was replaced or is gone."""
+        """Yield the database, opened anew where its file was replaced or is gone."""
         with self._lock:
             if self._db is not None and self.path != ":memory:" and self._place != _place(self.path):
                 self.close()
@@ -408,13 +400,13 @@ def _place(path: str) -> tuple[int, int] | None:
 
 
 def _is_sqlite(path: str) -> bool:
-    """Whether a file is empty or begins as sqlite.org/fileformat.html says."""
+    """Return whether a file is empty or begins as sqlite.org/fileformat.html says."""
     with open(path, "rb") as file:
         return file.read(16) in (b"", b"SQLite format 3\0")
 
 
 def _log_bytes(path: str) -> int:
-    """How long the log is; of one that another process, or one that was killed, has left, what was erased may be in it."""
+    """Return how long the log is; of one that another process, or one that was killed, has left, what was erased may be in it."""
     try:
         return os.stat(f"{path}-wal").st_size
     except OSError:

@@ -1,4 +1,8 @@
-"""The legs of a search: each asks the database for postings and gives units with scores."""
+"""The legs of a search: each asks the database for postings and gives units with scores.
+
+A question asks "where did he go?", and the note says "went". Between two commas stand the forms of one word;
+a form that is of two words ("left", "ground") has the forms of both.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,102 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from deepnb.search.database import Database
-from deepnb.search.forms import other_forms
-from deepnb.search.fusion import EXACT, Leg, focus, rarity
-from deepnb.search.grams import LONGEST, Vocabulary
-from deepnb.search.keys import HEAD, LAST, Keys, Scores, among, chunk_range, chunks_of, file_range, values_at
-from deepnb.search.passages import Row
-from deepnb.search.scoring import Concept, Postings, Scored, Size, idf, scored
-from deepnb.search.vectors import Embeddings, Vectors, embeddings, nearest, units_of
-from deepnb.search.windows import UNIT, Chunks, windows
-from deepnb.search.words import CJK, Query, labelling, pairs, terms
+from deepnb.search.passages import UNIT, Chunks, Row, windows
+from deepnb.search.scoring import (
+    EXACT,
+    Concept,
+    Embeddings,
+    Leg,
+    Postings,
+    Scored,
+    Size,
+    Vectors,
+    embeddings,
+    focus,
+    idf,
+    nearest,
+    rarity,
+    scored,
+    units_of,
+)
+from deepnb.search.words import (
+    CJK,
+    HEAD,
+    LAST,
+    LONGEST,
+    Keys,
+    Query,
+    Scores,
+    Vocabulary,
+    among,
+    chunk_range,
+    chunks_of,
+    file_range,
+    labelling,
+    pairs,
+    terms,
+    values_at,
+)
+
+_VERBS = """
+arise arose arisen, awake awoke awoken, bear bore borne, beat beaten, become became, begin began begun, bend bent,
+bind bound, bite bit bitten, bleed bled, blow blew blown, break broke broken, breed bred, bring brought, build built,
+burn burnt, buy bought, catch caught, choose chose chosen, cling clung, come came, creep crept, deal dealt, dig dug,
+dive dove, draw drew drawn, dream dreamt, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen,
+feed fed, feel felt, fight fought, find found, flee fled, fly flew flown, forbid forbade forbidden,
+forget forgot forgotten, forgive forgave forgiven, freeze froze frozen, get got gotten, give gave given,
+go goes went gone, grind ground, grow grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept,
+kneel knelt, know knew known, lay laid, lead led, leap leapt, learn learnt, leave left, lend lent, lie lay lain lying,
+light lit, lose lost, make made, mean meant, meet met, mistake mistook mistaken, overcome overcame, pay paid,
+prove proven, ride rode ridden, ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought,
+sell sold, send sent, sew sewn, shake shook shaken, shine shone, shoot shot, show shown, shrink shrank shrunk,
+sing sang sung, sink sank sunk, sit sat, sleep slept, slide slid, smell smelt, speak spoke spoken, speed sped,
+spell spelt, spend spent, spin spun, spoil spoilt, spring sprang sprung, stand stood, steal stole stolen, stick stuck,
+sting stung, strike struck, swear swore sworn, sweep swept, swell swollen, swim swam swum, swing swung,
+take took taken, teach taught, tear tore torn, tell told, think thought, throw threw thrown, understand understood,
+undertake undertook undertaken, wake woke woken, wear wore worn, weave wove woven, weep wept, win won, wind wound,
+withdraw withdrew withdrawn, write wrote written
+"""
+_NOUNS = """
+child children, foot feet, goose geese, half halves, knife knives, leaf leaves, life lives, loaf loaves, man men,
+mouse mice, person people, shelf shelves, thief thieves, tooth teeth, wife wives, wolf wolves, woman women,
+good better best, bad worse worst
+"""
+_NUMERALS = """
+one 1, two 2, three 3, four 4, five 5, six 6, seven 7, eight 8, nine 9, ten 10, eleven 11, twelve 12, fifteen 15,
+twenty 20, thirty 30, forty 40, fifty 50, sixty 60, seventy 70, eighty 80, ninety 90, hundred 100, thousand 1000
+"""
+_SHORT = """
+bicycle bike, child kid kids children, father dad, fridge refrigerator, grandfather grandpa grandad,
+grandmother grandma granny, laboratory lab, mother mom mum mommy mummy, photo photograph picture, phone telephone,
+television tv telly, veterinarian vet
+"""
+
+
+def _families() -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for family in ",".join((_VERBS, _NOUNS, _NUMERALS, _SHORT)).split(","):
+        forms = family.split()
+        for word in forms:
+            found.setdefault(word, {}).update(dict.fromkeys(forms))
+    return {word: tuple(other for other in forms if other != word) for word, forms in found.items()}
+
+
+_FORMS = _families()
+_ENDINGS = (("ing", ""), ("ing", "e"), ("s", ""))
+
+
+def other_forms(word: str) -> tuple[str, ...]:
+    """Return the other forms of a word in lower case, none for a regular one; "taking" has those of "take" and that, too."""
+    if word in _FORMS:
+        return _FORMS[word]
+    for ending, back in _ENDINGS:
+        bare = word.removesuffix(ending) + back
+        for base in (bare, bare[:-1] if bare[-1:] == bare[-2:-1] else bare):
+            if word.endswith(ending) and base in _FORMS:
+                return (base, *_FORMS[base])
+    return ()
+
 
 ALIKE = 0.25
 """Words with a lower cosine of their n-grams are not taken for each other."""
@@ -89,29 +180,30 @@ class Reader:
         return scored([*map(self._soft, query.soft), *self._labels(query)], self._size, self._documents)
 
     def windows(self, query: Query, words: Scored) -> tuple[Keys, Scores]:
-        """The units of documents that are in the best windows, with the scores of these and, of `words`, their own."""
+        """Return the units of documents that are in the best windows, with the scores of these and, of `words`, their own."""
         if not self.documents:
             return np.empty(0, np.int64), np.empty(0)
         self._read_vocabulary()
-        found = windows(list(map(self._soft, query.words)), query.counts, self._chunks_of_documents())
+        self._chunks = self._read_chunks() if self._chunks is None else self._chunks
+        found = windows(list(map(self._soft, query.words)), query.counts, self._chunks)
         score_of = dict(zip(*(part.tolist() for part in found), strict=True))
         rows = units_of(self.db, list(score_of))
         keys = np.array([unit for _, unit in rows], np.int64)
         return keys, np.array([score_of[chunk] for chunk, _ in rows]) + UNIT * values_at(keys, words.keys, words.fine)
 
     def leg(self, keys: Keys, scores: Scores, weight: float) -> Leg:
-        """Units with this weight in documents, and 1 elsewhere."""
+        """Return units with this weight in documents, and 1 elsewhere."""
         return Leg(keys, scores, np.where(among(keys >> 43, self._documents), weight, 1.0))
 
     def around(self, keys: Keys, scores: Scores, documents: tuple[Keys, Scores], weight: float) -> Leg:
-        """The coarse score of a leg; in documents it is that of the windows."""
+        """Return the coarse score of a leg; in documents it is that of the windows."""
         other = ~among(keys >> 43, self._documents)
         every = np.concatenate([keys[other], documents[0]])
         order = np.argsort(every)
         return self.leg(every[order], np.concatenate([scores[other], documents[1]])[order], weight)
 
     def exact(self, query: Query) -> Leg:
-        """Units with an identifier of the query, each by how rare it is.
+        """Return units with an identifier of the query, each by how rare it is.
 
         Beside other words, one that is in many files is a word, too, whatever it looks like: the leg counts less then.
         """
@@ -136,7 +228,7 @@ class Reader:
         return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * rarest * focus(len(query.words)))
 
     def _longest(self, run: str) -> Keys:
-        """The units with the longest part of a run that is in any, where that has three characters or more.
+        """Return the units with the longest part of a run that is in any, where that has three characters or more.
 
         No space says where a name begins and ends.
         """
@@ -160,7 +252,7 @@ class Reader:
         return Leg(np.array([key for key, _ in rows], np.int64), np.array([score for _, score in rows], np.float64))
 
     def days(self, keys: Keys) -> Scores:
-        """The day of each unit as an ordinal, NaN for those without one."""
+        """Return the day of each unit as an ordinal, NaN for those without one."""
         sql = "SELECT id, day FROM units WHERE id IN (SELECT value FROM json_each(?)) AND day IS NOT NULL"
         known = dict(self.db.rows(sql, (json.dumps(keys.tolist()),)))
         return np.array([known.get(key, np.nan) for key in keys.tolist()], np.float64)
@@ -180,20 +272,15 @@ class Reader:
         return self._headings[chunk]
 
     def text(self, first: Row, last: Row) -> str:
-        """What stands from the beginning of a unit to the end of a later one of its file."""
+        """Return what stands from the beginning of a unit to the end of a later one of its file."""
         rows = self.db.rows(
             "SELECT a, text FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id", (_chunk(first.key), _chunk(last.key))
         )
         begin = rows[0][0]
         return "".join(text for _, text in rows)[first.a - begin : last.b - begin]
 
-    def _chunks_of_documents(self) -> Chunks:
-        if self._chunks is None:
-            self._chunks = self._read_chunks()
-        return self._chunks
-
     def _read_chunks(self, first: int = 0, last: int = LAST) -> Chunks:
-        """The chunks of the documents from one key to another."""
+        """Return the chunks of the documents from one key to another."""
         sql = "SELECT id, length(text) FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
         rows = np.array(self.db.rows(sql, (first, last)), np.int64).reshape(-1, 2)
         rows = rows[among(rows[:, 0] >> 18, self._documents)]
@@ -202,7 +289,7 @@ class Reader:
     # -- postings
 
     def _labels(self, query: Query) -> list[Concept]:
-        """The lines that a word of the query is the label of, as those of a speaker: they are about it all along."""
+        """Return the lines that a word of the query is the label of, as those of a speaker: they are about it all along."""
         marked = [labelling(word) for word in query.words]
         if not marked or not len(self._postings.of(*marked).keys):  # one look for all: most texts have no such labels
             return []
@@ -210,7 +297,7 @@ class Reader:
         return [Concept(((postings, LABEL),)) for postings in found if len(postings.keys)]
 
     def _soft(self, word: str) -> Concept:
-        """A word and those that look like it, each posting as sure as the word it is of is close.
+        """Return a word and those that look like it, each posting as sure as the word it is of is close.
 
         A word that stands everywhere, in a large index, is not worth those that look like it.
         """
@@ -245,7 +332,7 @@ class Reader:
 
 
 def within(leg: Leg, paths: dict[int, str], allowed: Callable[[str], bool]) -> Leg:
-    """The leg without the files that are not allowed."""
+    """Return the leg without the files that are not allowed."""
     files = np.array(sorted(number for number, path in paths.items() if allowed(path)), np.int64)
     return leg.where(among(leg.keys >> 43, files))
 
@@ -284,7 +371,7 @@ class KeptPostings:
             self._forget()
 
     def of(self, *words: str) -> Postings:
-        """Units and headings with one of the words."""
+        """Return units and headings with one of the words."""
         asked = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
         if words in self._kept:
             generation, postings = self._kept[words]
@@ -323,7 +410,7 @@ class KeptPostings:
 
 
 def _ranges(file: int) -> Iterator[tuple[int, int]]:
-    """The rows of the full-text index of a file's units and of its headings."""
+    """Yield the rows of the full-text index of a file's units and of its headings."""
     yield file_range(file)
     first, last = chunk_range(file)
     yield HEAD + first, HEAD + last

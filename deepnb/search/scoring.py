@@ -1,17 +1,23 @@
-"""What a leg thinks of each unit: idf-weighted words, a little of its neighbours, and of the chunks it is in.
+"""Scores of the legs: words by idf, vectors by cosine, and several legs made one.
 
 A unit is scored by BM25 (Robertson and Zaragoza, 2009) with a term counted once, which in one line is the
 rule. An answer often shares its words with the question before it, so a unit gets a part of its
 neighbours' scores. The coarse score is the same over pairs of chunks, where the words of a passage add up.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deepnb.search.keys import HEAD, Keys, Scores, among, chunks_of, lengths_of
+from deepnb.search.database import Database
+from deepnb.search.words import HEAD, LAST, Keys, Scores, among, chunks_of, content_hash, lengths_of
 
 K1, B = 1.2, 0.4
 BEFORE, AFTER = 0.3, 0.15
@@ -89,7 +95,7 @@ class Size:
 
 
 def scored(concepts: Sequence[Concept], size: Size, documents: Keys = NONE) -> Scored:
-    """The units that have one of the rarer concepts in them; all that have any, where that is few enough.
+    """Return the units that have one of the rarer concepts in them; all that have any, where that is few enough.
 
     The coarse score of the files that are `documents` is left at 0.
     """
@@ -104,7 +110,9 @@ def scored(concepts: Sequence[Concept], size: Size, documents: Keys = NONE) -> S
         fine += strength * idf(concept.count(size.units), size.units)
     lengths = lengths_of(keys)
     fine *= (K1 + 1) / (1 + K1 * (1 - B + B * lengths / lengths.mean()))
-    fine = _with_neighbours(keys, fine)
+    beside, own = np.diff(keys >> 23) == 1, fine.copy()
+    fine[1:] += BEFORE * own[:-1] * beside
+    fine[:-1] += AFTER * own[1:] * beside
     best = np.sort(np.argpartition(-fine, DEEP)[:DEEP]) if len(keys) > DEEP else np.arange(len(keys))
     keys, fine = keys[best], fine[best]
     coarse, others = np.zeros(len(keys)), ~among(keys >> 43, documents)
@@ -119,7 +127,7 @@ def idf(found: int, of: int) -> float:
 
 
 def _different(keys: Keys) -> int:
-    """How many there are of keys in order."""
+    """Return how many there are of keys in order."""
     return int(np.count_nonzero(np.diff(keys))) + 1 if len(keys) else 0
 
 
@@ -140,14 +148,6 @@ def _candidates(concepts: Sequence[Concept], size: Size) -> Keys:
     return unique(np.concatenate(taken)) if taken else np.empty(0, np.int64)
 
 
-def _with_neighbours(keys: Keys, scores: Scores) -> Scores:
-    beside = np.diff(keys >> 23) == 1
-    out = scores.copy()
-    out[1:] += BEFORE * scores[:-1] * beside
-    out[:-1] += AFTER * scores[1:] * beside
-    return out
-
-
 def _coarse(concepts: Sequence[Concept], keys: Keys, size: Size) -> Scores:
     """For each unit the better of the two pairs of chunks that its own is in."""
     mine = chunks_of(keys)
@@ -164,7 +164,7 @@ def _coarse(concepts: Sequence[Concept], keys: Keys, size: Size) -> Scores:
 
 
 def how_often(chunks: Keys, pairs: Keys) -> Scores:
-    """How often the first or the second chunk of each pair stands in `chunks`; the shorter is looked up in the longer."""
+    """Return how often the first or the second chunk of each pair stands in `chunks`; the shorter is looked up in the longer."""
     if not len(chunks):
         return np.zeros(len(pairs))
     if len(chunks) < len(pairs):
@@ -176,7 +176,7 @@ def how_often(chunks: Keys, pairs: Keys) -> Scores:
 
 
 def _has(some: Keys, keys: Keys) -> Places:
-    """The places in `keys` of those that are in `some`, too; both are in order, and each key stands there once."""
+    """Return the places in `keys` of those that are in `some`, too; both are in order, and each key stands there once."""
     if not len(some):
         return np.empty(0, np.intp)
     if len(some) < len(keys):
@@ -184,3 +184,220 @@ def _has(some: Keys, keys: Keys) -> Places:
         return np.asarray(at[keys[at] == some])
     at = np.minimum(np.searchsorted(some, keys), len(some) - 1)
     return np.flatnonzero(some[at] == keys)
+
+
+# -- The vector leg: chunks by the cosine of their embeddings, through sqlite-vec or an exact scan in NumPy
+# Either gives the same order: the nearest that sqlite-vec finds are measured again in the same way.
+
+BATCH = 256
+"""Texts that an embedder is given at once."""
+
+Vectors = NDArray[np.float32]
+Embeddings = tuple[NDArray[np.int64], Vectors]
+"""Chunks, and the vector of each."""
+
+
+class Embedder(Protocol):
+    """Any LangChain `Embeddings`, or anything with these two."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]: ...
+
+    def embed_query(self, text: str) -> list[float]: ...
+
+
+def model_name(embedder: Embedder) -> str:
+    """Return what embeddings are cached under: the class and the model it names, if it does."""
+    of = getattr(embedder, "model", None) or getattr(embedder, "model_name", None) or ""
+    size = getattr(embedder, "dimensions", None) or getattr(embedder, "size", None) or ""
+    return ":".join(str(part) for part in (type(embedder).__name__, of, size) if part)
+
+
+def unit_vectors(found: Sequence[Sequence[float]]) -> Vectors:
+    """Rows of length 1; a row of zeros, or with a number that is none, becomes zeros."""
+    rows = np.nan_to_num(np.asarray(found, np.float32), posinf=0, neginf=0)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+
+def missing(db: Database, model: str) -> list[tuple[bytes, str]]:
+    """Hash and text of each chunk that has no embedding by this model yet."""
+    if db.value("SELECT EXISTS (SELECT 1 FROM chunks WHERE hash IS NULL)"):
+        with db.transaction(write=True):
+            hash_chunks(db, 0, LAST)
+    found = db.rows(
+        "SELECT hash, heading, text FROM chunks WHERE NOT EXISTS"
+        " (SELECT 1 FROM embeddings e WHERE e.hash = chunks.hash AND e.model = ?) GROUP BY hash",
+        (model,),
+    )
+    return [(hash_, _meaning(heading, text)) for hash_, heading, text in found]
+
+
+def hash_chunks(db: Database, first: int, last: int) -> None:
+    """Give the chunks from first to last the hashes that their embeddings are found by, in a transaction of the caller's.
+
+    An index without embeddings has none: they take a twentieth of the time of building it.
+    """
+    rows = db.rows("SELECT id, heading, text FROM chunks WHERE hash IS NULL AND id BETWEEN ? AND ?", (first, last))
+    hashes = ((content_hash(_meaning(heading, text)), id_) for id_, heading, text in rows)
+    db.many("UPDATE chunks SET hash = ? WHERE id = ?", hashes)
+
+
+def _meaning(heading: str, text: str) -> str:
+    """Return what is embedded of a chunk."""
+    return f"{heading}\n{text.strip()}".strip()
+
+
+def store(db: Database, model: str, hashes: Sequence[bytes], vectors: Vectors) -> None:
+    """Keep embeddings, in a transaction of the caller's."""
+    rows = ((hash_, model, vector.tobytes()) for hash_, vector in zip(hashes, vectors, strict=True))
+    db.many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
+
+
+def nearest(db: Database, model: str, query: Vectors, most: int, every: Embeddings | None) -> list[tuple[int, float]]:
+    """Return the chunks with the highest cosines and these, best first, ties by place; `every` is not needed by sqlite-vec."""
+    if every is None:
+        found = db.rows(
+            "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ?"
+            " WHERE length(e.vector) = ? ORDER BY vec_distance_cosine(e.vector, ?), c.id LIMIT ?",
+            (model, query.nbytes, query.tobytes(), most + 16),
+        )
+        ids, matrix = _stacked(found, len(query))
+    else:
+        ids, matrix = every
+        if matrix.shape[1] != len(query):
+            return []
+        if len(ids) > most + 16:
+            rough = matrix @ query
+            near = np.argpartition(-rough, most + 15)[: most + 16]
+            ids, matrix = ids[near], matrix[near]
+    if not len(ids):
+        return []
+    cosines = matrix.astype(np.float64) @ query.astype(np.float64)
+    order = np.lexsort((ids, -cosines))[:most]
+    return [(int(ids[i]), float(cosines[i])) for i in order]
+
+
+def embeddings(db: Database, model: str) -> Embeddings:
+    """Return all the embeddings by one model, for the scan in NumPy."""
+    found = db.rows(
+        "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ? ORDER BY c.id",
+        (model,),
+    )
+    size = max((len(row[1]) for row in found), default=0)
+    return _stacked([row for row in found if len(row[1]) == size], size // 4)
+
+
+def _stacked(rows: Sequence[tuple[int, bytes]], width: int) -> Embeddings:
+    matrix = np.frombuffer(b"".join(vector for _, vector in rows), np.float32)
+    return np.array([id_ for id_, _ in rows], np.int64), matrix.reshape(len(rows), width)
+
+
+def units_of(db: Database, chunks: Sequence[int]) -> list[tuple[int, int]]:
+    """Return each chunk with each of its units' keys."""
+    return db.rows(
+        "SELECT c.id, u.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+        " JOIN units u ON u.id BETWEEN c.first AND c.last ORDER BY u.id",
+        (json.dumps(list(chunks)),),
+    )
+
+
+# -- Legs made one: reciprocal ranks, or weighted scores; hits of any leg are joined, none is cut off
+# Reciprocal rank fusion: Cormack, Clarke and Buettcher, 2009; their constant 60 is for lists of a thousand
+# documents, ours is 10, since the first few are what a prompt has room for.
+
+RANK = 10
+FINE, COARSE = 0.2, 1.8
+"""The weights of a leg's scores in documents, whose coarse score knows of the unit, too. In talks and notes each is 1."""
+EXACT = 8.0
+"""The weight of an exact identifier: more than all the others, so that none hides it."""
+RARE = 5
+"""In how many files an identifier may be to have all of that weight beside other words."""
+FACT = 6
+"""Words of a query that asks for one fact. In a longer one an identifier is a word beside others."""
+DATED = 4.0
+"""What a unit of the very day that is asked about gains, as a part of its score."""
+
+
+@dataclass(frozen=True)
+class Leg:
+    """What one leg found: units in the order of their keys, scores above 0 for those it found."""
+
+    keys: Keys
+    scores: Scores
+    weight: float | Scores = 1.0
+    """Of the leg, or of each unit in it."""
+
+    def where(self, kept: NDArray[np.bool_]) -> Leg:
+        """Return the leg with some of its units."""
+        weight = self.weight[kept] if isinstance(self.weight, np.ndarray) else self.weight
+        return Leg(self.keys[kept], self.scores[kept], weight)
+
+    def on(self, keys: Keys, values: float | Scores) -> Scores:
+        """Return a value of each unit, 0 for the others of `keys`."""
+        found = np.zeros(len(keys))
+        found[np.searchsorted(keys, self.keys)] = values
+        return found
+
+
+def focus(words: int) -> float:
+    """Return how far a query of so many words asks for one fact (1) and how far for a topic (towards 0)."""
+    return min(1.0, FACT / max(words, 1)) ** 2
+
+
+def rarity(files: int) -> float:
+    """Return what an identifier in so many files counts: "I/O" and "X11" are words, though they look like one."""
+    return min(1.0, RARE / max(files, 1)) ** 3
+
+
+def by_rank(legs: Mapping[str, Leg]) -> tuple[Keys, Scores]:
+    """Return the sum of weight / (RANK + rank), rank 1 being the best, and ties having the same.
+
+    The exact leg counts by its score in place of its rank, so that the file's name alone is less than its path.
+    """
+    keys = _union(legs)
+    total = np.zeros(len(keys))
+    for name, leg in legs.items():
+        scores = leg.on(keys, leg.scores)
+        if name == "exact":
+            total += leg.on(keys, leg.weight) * _of_best(scores) / (RANK + 1)
+            continue
+        ordered = np.sort(-scores[scores > 0])
+        ranks = np.searchsorted(ordered, -scores, side="left") + 1
+        total += np.where(scores > 0, leg.on(keys, leg.weight) / (RANK + ranks), 0.0)
+    return keys, total
+
+
+def by_weight(legs: Mapping[str, Leg], vector_weight: float, text_weight: float) -> tuple[Keys, Scores]:
+    """vector_weight x cosine + text_weight x text score + an exact identifier, the text's best being 1."""
+    keys = _union(legs)
+    text, vector, exact = np.zeros(len(keys)), np.zeros(len(keys)), np.zeros(len(keys))
+    for name, leg in legs.items():
+        scores = leg.on(keys, leg.scores)
+        if name == "vector":
+            vector = np.clip(scores, 0.0, 1.0)
+        elif name == "exact":
+            exact = _of_best(scores)
+        else:
+            text += leg.on(keys, leg.weight) * _of_best(scores)
+    return keys, vector_weight * vector + text_weight * _of_best(text) + (vector_weight + text_weight) * exact
+
+
+def dated(near: Scores, keys: Keys, exact: Leg | None) -> Scores:
+    """Return what the score of each unit is multiplied by, given how near it is to the day that is asked about.
+
+    A unit with an identifier of the query stays above all those without: it is raised by as much as they can be.
+    """
+    raised = 1 + DATED * near
+    if exact is not None:
+        raised = raised * np.where(exact.on(keys, exact.scores) > 0, 1 + DATED, 1.0)
+    return np.asarray(raised, np.float64)
+
+
+def _of_best(scores: Scores) -> Scores:
+    """Return scores as parts of the best one."""
+    return scores / scores.max() if len(scores) and scores.max() > 0 else scores
+
+
+def _union(legs: Mapping[str, Leg]) -> Keys:
+    every = [leg.keys for leg in legs.values()]
+    return unique(np.concatenate(every)) if every else np.empty(0, np.int64)

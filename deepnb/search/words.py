@@ -1,14 +1,89 @@
-"""Text as the index reads it: words, bigrams of Chinese, Japanese and Korean, and identifiers kept whole.
+"""What texts are known by: a hash, and the number a unit has in the index: file, place in the file, chunk and length in
+one integer.
 
-FTS5's `porter unicode61` stems and folds what it is given here. Its tokenizer takes a run of Chinese for
-one word, so such runs are given to it as characters and pairs of characters; a question is asked in
-pairs, and in single characters only by the n-gram leg.
+Postings are rows of such numbers, so that scoring by unit, by neighbours and by chunk needs no other look
+into the database: 18 bits of file, 20 of ordinal, 18 of chunk, 5 of length in sixteens of characters.
 """
+
+from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.int64]
+Scores = NDArray[np.float64]
+
+FILES = 1 << 18
+LAST = (1 << 63) - 1
+"""No key is higher."""
+HEAD = 1 << 61
+"""Marks the posting of a chunk's heading: HEAD | chunk key."""
+
+
+def content_hash(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def unit_key(file: int, ordinal: int, chunk: int, chars: int) -> int:
+    return file << 43 | ordinal << 23 | chunk << 5 | min(chars >> 4, 31)
+
+
+def chunk_key(file: int, chunk: int) -> int:
+    return file << 18 | chunk
+
+
+def file_range(file: int) -> tuple[int, int]:
+    """Return the first and the last key a unit of the file can have."""
+    return file << 43, (file + 1 << 43) - 1
+
+
+def chunk_range(file: int) -> tuple[int, int]:
+    return file << 18, (file + 1 << 18) - 1
+
+
+def ordinal_range(key: int, around: int) -> tuple[int, int]:
+    """From `around` units before the one of this key to as many after it, in its file."""
+    file, ordinal = key >> 43, key >> 23 & 0xFFFFF
+    low, high = max(ordinal - around, 0), min(ordinal + around, 0xFFFFF)
+    return file << 43 | low << 23, file << 43 | high << 23 | 0x7FFFFF
+
+
+def chunks_of(keys: Keys) -> Keys:
+    """Return the chunk keys of unit keys."""
+    return keys >> 43 << 18 | keys >> 5 & 0x3FFFF
+
+
+def lengths_of(keys: Keys) -> Scores:
+    """Characters, to the nearest sixteen."""
+    return ((keys & 31) * 16 + 8).astype(np.float64)
+
+
+def values_at(keys: Keys, some: Keys, values: Scores) -> Scores:
+    """Return the value of each key, 0 for those that are not in `some`, which is in order."""
+    if not len(some):
+        return np.zeros(len(keys))
+    at = np.minimum(np.searchsorted(some, keys), len(some) - 1)
+    return np.where(some[at] == keys, values[at], 0.0)
+
+
+def among(keys: Keys, some: Keys) -> NDArray[np.bool_]:
+    """Return which of the keys are in `some`, which is in order; numpy's own `isin` takes several times as long."""
+    if not len(some):
+        return np.zeros(len(keys), np.bool_)
+    return np.asarray(some[np.minimum(np.searchsorted(some, keys), len(some) - 1)] == keys)
+
+
+# -- Text as the index reads it: words, bigrams of Chinese, Japanese and Korean, and identifiers kept whole
+# FTS5's `porter unicode61` stems and folds what it is given here. Its tokenizer takes a run of Chinese for
+# one word, so such runs are given to it as characters and pairs of characters; a question is asked in
+# pairs, and in single characters only by the n-gram leg.
 
 _STOP = """
 a about after again all also am an and any are as at be because been before being between both but by can could did do
@@ -77,7 +152,7 @@ class Query:
 
 
 def plain(text: str) -> str:
-    """The text with what UTF-8 cannot hold as `?`, letter for letter."""
+    """Return the text with what UTF-8 cannot hold as `?`, letter for letter."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -87,7 +162,7 @@ def folded(text: str) -> str:
 
 
 def indexed(text: str) -> str:
-    """What FTS5 is given for a piece of text."""
+    """Return what FTS5 is given for a piece of text."""
     text = folded(text)
     if not text.isascii():
         text = CJK.sub(lambda run: f" {' '.join((*run[0], *pairs(run[0])))} ", text)
@@ -106,17 +181,17 @@ def label(line: str) -> str:
 
 
 def labelled(of: str) -> str:
-    """What FTS5 is given for a label beside the text itself."""
+    """Return what FTS5 is given for a label beside the text itself."""
     return "".join(f" {labelling(word)}" for word in terms(of))
 
 
 def labelling(word: str) -> str:
-    """The term of the index for a word in a label."""
+    """Return the term of the index for a word in a label."""
     return _MARK + word
 
 
 def _emoji(character: str) -> str:
-    """The term of the index for a character that FTS5 leaves out."""
+    """Return the term of the index for a character that FTS5 leaves out."""
     return f"{_MARK}{ord(character):x}"
 
 
@@ -126,13 +201,13 @@ def terms(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Words in lower case, in order; runs of Chinese, Japanese and Korean are left out."""
+    """Return words in lower case, in order; runs of Chinese, Japanese and Korean are left out."""
     text = text if text.isascii() else CJK.sub(" ", folded(text))
     return _WORD.findall(text.lower())
 
 
 def pairs(run: str) -> list[str]:
-    """Each two characters that stand side by side."""
+    """Return each two characters that stand side by side."""
     return [run[i : i + 2] for i in range(len(run) - 1)]
 
 
@@ -185,7 +260,7 @@ class Tokens:
                 self._humps.add(token)
 
     def are_plain(self, text: str, tokens: set[str]) -> bool:
-        """Whether `indexed` gives the text of these tokens as it is."""
+        """Return whether `indexed` gives the text of these tokens as it is."""
         return text.isascii() and self._humps.isdisjoint(tokens)
 
 
@@ -202,7 +277,7 @@ def _names(token: str) -> tuple[str, ...]:
 
 
 def read_query(text: str) -> Query:
-    """A query in terms; never empty where the text has a letter or a digit in it."""
+    """Return a query in terms; never empty where the text has a letter or a digit in it."""
     text = plain(text[:QUERY])
     found = words(text)
     emoji = [_emoji(character) for character in _EMOJI.findall(text)]
@@ -222,3 +297,98 @@ def read_query(text: str) -> Query:
 
 def _first(terms: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term[:100] for term in terms))[:TERMS]
+
+
+# -- Words that look alike: the vocabulary of the index by its character n-grams, three to five of them
+# A word is compared by the cosine of its n-grams, weighted by how rare they are in the vocabulary, its edges
+# being letters, too ("photo" is close to "photograph", and to "fotos" a little). The vocabulary is some
+# 10,000 words where the texts are millions, so this is quick and small enough to be kept in memory.
+
+SIZES = (3, 4, 5)
+LONGEST = 40
+"""Words over this many characters are not compared."""
+
+
+class Vocabulary:
+    """Words that are only ever added to; a few new ones do not cost the work for the old."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self._parts: list[_Part] = []
+
+    def extend(self, words: Sequence[str]) -> None:
+        """Add words, each of 1 to LONGEST characters."""
+        if not words:
+            return
+        old = self._parts[0].size if self._parts else 0
+        self.words += words
+        if len(self.words) - old > max(1000, old // 5):
+            self._parts = [_Part(self.words, 0, None)]
+        else:
+            base = self._parts[0] if self._parts else None
+            self._parts = [*self._parts[:1], _Part(self.words[old:], old, base)]
+
+    def similar(self, word: str, floor: float, most: int) -> list[tuple[str, float]]:
+        """Return the words closest to this one with their cosines of at least `floor`, best first; itself is 1."""
+        hashes = np.unique(_grams([word])[0])
+        found: list[tuple[str, float]] = []
+        for part in self._parts:
+            where, cosines = part.cosines(hashes, floor)
+            found += [(self.words[part.first + i], float(c)) for i, c in zip(where, cosines, strict=True)]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:most]
+
+
+class _Part:
+    """The n-grams of some words, sorted, each with the words it is in."""
+
+    def __init__(self, words: Sequence[str], first: int, base: _Part | None) -> None:
+        self.first, self.size = first, len(words)
+        hashes, where = _grams(words)
+        order = np.lexsort((where, hashes))
+        hashes, where = hashes[order], where[order]
+        new = np.ones(len(hashes), bool)
+        new[1:] = (hashes[1:] != hashes[:-1]) | (where[1:] != where[:-1])
+        hashes, where = hashes[new], where[new]
+        self.grams, self.starts, counts = np.unique(hashes, return_index=True, return_counts=True)
+        self.ends = self.starts + counts
+        self.where = where
+        self.rare = np.log1p(self.size / counts) if base is None else base.rarity(self.grams)
+        self.most: float = float(np.log1p(self.size)) if base is None else base.most
+        weights = np.repeat(self.rare**2, counts)
+        self.norms = np.sqrt(np.maximum(np.bincount(where, weights=weights, minlength=self.size), 1e-9))
+
+    def rarity(self, grams: NDArray[np.uint64]) -> NDArray[np.float64]:
+        at = np.minimum(np.searchsorted(self.grams, grams), len(self.grams) - 1)
+        return np.where(self.grams[at] == grams, self.rare[at], self.most)
+
+    def cosines(self, hashes: NDArray[np.uint64], floor: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        rare = self.rarity(hashes)
+        at = np.minimum(np.searchsorted(self.grams, hashes), len(self.grams) - 1)
+        known = at[self.grams[at] == hashes]
+        if not len(known):
+            return np.empty(0, np.intp), np.empty(0)
+        where = np.concatenate([self.where[self.starts[i] : self.ends[i]] for i in known])
+        weights = np.repeat(self.rare[known] ** 2, self.ends[known] - self.starts[known])
+        dots = np.bincount(where, weights=weights, minlength=self.size)
+        cosines = dots / (self.norms * np.sqrt((rare**2).sum()))
+        best = np.flatnonzero(cosines >= floor)
+        return best, np.minimum(cosines[best], 1.0)
+
+
+def _grams(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the hash of each n-gram of each word between two spaces, and the word it is of."""
+    codes = np.frombuffer("".join(f" {word} " for word in words).encode("utf-32-le"), np.uint32).astype(np.uint64)
+    sizes = np.array([len(word) + 2 for word in words])
+    ends = np.repeat(np.cumsum(sizes), sizes)
+    where = np.repeat(np.arange(len(words)), sizes)
+    at = np.arange(len(codes))
+    hashes, owners = [], []
+    for n in SIZES:
+        fits = at[at + n <= ends]
+        value = np.full(len(fits), n, np.uint64)
+        for i in range(n):
+            value = (value ^ codes[fits + i]) * np.uint64(0x100000001B3)
+            value ^= value >> np.uint64(29)
+        hashes.append(value)
+        owners.append(where[fits])
+    return np.concatenate(hashes), np.concatenate(owners)

@@ -3,16 +3,28 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from deepnb.search import vectors
+from deepnb.search import scoring
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import Database
 from deepnb.search.days import IN_FIGURES, day_of, is_date
-from deepnb.search.grams import LONGEST
-from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, content_hash, file_range, unit_key
-from deepnb.search.words import Tokens, indexed, label, labelled, plain
+from deepnb.search.words import (
+    FILES,
+    HEAD,
+    LONGEST,
+    Tokens,
+    chunk_key,
+    chunk_range,
+    content_hash,
+    file_range,
+    indexed,
+    label,
+    labelled,
+    plain,
+    unit_key,
+)
 from deepnb.values.errors import LimitError
 
 READING = 4
@@ -42,17 +54,12 @@ class Prepared:
     days: tuple[int | None, ...]
     """The day that each unit is of, as an ordinal."""
 
-    @property
-    def is_document(self) -> bool:
-        """Whether there are paragraphs of prose in it."""
-        return self.cut.prose >= PROSE
-
     def keys(self, number: int) -> list[int]:
-        """The keys of its units, as the file of this number in the index."""
+        """Return the keys of its units, as the file of this number in the index."""
         return [unit_key(number, u.ordinal, u.chunk, u.b - u.a) for u in self.cut.units]
 
     def head_postings(self, number: int) -> Iterator[tuple[int, str]]:
-        """The rows of the full-text index for its headings."""
+        """Yield the rows of the full-text index for its headings."""
         for chunk, head in zip(self.cut.chunks, self.heads, strict=True):
             yield HEAD | chunk_key(number, chunk.number), head
 
@@ -72,7 +79,7 @@ def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
     tokens = text.split()
     different = set(tokens)
     words = read.read(different)
-    as_is, title = read.are_plain(text, different), _title(path)
+    as_is, title = read.are_plain(text, different), re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])
     heads = [f"{title} {chunk.heading}" for chunk in found.chunks]
     return Prepared(
         path=path,
@@ -90,7 +97,7 @@ def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
 def batches(
     files: Mapping[str, str | None], known: Mapping[str, bytes], hash_of: Callable[[str, str], bytes]
 ) -> Iterator[list[tuple[str, Prepared | None]]]:
-    """What must be written, some megabytes at a time: a file whose hash is known is left out."""
+    """Yield what must be written, some megabytes at a time: a file whose hash is known is left out."""
     batch: list[tuple[str, Prepared | None]] = []
     size, read = 0, Tokens(LONGEST)
     for path, text in files.items():
@@ -118,9 +125,15 @@ class Changes:
     _last: int = 0
 
     def number(self, db: Database) -> int:
-        """One that no file has."""
+        """Return one that no file has."""
         self._last = max(self._last, db.value("SELECT max(id) FROM files") or 0) + 1
-        return self._last if self._last < FILES else _gap(db, self.files)
+        if self._last < FILES:
+            return self._last
+        used = {number for (number,) in db.rows("SELECT id FROM files")} | self.files.keys()
+        found = next((n for n in range(1, FILES) if n not in used), None)
+        if found is None:
+            raise LimitError(f"an index holds at most {FILES - 1:,} files", "create a second Index")
+        return found
 
     def write(self, db: Database) -> None:
         """Rows go in by their keys, which fills a B-tree fastest; FTS5 even writes out what it has in memory whenever a
@@ -133,7 +146,7 @@ class Changes:
             " ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, document = excluded.document,"
             " chunks = excluded.chunks, units = excluded.units, changed = excluded.changed",
             (
-                (number, f.path, f.hash, f.is_document, len(f.cut.chunks), len(f.cut.units), changed)
+                (number, f.path, f.hash, f.cut.prose >= PROSE, len(f.cut.chunks), len(f.cut.units), changed)
                 for number, (_, f) in files
             ),
         )
@@ -153,7 +166,7 @@ class Changes:
         )
         if db.value("SELECT EXISTS (SELECT 1 FROM embeddings)"):
             for number in self.files:
-                vectors.hash_chunks(db, *chunk_range(number))
+                scoring.hash_chunks(db, *chunk_range(number))
         sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
         db.many(sql, (row for _, (keys, file) in files for row in zip(keys, file.bodies, strict=True)))
         db.many(sql, (row for number, (_, file) in files for row in file.head_postings(number)))
@@ -244,7 +257,7 @@ def clear(db: Database) -> None:
 
 
 def texts(db: Database) -> Iterator[tuple[str, str]]:
-    """Each file in the index with its text, as far as it was indexed."""
+    """Yield each file in the index with its text, as far as it was indexed."""
     for number, path in db.rows("SELECT id, path FROM files ORDER BY path"):
         yield path, _text(db, number)
 
@@ -274,7 +287,7 @@ def _text(db: Database, number: int) -> str:
 
 
 def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
-    """The day of each unit as an ordinal: that with which its line begins, else of its heading, else of the file's name.
+    """Yield the day of each unit as an ordinal: that with which its line begins, else of its heading, else of the file's name.
 
     A line that is a date and nothing else is as good as a heading for those below it.
     """
@@ -295,17 +308,8 @@ def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
         yield day.toordinal() if day else None
 
 
-def _gap(db: Database, taken: Container[int]) -> int:
-    """The first number that is free in the index and not taken."""
-    used = {number for (number,) in db.rows("SELECT id FROM files")}
-    found = next((n for n in range(1, FILES) if n not in used and n not in taken), None)
-    if found is None:
-        raise LimitError(f"an index holds at most {FILES - 1:,} files", "create a second Index")
-    return found
-
-
 def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[object, ...]]:
-    """Each chunk with the text from its beginning to that of the next, so that together they are the file."""
+    """Yield each chunk with the text from its beginning to that of the next, so that together they are the file."""
     chunks = file.cut.chunks
     last: dict[int, int] = {}
     first: dict[int, int] = {}
@@ -327,7 +331,7 @@ def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[
 
 
 def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator[str]:
-    """What FTS5 is given for each unit; all the parts of a long line have its label. `plain`: the text as it is."""
+    """Yield what FTS5 is given for each unit; all the parts of a long line have its label. `plain`: the text as it is."""
     line, of = 0, ""
     for unit, piece in zip(units, pieces, strict=True):
         if unit.start != line:
@@ -339,7 +343,7 @@ def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator
 def _names(
     text: str, tokens: list[str], units: tuple[Unit, ...], of: Mapping[str, tuple[str, ...]]
 ) -> Iterable[tuple[int, str]]:
-    """The identifiers of each unit, once each; `of` has those of each token of the text that looks like one."""
+    """Return the identifiers of each unit, once each; `of` has those of each token of the text that looks like one."""
     ends = [unit.b for unit in units]
     at, found = 0, dict[tuple[int, str], None]()
     for token in filter(of.__contains__, tokens):
@@ -350,8 +354,3 @@ def _names(
                 found[unit, name] = None
         at += len(token)
     return found
-
-
-def _title(path: str) -> str:
-    """The words of a file's name: "2026-02-16" of memory/2026-02-16.md."""
-    return re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])

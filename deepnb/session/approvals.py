@@ -10,11 +10,11 @@ from deepnb.running.workspace import Workspace
 from deepnb.session.part import Part
 from deepnb.session.skills import preapproved
 from deepnb.values.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
-from deepnb.values.diff import FileDiff
 from deepnb.values.errors import NotFoundError
+from deepnb.values.files import FileDiff
 from deepnb.values.turn import Decided
 from deepnb.workshop.approvals import EDITS, NOTES, READS, WRITES
-from deepnb.workshop.notebook_diff import NotebookDiff
+from deepnb.workshop.notebook_plan import NotebookDiff
 
 
 class SessionApprovals(Part):

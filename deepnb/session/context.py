@@ -1,20 +1,24 @@
 """What fills the context of the current thread: counted, shown, flushed and compacted."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
+from deepnb.context import history
 from deepnb.memory.layers import note_path
 from deepnb.running.runner import recorder
-from deepnb.running.thread import Thread
+from deepnb.running.thread import Thread, brought_messages, brought_text
 from deepnb.running.workspace import Workspace
+from deepnb.session.part import BackendFiles
 from deepnb.values.budget import Budget, growth
-from deepnb.values.errors import BusyError, DeepnbError, NotFoundError, RefusedError
-from deepnb.values.offload import Flush, Offload
-from deepnb.values.stack import Stack
-from deepnb.values.turn import Call, Event, Flushed, ModelEnded, ModelStarted, Turn
-from deepnb.values.xray import Xray
+from deepnb.values.errors import BusyError, DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
+from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, HistorySection, HistorySections, Offload
+from deepnb.values.text import moment
+from deepnb.values.turn import Call, Compacted, Event, Flushed
+from deepnb.values.xray import Stack, Xray
 
+NO_REQUESTS = "the requests of this session were not recorded"
 FIXED = ("system", "memory", "skills", "tools")
 """The parts of a request that no compaction shortens."""
 
@@ -42,8 +46,7 @@ class SessionContext:
 
     def _upcoming(self, update: Mapping[str, Any] | None = None) -> Budget | None:
         """The next request of the thread as it stands, or with an `update`; None where nobody can say."""
-        from deepnb.running import excerpt
-        from deepnb.wiring.upcoming import upcoming
+        from deepnb.wiring.requests import upcoming
 
         work = self._workspace
         thread, options, turn = work.thread, work.options, work.thread.turns[-1]
@@ -55,10 +58,10 @@ class SessionContext:
         ):
             return None
         before = [
-            *excerpt.messages(excerpt.excerpt(thread)),
+            *brought_messages(thread.added),
             *work.catalogs.before_prompt(work.catalogs.pinned(thread)),
         ]
-        values = {**work.state.peek(thread), **(update or {})}
+        values = {**work.state.last_values(thread), **(update or {})}
         try:
             return upcoming(work.built, values, before, turn.budget.request, own=options.graph is None)
         except DeepnbError:  # a memory file that can't be read, which the next turn will say
@@ -71,7 +74,10 @@ class SessionContext:
 
     def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
         """The request of the last call for an answer, that of turn `turn`, or call `call` of it, both from 1."""
-        sent = [(t.number, c) for t in self._workspace.turns for c in calls(t) if c.request is not None]
+        turns = self._workspace.turns
+        sent = [(t.number, c) for t in turns for c in t.requested]
+        if not sent and (self._workspace.current.read_only or any(t.calls for t in turns)):
+            raise NotFoundError(NO_REQUESTS, "%agent budget shows an estimate by part")
         if not sent:
             raise NotFoundError("no model calls yet", "%agent PROMPT makes one")
         at = turn if turn is not None else sent[-1][0]
@@ -93,13 +99,12 @@ class SessionContext:
                 (turn.number, c.number),
             )
             for turn in self._workspace.turns
-            for c in calls(turn)
-            if c.request is not None
+            for c in turn.requested
         ]
 
     def stack(self) -> Stack:
         """The layers of the main agent, with what each added to the last request."""
-        from deepnb.wiring.describe import stack
+        from deepnb.wiring.requests import stack
 
         sent = self.xray() if self.requests() else None
         built = self._workspace.built
@@ -143,7 +148,7 @@ class SessionContext:
                     "nothing to compact before the last turn", "%agent budget shows what fills the context"
                 )
             update, made = done
-            work.state.put(thread, update)
+            work.state.write_values(thread, update)
             self._keep(thread, events)
             return made
         finally:
@@ -160,7 +165,10 @@ class SessionContext:
         events = list[Event]()
         try:
             values = work.state.values(thread)
-            sent = _sent(values)
+            from deepnb.engine import keys
+
+            cut = int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
+            sent = [m for m in (values.get(keys.MESSAGES) or [])[cut:] if "lc_source" not in m.additional_kwargs]
             work.backend.begin()
             made = run_apart(
                 lambda: flusher(sent, values, work.current.now(), by_hand=True) if sent else None,
@@ -169,7 +177,7 @@ class SessionContext:
             )
             if made is None:
                 return Flush(note_path(work.current.now()))
-            work.state.look(thread)
+            work.state.read_checkpoint(thread)
             self._keep(thread, [*events, Flushed(made)])
             return made
         finally:
@@ -194,15 +202,6 @@ class SessionContext:
         self._workspace.threads.add(thread, happened, usage(happened))
 
 
-def calls(turn: Turn) -> tuple[Call, ...]:
-    """A turn's calls in order, as they ended; one that did not end as it began."""
-    found: dict[int, Call] = {}
-    for event in turn.events:
-        if isinstance(event, ModelStarted | ModelEnded):
-            found[event.call.number] = event.call
-    return tuple(found.values())
-
-
 def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
     """The call that is meant among those of a turn."""
     if not there:
@@ -223,9 +222,89 @@ def _before(sent: Sequence[tuple[int, Call]], turn: int, call: Call) -> Iterator
     return ((n, c) for n, c in reversed(sent[:at]) if (c.path, c.purpose) == (call.path, call.purpose))
 
 
-def _sent(values: Mapping[str, Any]) -> list[Any]:
-    """The messages of the conversation that are still sent."""
-    from deepnb.engine import keys
+# -- the offloaded history of the current thread: its sections, and bringing messages of them back
 
-    cut = int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
-    return [m for m in (values.get(keys.MESSAGES) or [])[cut:] if "lc_source" not in m.additional_kwargs]
+
+SYNTAX = "%agent history --bring SECTION[:MESSAGES], e.g. --bring 1 or --bring 1:2,5-7"
+
+_ROOM = 500
+"""Tokens that are left for the prompt and its answer."""
+
+
+class SessionHistory:
+    """What left the prompt of the current thread, word for word."""
+
+    def __init__(self, workspace: Workspace, context: SessionContext) -> None:
+        self._workspace = workspace
+        self._context = context
+
+    def sections(self) -> HistorySections:
+        """What was offloaded, by time, each with the compaction it came of."""
+        work = self._workspace
+        made = [e.offload for t in work.turns for e in t.events if isinstance(e, Compacted) and not e.path]
+        last = work.snapshot.offload
+        if last is not None and all((one.cutoff, one.summary) != (last.cutoff, last.summary) for one in made):
+            made.append(last)
+        path = (last and last.path) or f"{history.PREFIX}{work.thread.name}.md"
+        text = BackendFiles(work.backend).get(path, "")
+        found = sorted(
+            history.sections(path, text) or history.upstream_sections(path, text), key=lambda one: moment(one.at)
+        )
+        return HistorySections(_with_compactions(found, made))
+
+    @property
+    def brought_back(self) -> BroughtBack | None:
+        """What is added to the next prompt."""
+        return self._workspace.thread.added
+
+    def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
+        """Put messages of a section before the next prompt, beside those that wait there; None takes all away."""
+        work = self._workspace
+        work.current.idle()
+        work.threads.bring(work.thread, None if section is None else self._brought(section, messages))
+        work.current.tell()
+        return self.brought_back
+
+    def _brought(self, section: int, numbers: Iterable[int] | None) -> BroughtBack:
+        from deepnb.engine.request import MESSAGE_TOKENS
+
+        there, meter = self.brought_back, self._workspace.built.meter
+        chosen = dict.fromkeys(
+            [*(there.messages if there else ()), *_chosen_messages(self.sections(), section, numbers)]
+        )
+        messages = tuple(sorted(chosen, key=lambda pair: (pair[0], pair[1].number)))
+        tokens = meter.count(brought_text(messages)) + MESSAGE_TOKENS
+        brought = BroughtBack(str(uuid4()), messages, tokens, meter.counter.exact)
+        limit = self._workspace.built.rule.trigger_tokens
+        room = None if limit is None else max(0, limit - self._context.fixed() - _ROOM)
+        if room is not None and tokens > room:
+            raise LimitError(
+                f"{brought.line} does not fit: {room:,} token{'s are' if room != 1 else ' is'} left below the trigger",
+                f"choose fewer: {SYNTAX}",
+            )
+        return brought
+
+
+def _chosen_messages(
+    sections: Sequence[HistorySection], section: int, numbers: Iterable[int] | None
+) -> list[tuple[int, HistoryMessage]]:
+    if not sections:
+        raise NotFoundError("nothing is offloaded yet", "%agent history")
+    if not 1 <= section <= len(sections):
+        raise NotFoundError(f"no section {section}: choose from 1 to {len(sections)}", "%agent history lists them")
+    items = {item.number: item for item in sections[section - 1].items}
+    wanted = list(items) if numbers is None else list(numbers)
+    if not wanted:
+        raise InvalidError(f"choose at least one message of section {section}", SYNTAX)
+    for missing in (n for n in wanted if n not in items):
+        raise NotFoundError(f"section {section} has no message {missing}: choose from 1 to {len(items)}", SYNTAX)
+    return [(section, items[n]) for n in wanted]
+
+
+def _with_compactions(found: Sequence[HistorySection], made: list[Offload]) -> list[HistorySection]:
+    """Each section with its compaction: that of its time, or one that does not say its time; of several the newest to the newest."""
+    out = []
+    for one in reversed(found):
+        at = next((i for i in range(len(made))[::-1] if made[i].at in (one.at, "")), None)
+        out.append(one if at is None else replace(one, offload=made.pop(at)))
+    return out[::-1]

@@ -3,8 +3,16 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from deepnb.values.errors import InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.values.whole_file import make_folder
+from deepnb.context.transcript import to_json
+from deepnb.models.tapes.model import TapeModel, tape_model
+from deepnb.models.tapes.recorder import Recording
+from deepnb.models.tapes.tape import Tape
+from deepnb.running.thread import Thread
+from deepnb.running.workspace import Workspace
+from deepnb.values.code import CODE_TOOLS
+from deepnb.values.errors import BusyError, InvalidError, LimitError, NotFoundError, RefusedError
+from deepnb.values.events import without_credentials
+from deepnb.values.files import make_folder, write_whole
 
 LARGEST = 10_000_000
 """Bytes of a file that is loaded."""
@@ -103,3 +111,94 @@ def made_directory(name: str | Path) -> Path:
         raise InvalidError(f"{name} can't be made ({why})", "type a directory you can write to") from None
     with directory_lock(chosen.resolve()):
         return chosen.resolve()
+
+
+# -- A thread as a file: a notebook, a page for a browser, or its transcript, without credentials
+
+
+KINDS = (".ipynb", ".html", ".jsonl")
+"""What the name of the file ends in."""
+
+
+def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bool) -> Path:
+    """Write a thread to a file of the disk, whole or not at all; returns the file.
+
+    The end of the name says what is written. A file that exists is an error, unless `overwrite`.
+    """
+    file = named_file(path, *KINDS)
+    one = workspace.threads[thread]
+    if not one.turns:
+        raise NotFoundError(f"thread {one.name} has no turns yet", "%agent PROMPT starts one")
+    if file.exists() and not overwrite:
+        raise RefusedError(f"{path} exists already", f"%agent export --yes {path} overwrites it")
+    content = _transcript(workspace, one) if file.suffix == ".jsonl" else _conversation(one, file.suffix)
+    try:
+        make_folder(file.parent)
+        write_whole(file, content)
+    except OSError as error:
+        raise RefusedError(f"{path} can't be written ({error.strerror})", "choose another file") from None
+    return file
+
+
+def _conversation(thread: Thread, kind: str) -> bytes:
+    from deepnb.views.export import conversation_notebook, conversation_page
+
+    turns = [without_credentials(turn) for turn in thread.turns]
+    title = f"Thread {thread.name}"
+    text = conversation_notebook(title, turns, CODE_TOOLS) if kind == ".ipynb" else conversation_page(title, turns)
+    return text.encode("utf-8", "replace")  # half of a surrogate pair is no text
+
+
+def _transcript(workspace: Workspace, thread: Thread) -> bytes:
+    """Its lines as they are kept; of a thread that only a checkpointer knows they are made first."""
+    one = workspace.transcripts.keep(thread.name)
+    if not one.begun and not one.read()[0]:
+        workspace.transcripts.outside(thread.name, thread.snapshot.messages, ())
+    return b"".join(map(to_json, one.read()[0]))
+
+
+# -- recording the calls of models to a tape, and playing one in their place
+
+
+KIND = ".jsonl"
+"""What the name of a tape ends in."""
+
+
+def record(workspace: Workspace, path: str | Path, *, note: str, overwrite: bool) -> Recording:
+    """Begin a tape; one at a time."""
+    current = workspace.current
+    current.idle()
+    workspace.need("tapes")
+    if (running := current.recording) is not None and running.active:
+        raise BusyError(f"already {running.line}", "%agent record stop ends it")
+    made = Recording(named_file(path, KIND), current.now, note, overwrite=overwrite, name=path)
+    current.recording = made
+    current.tell()
+    return made
+
+
+def replay(workspace: Workspace, path: str | Path, *, pace: bool) -> Tape:
+    """Play a tape from the next turn on."""
+    workspace.need("tapes")
+    model = tape_model(named_file(path, KIND), workspace.current.now, pace=pace)
+    window = workspace.options.max_input_tokens
+    workspace.configure({"model": model, "base_url": None, "max_input_tokens": window})
+    return tape_of(model)
+
+
+def named_tape(workspace: Workspace, path: str | Path) -> TapeModel:
+    """The model that plays a tape."""
+    workspace.need("tapes")
+    return tape_model(named_file(path, KIND), workspace.current.now)
+
+
+def tape_of(model: TapeModel) -> Tape:
+    """The tape that a model plays."""
+    tape: Tape = model.player.tape
+    return tape
+
+
+def played(workspace: Workspace) -> Tape | None:
+    """The tape that is played in the place of a model."""
+    model = workspace.options.model
+    return tape_of(model) if isinstance(model, TapeModel) else None

@@ -6,40 +6,40 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from deepnb.backends.journal import Entry, OpenConflict, open_conflicts, text_after
 from deepnb.backends.merge import Merged, merge
 from deepnb.backends.writer import writing
 from deepnb.context.transcript import spoken
 from deepnb.memory.daily import addition
-from deepnb.memory.layers import ALWAYS, layers, note_path
-from deepnb.memory.scope import LONG_TERM
+from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_path
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
-from deepnb.session.files import BackendFiles, refused
-from deepnb.session.part import Part
-from deepnb.values.diff import FileDiff, file_diffs
+from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.files import FileDiff, check_path, file_diffs
 from deepnb.values.offload import Flush
-from deepnb.values.paths import check_path
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.backends.guarded import GuardedBackend
-    from deepnb.backends.held_changes import HeldChange
-    from deepnb.memory.promotion import Candidate
+    from deepnb.backends.record import HeldChange
+    from deepnb.memory.daily import Candidate
     from deepnb.running.storage import Storage
     from deepnb.search import Hit
-    from deepnb.session.promotion import Promotion
-    from deepnb.values.forgetting import Occurrences
+    from deepnb.session.memory_steps import Promotion
+    from deepnb.values.files import Occurrences
 
 
 class SessionMemory(Part):
     """The memory files of a session. Writes go through the same backend as the agent's own."""
+
+    # What a picture says of each file where it is not known what the prompt has of it.
+    known_state: ClassVar[Literal["edited"] | None] = None
 
     def __init__(self, workspace: Workspace, context: SessionContext) -> None:
         super().__init__(workspace)
@@ -81,12 +81,12 @@ class SessionMemory(Part):
 
     def shares(self) -> dict[str, tuple[int, int]]:
         """path -> (tokens in the prompt, tokens of the file), of the files that are longer than there is room for."""
-        from deepnb.wiring.upcoming import memory_shares
+        from deepnb.wiring.requests import memory_shares
 
         work = self._workspace
         with suppress(DeepnbError):  # a file that can't be read, which the next turn will say
             if work.options.graph is None:
-                return memory_shares(work.built, work.state.peek(work.thread))
+                return memory_shares(work.built, work.state.last_values(work.thread))
         return {}
 
     def text(self) -> str:
@@ -131,7 +131,7 @@ class SessionMemory(Part):
             raise InvalidError("the query is empty", "%memory search QUERY")
         if k is not None and k < 1:
             raise InvalidError(f"k can't be {k}", "give a whole number above 0")
-        from deepnb.memory.scoped import ScopedBackend
+        from deepnb.memory.guarding import ScopedBackend
         from deepnb.memory.searching import TRANSCRIPTS, texts_of
 
         work = self._workspace
@@ -141,7 +141,10 @@ class SessionMemory(Part):
         found = work.home.storage.search.search(
             texts_of(backend), query, work.current.now(), k, transcripts=texts, may_read=backend.may_read, **how
         )
-        return tuple(_closed_up(hit) if hit.path in texts else hit for hit in found)
+        return tuple(
+            replace(hit, text="\n".join(line for line in hit.text.split("\n") if line)) if hit.path in texts else hit
+            for hit in found
+        )
 
     def promote(self, *numbers: int, yes: bool = False) -> Promotion:
         """Entries of the daily notes that are worth keeping, and what writing them to MEMORY.md would change.
@@ -149,7 +152,7 @@ class SessionMemory(Part):
         Without `yes` nothing is written. `numbers` count from 1 in the proposal last given; without them all of
         it is meant. What was not proposed can't be confirmed.
         """
-        from deepnb.session.promotion import promote, propose
+        from deepnb.session.memory_steps import promote, propose
 
         place = self._workspace.home.storage
         known = self._proposed if self._proposed and self._proposed[0] is place else None
@@ -267,13 +270,13 @@ class SessionMemory(Part):
 
     def find(self, words: str) -> Occurrences:
         """Where a text is in everything deepnb recorded."""
-        from deepnb.session.forgetting import find
+        from deepnb.session.memory_steps import find
 
         return find(self._workspace, words)
 
     def forget(self, words: str) -> Occurrences:
         """Remove a text from everything deepnb recorded; returns what was found."""
-        from deepnb.session.forgetting import forget
+        from deepnb.session.memory_steps import forget
 
         return forget(self._workspace, words)
 
@@ -413,8 +416,3 @@ class SessionMemory(Part):
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
         kept = (LONG_TERM, *ALWAYS, *self.sources)
         return {p: t for p, t in files.items() if p in kept or p.startswith("/memory/")}
-
-
-def _closed_up(hit: Hit) -> Hit:
-    """A passage of a transcript without the lines between its messages."""
-    return replace(hit, text="\n".join(line for line in hit.text.split("\n") if line))

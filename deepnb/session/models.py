@@ -1,19 +1,18 @@
 """The models there are: what can be used here just now, and what is missing for the others; and asking for a key."""
 
+import getpass
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from deepnb.engine.images import takes_images
 from deepnb.gate import redact
-from deepnb.models.keys import check_takes_key, keep_key, kept_key
-from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, PROVIDERS, window_of
-from deepnb.models.ollama import ollama_models
+from deepnb.models.keys import OFFLINE, OFFLINE_WINDOW, PROVIDERS, check_takes_key, keep_key, kept_key, window_of
 from deepnb.models.resolve import is_teaching, missing, resolve
-from deepnb.models.windows import served_models, window_for
-from deepnb.session.hidden_prompt import ask_hidden
-from deepnb.values.errors import DeepnbError, NotFoundError
-from deepnb.values.model_info import ModelInfo, ModelInfos
+from deepnb.models.windows import ollama_models, served_models, window_for
+from deepnb.values.agent import ModelInfo, ModelInfos
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.wiring.options import Options
 
 
@@ -129,3 +128,16 @@ def _info(name: str, model: Any) -> ModelInfo:
     caches = next((one.caches for one in PROVIDERS.values() if one.module in packages), None)
     sees = takes_images(model) if getattr(model, "profile", None) else None
     return ModelInfo(name, True, window_of(model), sees, caches)
+
+
+# -- asking for what nobody may see: neither the page nor the notebook nor a log
+
+
+def ask_hidden(prompt: str, what: str, do: str) -> str:
+    """What is typed where it can't be seen; an error of one line from a front end that can't ask for `what`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)  # it would be seen as it is typed
+            return getpass.getpass(f"{prompt} (hidden, kept in this process only): ")
+    except (NotImplementedError, EOFError, OSError, getpass.GetPassWarning):
+        raise InvalidError(f"this front end can't ask for {what}", do) from None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnb.running.restored import Restored
+from deepnb.running.persistence import Restored
 from deepnb.running.thread import waits
 from deepnb.running.workspace import Workspace
 from deepnb.values.approvals import policy_of
@@ -33,7 +33,7 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
     _check(workspace, where)
     database = _open(where)
     try:
-        begun = _has_begun(workspace)
+        begun = any(thread.root is not None or thread.turns for thread in workspace.threads)
         if begun and database.newest():
             what = f"{database.where} has threads of its own, and this session has begun already"
             raise RefusedError(what, "restart the kernel and type %agent persist first, or choose another file")
@@ -100,11 +100,6 @@ def _open(where: str | Path) -> Database:
     from deepnb.persistence.sqlite import SqliteDatabase
 
     return SqliteDatabase(where)
-
-
-def _has_begun(workspace: Workspace) -> bool:
-    """Whether anything has happened in a session that a restart would lose."""
-    return any(thread.root is not None or thread.turns for thread in workspace.threads)
 
 
 def _go_on(workspace: Workspace, kept: Persistence) -> None:

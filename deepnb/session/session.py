@@ -11,23 +11,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.models.windows import ask_anew
-from deepnb.running.job import Job
-from deepnb.running.jobs import Jobs
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
-from deepnb.session.context import SessionContext
-from deepnb.session.history import SessionHistory
+from deepnb.session.context import SessionContext, SessionHistory
+from deepnb.values.agent import Features
 from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.values.budget import Budget, Rule, Size
 from deepnb.values.errors import InvalidError
-from deepnb.values.features import Features
 from deepnb.values.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.values.server_address import is_address, server_address
-from deepnb.values.short_repr import short_repr
+from deepnb.values.text import short_repr
 from deepnb.values.turn import Event, Snapshot, ThreadInfo, Turn
+from deepnb.values.wings import part
 from deepnb.wiring.options import UNCHANGED, Options, Refresh, ToolText, changed, known_only
 
 if TYPE_CHECKING:
@@ -46,20 +44,17 @@ if TYPE_CHECKING:
     from deepnb.backends.mounts import Mount
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
-    from deepnb.running.restored import Restored
-    from deepnb.session.comparison import Comparison
-    from deepnb.session.files import Files
+    from deepnb.running.persistence import Restored
     from deepnb.session.memory import SessionMemory
+    from deepnb.session.part import Files
     from deepnb.session.skills import SessionSkills
     from deepnb.session.subagents import SessionSubagents
     from deepnb.session.tools import SessionTools
-    from deepnb.values.model_info import ModelInfos
-    from deepnb.values.package import Package
-    from deepnb.values.passages import TurnPassage
-    from deepnb.values.prices import Price
-    from deepnb.values.stack import Stack
-    from deepnb.values.subagents import Subagent
-    from deepnb.values.xray import Xray
+    from deepnb.values.agent import ModelInfos, Subagent
+    from deepnb.values.events import TurnPassage
+    from deepnb.values.turn import Price
+    from deepnb.values.wing_types import Comparison, Job, Jobs, Package
+    from deepnb.values.xray import Stack, Xray
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
@@ -207,7 +202,8 @@ class Session:
         What was kept on a disk or in a checkpointer stays there.
         """
         self._runner.close()
-        self.jobs.stop()
+        if "jobs" in self.__dict__:
+            self.jobs.stop()
         if "tools" in self.__dict__:
             self.tools.close()
         self._workspace.close()
@@ -270,14 +266,15 @@ class Session:
     @property
     def files(self) -> Files:
         """path -> text of the agent's files."""
-        from deepnb.session.files import Files
+        from deepnb.session.part import Files
 
         return Files(self.backend)
 
     @cached_property
     def jobs(self) -> Jobs:
         """The turns that were started in the background."""
-        return Jobs(self._workspace)
+        jobs: Jobs = part("session.jobs")(self._workspace)
+        return jobs
 
     @cached_property
     def memory(self) -> SessionMemory:
@@ -368,7 +365,8 @@ class Session:
         - response_format: another form of the answer
         """
         known_only("Session.stream", locals(), unknown)
-        return self._begun(prompt, model, thread, max_steps, cell, rerun, images, response_format)
+        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
+        return self._runner.stream(prompt, **given, images=images, response_format=response_format)
 
     async def arun(
         self,
@@ -416,7 +414,10 @@ class Session:
         """Like `stream`, for `async for`: `await stream.aclose()` stops it."""
         known_only("Session.astream", locals(), unknown)
         arrivals = Arrivals()
-        stream = self._begun(prompt, model, thread, max_steps, cell, rerun, images, response_format, arrivals.notify)
+        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
+        stream = self._runner.stream(
+            prompt, **given, images=images, response_format=response_format, notify=arrivals.notify
+        )
         return AsyncTurnStream(stream, arrivals)
 
     def start(
@@ -487,43 +488,15 @@ class Session:
         run: it ends its column. The thread, the memory and what is kept of them stay as they are. An interrupt ends
         the comparison, with all columns that are done.
         """
-        from deepnb.session.comparison import comparisons
-
         choices = known_only("Session.compare", locals(), unknown)
         if images:
             from deepnb.workshop.images import prompt_images
 
             images = prompt_images(images)
-        steps = comparisons(self._workspace, prompt, choices, thread=thread, images=images, keep=keep_threads)
-        return list(steps)[-1]
-
-    def _begun(
-        self,
-        prompt: str,
-        model: Any,
-        thread: str | None,
-        max_steps: int | None,
-        cell: str | None,
-        rerun: str,
-        images: Sequence[Any],
-        response_format: Any,
-        notify: Callable[[], None] | None = None,
-    ) -> TurnStream:
-        if images:
-            from deepnb.workshop.images import prompt_images
-
-            images = prompt_images(images)
-        return self._runner.stream(
-            prompt,
-            model=model,
-            thread=thread,
-            max_steps=max_steps,
-            cell=cell,
-            rerun=rerun,
-            images=images,
-            response_format=response_format,
-            notify=notify,
-        )
+        comparisons = part("session.compare")
+        *_, last = comparisons(self._workspace, prompt, choices, thread=thread, images=images, keep=keep_threads)
+        found: Comparison = last
+        return found
 
     def resume(
         self, decision: str | Decision | Sequence[Decision] | None = None, *, thread: str | None = None
@@ -610,9 +583,7 @@ class Session:
         asked for with a hidden prompt; it is kept in this process only.
         """
         if header is not None and is_address(graph):
-            from deepnb.session.server_header import enter_header
-
-            enter_header(server_address(str(graph)), header)
+            part("session.attach(header=NAME)")(server_address(str(graph)), header)
         mine = ("max_steps", "max_tokens", "max_cost", "prices", "namespace", "embeddings")
         given: dict[str, Any] = {option: getattr(self.options, option) for option in mine}
         made = Session(graph=graph, messages_key=messages_key, clock=self.clock, **given)
@@ -632,7 +603,7 @@ class Session:
 
     def passages(self, words: str, most: int = 1_000) -> tuple[TurnPassage, ...]:
         """The first of them as values."""
-        from deepnb.values.passages import passages
+        from deepnb.values.events import passages
         from deepnb.views.search_marks import search_terms
 
         terms = search_terms(words)
@@ -882,7 +853,7 @@ class Session:
         A tape is a file of JSON lines, for this user only. It has no credentials, and neither the ids nor the times of
         requests; `note` is kept in it. A file that exists is overwritten only with `overwrite`.
         """
-        from deepnb.session.tapes import record
+        from deepnb.session.disk import record
 
         return record(self._workspace, path, note=note, overwrite=overwrite)
 
@@ -898,7 +869,7 @@ class Session:
         did: with the same prompts, options, tools and memory. Any other request is an error whose `diff` is from the
         nearest one. Its tool calls need approval as those of any model. `pace` also keeps the time between pieces.
         """
-        from deepnb.session.tapes import replay
+        from deepnb.session.disk import replay
 
         return replay(self._workspace, path, pace=pace)
 
@@ -908,7 +879,7 @@ class Session:
         The end of the name says what is written: `.ipynb` a notebook whose cells are the prompts, `.html` one page
         for a browser, `.jsonl` the transcript. A file that exists is overwritten only with `overwrite`.
         """
-        from deepnb.session.export import export
+        from deepnb.session.disk import export
 
         return export(self._workspace, path, thread or self.thread, overwrite=overwrite)
 
@@ -919,10 +890,9 @@ class Session:
         mounts go only where `include` names them: paths, or directories. Credentials are masked; a tool or file that
         can't go is left out, with the reason. Files in the directory are replaced.
         """
-        from deepnb.session.package import package
-
         names = (include,) if isinstance(include, str) else tuple(include)
-        return package(self._workspace, directory, names, write=write)
+        made: Package = part("session.package")(self._workspace, directory, names, write=write)
+        return made
 
 
 def _options(given: Mapping[str, Any]) -> Options:
@@ -930,9 +900,8 @@ def _options(given: Mapping[str, Any]) -> Options:
     if given["graph"] is None:
         return changed(Options(), given)
     if is_address(given["graph"]):
-        from deepnb.wiring.served import served_options
-
-        return served_options(given)
+        served: Options = part("Session(graph=URL)")(given)
+        return served
     from deepnb.wiring.attach import attached_options
 
     return attached_options(given)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from deepnb.running.workspace import Workspace
-from deepnb.session.files import BackendFiles, refused
-from deepnb.session.part import Part
+from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.skills.catalog import DISABLED, Found, disabled
+from deepnb.skills.packages import check_name, scaffold
 from deepnb.skills.rules import FILE_NAME, check
-from deepnb.skills.scaffold import check_name, scaffold
+from deepnb.values.agent import Finding, Skill, SkillRead, skill_line
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.skills import Finding, Skill, SkillRead, skill_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,7 +237,7 @@ class SessionSkills(Part):
     # -- helpers
 
     def _reads(self, texts: Mapping[str, str]) -> dict[str, SkillRead]:
-        from deepnb.skills.reads import reads
+        from deepnb.skills.middleware import reads
 
         return reads(self._workspace.turns, texts)
 
@@ -311,8 +310,8 @@ def preapproved(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     In use is a skill that was read or pinned here and is the same file still. One that the agent wrote last
     asks for nothing: it could write itself the leave. Nothing is granted by this.
     """
-    from deepnb.skills.allowed import preapproved
-    from deepnb.skills.reads import reads
+    from deepnb.skills.middleware import reads
+    from deepnb.skills.rules import preapproved
 
     skills = workspace.catalogs.found().skills
     found = reads(workspace.turns, workspace.catalogs.texts(skills))

@@ -8,13 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepnb.session.files import BackendFiles, refused
-from deepnb.session.part import Part
+from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.skills.catalog import Catalog
+from deepnb.subagents.files import BYTES, check, check_name, scaffold
+from deepnb.values.agent import FOLDER, GENERAL_PURPOSE, Listed, Skill, Spent, Subagent
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.skills import Skill
-from deepnb.values.subagents import FOLDER, GENERAL_PURPOSE, Listed, Spent, Subagent
-from deepnb.wiring.subagent_files import BYTES, check, check_name, scaffold
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 
-from deepnb.skills.names import normal
-from deepnb.values.skills import Finding
+from deepnb.values.agent import Finding, normal
 
 
 class SessionSubagents(Part):

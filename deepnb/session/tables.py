@@ -12,12 +12,9 @@ import pandas as pd
 
 from deepnb.backends.journal import Entry
 from deepnb.context.transcript import Line, agents, live_messages, said
-from deepnb.values.budget import PARTS
-from deepnb.values.cached import cache_drops
-from deepnb.values.comparison import Column
-from deepnb.values.passages import TurnPassage
-from deepnb.values.session_file import NOT_RECORDED
-from deepnb.values.subagents import TASK, Spent
+from deepnb.values.agent import TASK, Spent
+from deepnb.values.budget import NOT_RECORDED, PARTS
+from deepnb.values.events import TurnPassage
 from deepnb.values.turn import (
     Call,
     Compacted,
@@ -30,6 +27,7 @@ from deepnb.values.turn import (
     Turn,
     Usage,
 )
+from deepnb.values.xray import cache_drops
 from deepnb.views.text import short
 
 if TYPE_CHECKING:
@@ -180,39 +178,6 @@ def transcript_in_short(table: pd.DataFrame) -> pd.DataFrame:
     rows = zip(table.text, table.name, table.calls, strict=True)
     made["text"] = [" ".join(_said(text, name, calls).split()) for text, name, calls in rows]
     return made
-
-
-def comparison(columns: Sequence[Column]) -> pd.DataFrame:
-    """One row per column: its options, how it ended, the answer and the figures.
-
-    Parts are tokens of the last request, `input` and `output` those of all calls; `cached` is the share that the
-    provider reported, and empty where it reported none; `cacheable` the share that it can have kept from the request before.
-    """
-    rows = [
-        {
-            **column.options,
-            "state": column.state,
-            "answer": column.answer,
-            "tool_calls": [call.name for call, _ in column.tool_calls],
-            "stale": list(column.stale),
-            **{part: column.budget.parts.get(part, 0) if column.budget else None for part in PARTS},
-            "context": column.budget.total if column.budget else None,
-            "input": column.usage.input,
-            "output": column.usage.output,
-            "exact": column.usage.exact,
-            "cached": column.cached,
-            "cacheable": column.cacheable,
-            "calls": len(column.calls),
-            "changed": [diff.path for diff in column.changed],
-            "cost": column.usage.cost,
-            "seconds": round(column.turn.seconds, 3) if column.turn else None,
-            "problem": column.problem,
-            "thread": column.thread,
-        }
-        for column in columns
-    ]
-    kinds = {**dict.fromkeys((*PARTS, "context"), "Int64"), **dict.fromkeys(("cached", "cacheable", "cost"), "Float64")}
-    return pd.DataFrame(rows).astype(kinds)
 
 
 def _said(text: str, name: str, calls: Sequence[str]) -> str:

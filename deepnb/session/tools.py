@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.part import Part
+from deepnb.values.agent import TASK
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
-from deepnb.values.subagents import TASK
-from deepnb.wiring.given import check_parts
+from deepnb.wiring.options import check_parts
 from deepnb.workshop.approvals import NOTES, READS, WRITES
-from deepnb.workshop.server_address import PREFIX, Address, address
+from deepnb.workshop.server_facts import PREFIX, Address, address
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -297,7 +297,7 @@ def _tools_of_servers(servers: Sequence[Server], taken: Collection[str]) -> list
     """(server, its tools, a line for each that can't be used); without a server the extra is not needed."""
     if not servers:
         return []
-    from deepnb.workshop.server_tool import server_tools
+    from deepnb.workshop.servers import server_tools
 
     return [(server, *server_tools(server, taken)) for server in servers]
 

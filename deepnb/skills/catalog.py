@@ -11,9 +11,8 @@ from typing import Any
 
 from deepnb.engine.coroutines import in_thread
 from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
-from deepnb.skills.names import normal
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
-from deepnb.values.skills import Finding, Skill
+from deepnb.values.agent import Finding, Skill, normal
 
 DISABLED = ".disabled"
 """The file of a source that names, a line each, the skills that are switched off."""
@@ -56,7 +55,7 @@ class Catalog:
         """Of the sources when they were read last, and what was found; empty where one could not be told."""
 
     def read(self, backend: Any) -> Found:
-        """The skills as they are in the files of a backend now."""
+        """Return the skills as they are in the files of a backend now."""
         versions = [folder_version(backend, source, FILE_NAME) for source in self.sources]
         versions = [] if None in versions else versions
         known, last = self._versions
@@ -89,7 +88,11 @@ class Catalog:
         odd: Sequence[tuple[_Place, Any]],
         bars: Bars,
     ) -> Found:
-        marks = {path: _mark(response) for path, response in told.items()}
+        contents = {path: response.content for path, response in told.items()}
+        marks = {
+            path: str(told[path].error).encode() if content is None else blake2b(content, digest_size=16).digest()
+            for path, content in contents.items()
+        }
         errors = tuple((s, str(found.error or "")) for s, found in zip(self.sources, listings, strict=True))
         errors = tuple((s, e) for s, e in errors if e and "not_found" not in e)
         strange = tuple((p, kind) for p, listing in odd if (kind := _strange(listing)))
@@ -100,7 +103,10 @@ class Catalog:
         checked = [(p, c) for p in places if (c := self._check(p.path, told[p.path], marks[p.path]))]
         checked += [(p, unreadable(p.path, kind)) for p, kind in strange]
         checked += [(p, barred(p.path, *what)) for p, what in bars.items()]
-        checked += [(_Place(s, s), _no_source(s, error)) for s, error in errors]
+        for source, error in errors:
+            what = f"this source can't be listed ({' '.join(error.split())[:200]})"
+            wrong = Finding(source, 0, what, "fix it, or remove it from skills=")
+            checked.append((_Place(source, source), Checked(Skill("", "", source, problem=str(wrong)), (wrong,))))
         self._checked = {(p.path, marks[p.path]): c for p, c in checked if p.path in marks}
         off = disabled(told[source + DISABLED].content for source in self.sources)
         found = Found(self._ruled(checked, off), tuple(f for _, c in checked for f in c.findings))
@@ -113,7 +119,7 @@ class Catalog:
         return self._checked.get((path, mark)) or check(response.content, path)
 
     def _ruled(self, checked: Iterable[tuple[_Place, Checked]], off: frozenset[str]) -> tuple[Skill, ...]:
-        """Which of the skills are in force."""
+        """Return which of the skills are in force."""
         named = labels(self.sources)
         good: dict[str, Skill] = {}
         bad: list[Skill] = []
@@ -129,7 +135,7 @@ class Catalog:
 
 
 def labels(sources: Sequence[str]) -> dict[str, str]:
-    """source -> the shortest end of its path that tells it from the others."""
+    """Return source -> the shortest end of its path that tells it from the others."""
     made: dict[str, str] = {}
     for source in sources:
         parts = source.strip("/").split("/")
@@ -140,13 +146,13 @@ def labels(sources: Sequence[str]) -> dict[str, str]:
 
 
 def disabled(contents: Iterable[bytes | None]) -> frozenset[str]:
-    """The names in some `.disabled` files."""
+    """Return the names in some `.disabled` files."""
     lines = (line for c in contents if c for line in c.decode("utf-8", "replace").splitlines())
     return frozenset(normal(line) for line in lines if line.strip() and not line.startswith("#"))
 
 
 def _places(sources: Sequence[str], listings: Sequence[Any]) -> list[_Place]:
-    """The directories that may be skills: directly below a source, wherever a backend says they are."""
+    """Return the directories that may be skills: directly below a source, wherever a backend says they are."""
     found = []
     for source, listing in zip(sources, listings, strict=True):
         for entry in listing.entries or ():
@@ -156,13 +162,8 @@ def _places(sources: Sequence[str], listings: Sequence[Any]) -> list[_Place]:
     return found
 
 
-def _mark(response: Any) -> bytes:
-    content = response.content
-    return str(response.error).encode() if content is None else blake2b(content, digest_size=16).digest()
-
-
 def _strange(listing: Any) -> str | None:
-    """What is wrong with what is in the place of a SKILL.md; None where nothing does."""
+    """Return what is wrong with what is in the place of a SKILL.md; None where nothing does."""
     for entry in listing.entries or ():
         name = entry["path"].rstrip("/").rpartition("/")[2]
         if name == FILE_NAME and entry.get("is_dir"):
@@ -170,9 +171,3 @@ def _strange(listing: Any) -> str | None:
         if name != FILE_NAME and name.casefold() == FILE_NAME.casefold():
             return f"it is called {name}"
     return None
-
-
-def _no_source(source: str, error: str) -> Checked:
-    what = " ".join(error.split())[:200]
-    finding = Finding(source, 0, f"this source can't be listed ({what})", "fix it, or remove it from skills=")
-    return Checked(Skill("", "", source, problem=str(finding)), (finding,))

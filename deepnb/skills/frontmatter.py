@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from deepnb.values.agent import Finding
 
 HEADER = 65_536
 """Characters between the fences."""
@@ -71,8 +73,49 @@ class SkillFile:
     body: str
 
 
+@dataclass
+class Findings:
+    """What there is to fix in a file, gathered while it is checked."""
+
+    path: str
+    found: list[Finding] = field(default_factory=list)
+
+    def broken(self, line: int, what: str, do: str) -> None:
+        """Add what has to be fixed before the file can be used."""
+        self.found.append(Finding(self.path, line, one_line(what), one_line(do)))
+
+    def note(self, line: int, what: str, do: str) -> None:
+        """Add what should be fixed, though the file can be used."""
+        self.found.append(Finding(self.path, line, one_line(what), one_line(do), broken=False))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All of them, by line."""
+        return tuple(sorted(self.found, key=lambda f: f.line))
+
+    @property
+    def problem(self) -> str | None:
+        """Why the file can't be used; None where it can."""
+        return next((str(f) for f in self.findings if f.broken), None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be fixed, a line each."""
+        return tuple(str(f) for f in self.findings if not f.broken)
+
+
+def one_line(text: str, most: int = 300) -> str:
+    """Return a text on one line, without what can't be printed, as YAML takes it."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:most]
+
+
+def quoted(text: str) -> str:
+    """Return a text on one line as YAML has it in quotes."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 def read(data: bytes) -> SkillFile:
-    """The fields and the body of a SKILL.md; raises Broken."""
+    """Return the fields and the body of a SKILL.md; raises Broken."""
     text = _text(data)
     first = text.partition("\n")[0]
     if not _FENCE.fullmatch(first):
@@ -93,7 +136,7 @@ def read(data: bytes) -> SkillFile:
 
 
 def body_of(text: str) -> str:
-    """A SKILL.md without its frontmatter; whole where that can't be read."""
+    """Return a SKILL.md without its frontmatter; whole where that can't be read."""
     try:
         return read(text.encode("utf-8", "surrogatepass")).body
     except Broken:
@@ -189,7 +232,7 @@ def _value(node: Any) -> Value:
 
 
 def _told(error: yaml.MarkedYAMLError, header: str) -> Broken:
-    """What YAML says of a mistake, and what it most likely is."""
+    """Return what YAML says of a mistake, and what it most likely is."""
     mark = error.problem_mark or error.context_mark
     line = mark.line if mark else 0
     lines = header.split("\n")

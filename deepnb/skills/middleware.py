@@ -1,5 +1,11 @@
-"""Discloses skills by name, description and path; the catalog is read again at every turn."""
+"""Discloses skills by name, description and path, and tells from a thread's turns which of them the agent has read.
 
+The catalog is read again at every turn.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from deepagents.middleware.skills import SkillsMiddleware as Upstream
@@ -7,10 +13,11 @@ from langchain.agents.middleware.types import AgentMiddleware, ModelRequest
 from langchain_core.runnables import RunnableConfig
 
 from deepnb.engine import keys
-from deepnb.engine.pinned_skills import metadata
+from deepnb.engine.pinned_skills import PINNED, is_pinned, metadata
 from deepnb.skills.catalog import Catalog, Found
-from deepnb.values.prompt import SKILLS_CLOSE, SKILLS_OPEN
-from deepnb.values.skills import skill_line
+from deepnb.values.agent import SkillRead, skill_line
+from deepnb.values.request import SKILLS_CLOSE, SKILLS_OPEN
+from deepnb.values.turn import ToolEnded, ToolStarted, Turn
 
 PROMPT = f"""{SKILLS_OPEN}
 Skills are instructions for kinds of work. When a request is of such a kind, read the skill's file whole
@@ -55,13 +62,10 @@ class SkillsMiddleware(Upstream):
         return text
 
     def block(self) -> str:
-        """What is told of the skills as their files are now; empty where there are none."""
+        """Return what is told of the skills as their files are now; empty where there are none."""
         usable = [metadata(s) for s in self._catalog.read(self._backend).skills if s.usable]
-        return (
-            PROMPT.format(skills_list="\n".join(skill_line(s["name"], s["description"], s["path"]) for s in usable))
-            if usable
-            else ""
-        )
+        lines = "\n".join(skill_line(s["name"], s["description"], s["path"]) for s in usable)
+        return PROMPT.format(skills_list=lines) if usable else ""
 
     def modify_request(self, request: ModelRequest) -> ModelRequest:
         return super().modify_request(request) if request.state.get(keys.SKILLS) else request
@@ -73,7 +77,7 @@ class SkillsMiddleware(Upstream):
         return self._changed(state, await self._catalog.aread(self._backend))
 
     def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
-        """What the state does not yet hold of it."""
+        """Return what the state does not yet hold of it."""
         known, update = self._told
         if found is not known:
             update = _state(found)
@@ -86,3 +90,69 @@ def _state(found: Found) -> dict[str, Any]:
         keys.SKILLS: [metadata(s) for s in found.skills if s.usable],
         keys.SKILL_ERRORS: [s.problem for s in found.skills if s.problem],
     }
+
+
+# -- What of the skills the agent was shown in a thread, out of the turns' records
+
+_SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")
+"""The first line of what `read_file` gives."""
+
+
+@dataclass
+class _Seen:
+    """What was shown of one file so far."""
+
+    then: str
+    """The file as it was when it was last shown."""
+    turns: dict[int, None] = field(default_factory=dict)
+    lines: set[int] = field(default_factory=set)
+    total: int = 0
+    pinned: bool = False
+
+
+def reads(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[str, SkillRead]:
+    """Return path -> how the main agent came to know it, of the files in `now` (path -> text) that it was shown.
+
+    By read_file, or because a skill was pinned; what it saw in another way (grep, a subagent) is not counted.
+    """
+    pinned = _pinned(turns, now)
+    seen: dict[str, _Seen] = {}
+    for turn in turns:
+        shown = [*((path, None) for path in pinned.get(turn.number, ())), *_results(turn, now)]
+        for path, result in shown:
+            was = turn.after.files.get(path, now[path])
+            one = seen.setdefault(path, _Seen(was))
+            if was != one.then:
+                one.then, one.lines, one.total, one.pinned = was, set(), 0, False
+            one.turns[turn.number] = None
+            one.pinned |= result is None
+            if header := _SHOWN.match(result or ""):
+                first, last, one.total = map(int, header.groups())
+                one.lines |= set(range(first, last + 1))
+    return {
+        path: SkillRead(
+            tuple(one.turns), len(one.lines), one.total or len(one.then.splitlines()), one.then != now[path], one.pinned
+        )
+        for path, one in seen.items()
+    }
+
+
+def _results(turn: Turn, now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield (path, what read_file gave of it), for the main agent."""
+    asked: dict[str, str] = {}
+    for event in turn.events:
+        if isinstance(event, ToolStarted) and event.name == "read_file" and not event.path:
+            asked[event.id] = str(event.args.get("file_path"))
+        elif isinstance(event, ToolEnded) and event.status == "ok" and asked.get(event.id) in now:
+            yield asked[event.id], event.result
+
+
+def _pinned(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[int, list[str]]:
+    """Return turn -> paths of the skills that were put before its prompt."""
+    found: dict[int, list[str]] = {}
+    messages = turns[-1].after.messages if turns else ()
+    for i, message in enumerate(messages):
+        if message.source == PINNED:
+            number = next((t.number for t in turns if i < len(t.after.messages)), turns[-1].number)
+            found.setdefault(number, []).extend(p for p in now if is_pinned(PINNED, message.text, p))
+    return found

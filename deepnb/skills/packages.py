@@ -5,13 +5,17 @@ is what is too large or too many.
 """
 
 import stat
+import unicodedata
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from deepnb.skills.names import normal
-from deepnb.skills.rules import BYTES, FILE_NAME, Checked, check
+import yaml
+
+from deepnb.skills.frontmatter import Broken, Text, one_line, quoted, read
+from deepnb.skills.rules import BYTES, DESCRIPTION, FILE_NAME, Checked, check
+from deepnb.values.agent import near, normal, wrong_name
 from deepnb.values.errors import InvalidError, LimitError, NotFoundError
 
 FILES = 1_000
@@ -37,12 +41,12 @@ class Package:
 
 
 def bundled() -> dict[str, Package]:
-    """name -> the skills that come with deepnb."""
+    """Return name -> the skills that come with deepnb."""
     return {p.directory: p for p in packages(BUNDLED)}
 
 
 def packages(path: Path) -> list[Package]:
-    """The skills of a SKILL.md, a skill's directory, a directory of skills, or a zip of either."""
+    """Return the skills of a SKILL.md, a skill's directory, a directory of skills, or a zip of either."""
     if not path.exists():
         raise NotFoundError(f"there is no {path}", "%skills add takes a directory, a .zip or a bundled skill")
     if path.is_file() and path.name == FILE_NAME:
@@ -60,7 +64,7 @@ def packages(path: Path) -> list[Package]:
 
 
 def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
-    """One skill if a SKILL.md is on top, else one for each directory that holds one."""
+    """Return one skill if a SKILL.md is on top, else one for each directory that holds one."""
     if FILE_NAME in files:
         name = name or normal(check(files[FILE_NAME], f"x/{FILE_NAME}").skill.name) or _told_name(files[FILE_NAME])
         return [Package(name, files, where if where.endswith(f"/{name}") or where == name else f"{where}/{name}")]
@@ -81,9 +85,7 @@ def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
 
 
 def _told_name(data: bytes) -> str:
-    """The name a SKILL.md gives itself, where no directory says what it has to be."""
-    from deepnb.skills.frontmatter import Broken, Text, read
-
+    """Return the name a SKILL.md gives itself, where no directory says what it has to be."""
     try:
         value = read(data).fields.fields.get("name")
     except Broken:
@@ -142,3 +144,44 @@ def _refuse_too_much(name: str, count: int, size: int, total: int) -> None:
         raise LimitError(f"{name} has more than {BYTES:,} bytes", "leave it out")
     if count > FILES or total > ALL_BYTES:
         raise LimitError(f"more than {FILES:,} files or {ALL_BYTES:,} bytes", "give the directory of one skill")
+
+
+# -- A new SKILL.md, filled with an example, and the name it may have
+
+
+def check_name(name: str) -> str:
+    """Return the name as it is compared (NFKC), if it may be a skill's (agentskills.io)."""
+    folded = unicodedata.normalize("NFKC", name)
+    if wrong := wrong_name(folded):
+        raise InvalidError(f"{name!r} can't be a skill's name ({wrong})", f"%skills new {near(name)}")
+    return folded
+
+
+def scaffold(name: str, description: str = "") -> str:
+    """Return the text of a new skill that can be used as it is, to be edited."""
+    title = name.replace("-", " ").capitalize()
+    default = f"{title}: what it does in a few words. Use it when the user asks for that."
+    return f"""---
+name: {name if yaml.safe_load(name) == name else f'"{name}"'}
+description: {quoted(one_line(description, DESCRIPTION) or default[:DESCRIPTION])}
+# license: MIT
+# compatibility: needs pandas
+# allowed-tools: inspect_variable read_file
+# metadata:
+#   author: you
+---
+
+# {title}
+
+The agent reads this text only when a request needs it; until then it sees only the description.
+
+## Steps
+
+1. Look at the data first: `inspect_variable` gives columns, types and missing values.
+2. Do one thing at a time, and say what each step found.
+3. End with one sentence that answers the question, and name what you are not sure of.
+
+## An example
+
+Asked "which city grew most?", the answer is: "Lagos, by 3.2 million people; 2 of 40 rows had no figure."
+"""

@@ -14,15 +14,72 @@ leaves unchecked (the types of `license` and `metadata`), and milder in one thin
 field it does not know is a note, since other programs have fields of their own.
 """
 
+import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from deepnb.engine.file_extras import SkipReason
-from deepnb.skills.allowed import words
-from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, read
-from deepnb.skills.names import near, normal, wrong_name
-from deepnb.values.skills import Finding, Skill
+from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, Value, read
+from deepnb.values.agent import Finding, Skill, near, normal, wrong_name
+
+OTHERS = {
+    "Bash": "execute",
+    "Edit": "edit_file",
+    "Glob": "glob",
+    "Grep": "grep",
+    "LS": "ls",
+    "Read": "read_file",
+    "Task": "task",
+    "Write": "write_file",
+}
+"""Name in other programs -> name here."""
+
+_TOOL = re.compile(r"([^\s()]+)(?:\((.*)\))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """One tool, by its name here, and its condition in parentheses, if it has one."""
+
+    name: str
+    condition: str = ""
+
+
+def words(value: str) -> list[str]:
+    """Return the tools of an `allowed-tools` as they are written: separated by spaces or commas, parentheses kept together.
+
+    One that is left open takes all that follows: else a tool under a condition would look like one without.
+    """
+    found, depth = [""], 0
+    for char in value:
+        depth = max(0, depth + (char == "(") - (char == ")"))
+        if (char.isspace() or char == ",") and not depth:
+            found.append("")
+        else:
+            found[-1] += char
+    return [word for word in found if word]
+
+
+def allowed(tools: str | Iterable[str]) -> tuple[Allowed, ...]:
+    """Return the tools of an `allowed-tools`, each once; what is no name of a tool is left out."""
+    listed = words(tools) if isinstance(tools, str) else tools
+    found = (m for word in listed if (m := _TOOL.fullmatch(word.strip(","))) and (m[2] is None or m[2].strip()))
+    return tuple(dict.fromkeys(Allowed(OTHERS.get(m[1], m[1]), (m[2] or "").strip()) for m in found))
+
+
+def preapproved(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
+    """Return tool -> the names of the skills that would have all its calls approved.
+
+    One under a condition is not among them: what a command line does can't be told by how it begins.
+    """
+    found: dict[str, list[str]] = {}
+    for skill in skills:
+        for one in allowed(skill.allowed_tools):
+            if not one.condition and skill.name not in found.setdefault(one.name, []):
+                found[one.name].append(skill.name)
+    return {tool: tuple(names) for tool, names in found.items() if names}
+
 
 FILE_NAME = "SKILL.md"
 BYTES = 10 * 1024 * 1024
@@ -41,24 +98,16 @@ class Checked:
 
 
 @dataclass
-class _Made:
+class _Made(Findings):
     """What is gathered while a file is checked."""
 
-    path: str
     fields: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)
     tools: tuple[str, ...] = ()
-    findings: list[Finding] = field(default_factory=list)
-
-    def broken(self, line: int, what: str, do: str) -> None:
-        self.findings.append(Finding(self.path, line, _one_line(what), _one_line(do)))
-
-    def note(self, line: int, what: str, do: str) -> None:
-        self.findings.append(Finding(self.path, line, _one_line(what), _one_line(do), broken=False))
 
 
 def check(data: bytes, path: str) -> Checked:
-    """A SKILL.md of these bytes at `path` (`.../NAME/SKILL.md`); nothing raises."""
+    """Return a SKILL.md of these bytes at `path` (`.../NAME/SKILL.md`); nothing raises."""
     made = _Made(path)
     if len(data) > BYTES:
         _refuse_large(made, len(data))
@@ -71,7 +120,7 @@ def check(data: bytes, path: str) -> Checked:
 
 
 def unreadable(path: str, why: str) -> Checked:
-    """A SKILL.md that can't be had at all."""
+    """Return a SKILL.md that can't be had at all."""
     made = _Made(path)
     do = {
         "is_directory": f"make it a file: {FILE_NAME} contains the text of the skill",
@@ -83,7 +132,7 @@ def unreadable(path: str, why: str) -> Checked:
 
 
 def barred(path: str, kind: SkipReason, detail: str | int) -> Checked:
-    """A SKILL.md that is not read for what stands in the way, as `deepnb.engine.file_extras` names it."""
+    """Return a SKILL.md that is not read for what stands in the way, as `deepnb.engine.files` names it."""
     made = _Made(path)
     if kind == "large":
         _refuse_large(made, int(detail))
@@ -104,21 +153,18 @@ def _refuse_large(made: _Made, size: int) -> None:
 
 
 def _checked(made: _Made) -> Checked:
-    findings = sorted(made.findings, key=lambda f: f.line)
-    first = next((f for f in findings if f.broken), None)
-    name, description = made.fields.get("name", ""), made.fields.get("description", "")
     skill = Skill(
-        name,
-        description,
+        made.fields.get("name", ""),
+        made.fields.get("description", ""),
         made.path,
-        problem=str(first) if first else None,
+        problem=made.problem,
         license=made.fields.get("license", ""),
         compatibility=made.fields.get("compatibility", ""),
         metadata=made.metadata,
         allowed_tools=made.tools,
-        notes=tuple(str(f) for f in findings if not f.broken),
+        notes=made.notes,
     )
-    return Checked(skill, tuple(findings))
+    return Checked(skill, made.findings)
 
 
 def _check_fields(fields: Fields, made: _Made) -> None:
@@ -203,7 +249,7 @@ def _check_metadata(line: int, value: Value, made: _Made) -> None:
 
 
 def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
-    """The tools of `allowed-tools`: separated by blanks, parentheses kept together."""
+    """Yield the tools of `allowed-tools`: separated by blanks, parentheses kept together."""
     if isinstance(value, Text):
         if value.nothing:
             return
@@ -226,7 +272,7 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
 
 
 def _meant(name: str) -> str | None:
-    """The field that was meant by one that is not known."""
+    """Return the field that was meant by one that is not known."""
     low = name.strip().lower().replace("_", "-")
     return low if low in KNOWN and low != name else "description" if low in ("desc", "summary", "about") else None
 
@@ -237,7 +283,3 @@ def _kind(value: Value) -> str:
 
 def _directory(path: str) -> str:
     return path.rpartition("/")[0].rpartition("/")[2]
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:300]

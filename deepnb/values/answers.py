@@ -8,9 +8,10 @@ import ast
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
-from deepnb.gate.regex import regex
+from deepnb.gate.spans import regex
 
 FROM_TEXT = "read_from_text_"
 """Begins the id of a call that was read from text."""
@@ -19,7 +20,7 @@ READ = "read from text"
 
 
 def how_called(id_: str) -> str:
-    """How a call was made, where it is out of the ordinary: `read from text`."""
+    """Return how a call was made, where it is out of the ordinary: `read from text`."""
     return READ if id_.startswith(FROM_TEXT) else ""
 
 
@@ -54,7 +55,7 @@ _FIRST = regex(r"[\[\s]*\{\s*(?:[\"'](\w*)([\"'])?(?:\s*:\s*(?:[\"']([\w-]*)([\"
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """(what the model thinks in tags at the beginning of a text, the rest)."""
+    """Return (what the model thinks in tags at the beginning of a text, the rest)."""
     if opened := _OPEN().match(text):
         thought, _, rest = text[opened.end() :].partition(f"</{opened[1]}>")
         return thought.strip(), rest.lstrip()
@@ -105,13 +106,13 @@ class SpokenText:
             yield False, self.end()
 
     def end(self) -> str:
-        """What is held back, as the text that it is."""
+        """Return what is held back, as the text that it is."""
         held, self._held = self._held, ""
         return held
 
 
 def may_be_calls(text: str, offered: Collection[str]) -> bool:
-    """Whether a text can still grow into calls of offered tools."""
+    """Return whether a text can still grow into calls of offered tools."""
     if not offered:
         return False
     at = _after_marks(text, 0)
@@ -168,7 +169,7 @@ def calls_among(text: str, offered: Mapping[str, Callable[[], Mapping[str, str]]
 
 
 def stands_in(call: Call, texts: Iterable[str]) -> bool:
-    """Whether a call is written down in one of these texts, in whichever form: its name, and each argument."""
+    """Return whether a call is written down in one of these texts, in whichever form: its name, and each argument."""
     name, args = (
         _bare(call[0]),
         [_bare(f"{key}{json.dumps(value, ensure_ascii=False)}") for key, value in call[1].items()],
@@ -184,12 +185,12 @@ def stands_in(call: Call, texts: Iterable[str]) -> bool:
 
 
 def _bare(text: str) -> str:
-    """A text without what differs between the forms of a call: marks, quotes, brackets, white space, escapes."""
+    """Return a text without what differs between the forms of a call: marks, quotes, brackets, white space, escapes."""
     return re.sub(r"</?arg_\w+>|:\d+(?=\{)|[\W_]|(?<=\\)[nrtu]", "", _MARK().sub("", text)).casefold()
 
 
 def _after_marks(text: str, at: int) -> int:
-    """Where the first mark, gap or neither ends."""
+    """Return where the first mark, gap or neither ends."""
     gap, mark = _GAP(), _MARK()
     while (end := (mark.match(text, start := gap.match(text, at).end()) or gap.match(text, start)).end()) > at:  # type: ignore[union-attr]
         at = end
@@ -199,7 +200,7 @@ def _after_marks(text: str, at: int) -> int:
 def _read(
     text: str, at: int, offered: Mapping[str, Callable[[], Mapping[str, str]]], *, marked: bool
 ) -> tuple[int, list[Call]]:
-    """(where they end, the calls that begin here); a ValueError where none does."""
+    """Return (where they end, the calls that begin here); a ValueError where none does."""
     if xml := _XML().match(text, at):
         end = text.find("</function>", xml.end())
         end, after = (len(text), len(text)) if end < 0 else (end, end + len("</function>"))
@@ -226,7 +227,7 @@ def _read(
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:
-    """The JSON, or the Python literal, that begins here, and where it ends."""
+    """Return the JSON, or the Python literal, that begins here, and where it ends."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text, at)
     except ValueError:
@@ -235,7 +236,7 @@ def _value(text: str, at: int) -> tuple[Any, int]:
 
 
 def _of_json(value: Any, offered: Mapping[str, Any]) -> list[Call]:
-    """The calls that an object is; a ValueError where it is another one."""
+    """Return the calls that an object is; a ValueError where it is another one."""
     if isinstance(value, list):
         return [call for one in value for call in _of_json(one, offered)]
     if not isinstance(value, Mapping):
@@ -250,7 +251,7 @@ def _of_json(value: Any, offered: Mapping[str, Any]) -> list[Call]:
 
 
 def _of_python(text: str, at: int, offered: Mapping[str, Any]) -> tuple[int, list[Call]]:
-    """The calls `name(key="value")`, or a list of them, that the rest of a text is, but for a mark at its end."""
+    """Return the calls `name(key="value")`, or a list of them, that the rest of a text is, but for a mark at its end."""
     end = max(text.rfind(")"), text.rfind("]") if text[at] == "[" else 0) + 1
     calls: list[Call] = []
     for statement in ast.parse(text[at:end]).body:
@@ -270,7 +271,7 @@ def _of_python(text: str, at: int, offered: Mapping[str, Any]) -> tuple[int, lis
 
 
 def _named(name: Any, args: Any, offered: Mapping[str, Any]) -> Call:
-    """A call of an offered tool; a ValueError for any other, and where the arguments are the schema of them."""
+    """Return a call of an offered tool; a ValueError for any other, and where the arguments are the schema of them."""
     args = json.loads(args, strict=False) if isinstance(args, str) and args.strip() else args or {}
     if not isinstance(name, str) or name not in offered or not isinstance(args, dict):
         raise ValueError
@@ -280,19 +281,15 @@ def _named(name: Any, args: Any, offered: Mapping[str, Any]) -> Call:
 
 
 def _pairs(text: str, name: str, offered: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that stand in tags of their own; those that are no texts are JSON."""
+    """Return the arguments that stand in tags of their own; those that are no texts are JSON."""
     if name not in offered or _PAIR().sub("", text).strip():
         raise ValueError
     types = offered[name]()
     args: dict[str, Any] = {}
     for one in _PAIR().finditer(text):
         key, value = one[1] or one[3], one[2] if one[1] else one[4]
-        args[key] = value if types.get(key) == "string" else _literal(value)
+        args[key] = value
+        if types.get(key) != "string":
+            with suppress(ValueError):
+                args[key] = json.loads(value)
     return args
-
-
-def _literal(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

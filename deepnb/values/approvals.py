@@ -11,8 +11,7 @@ from typing import Any, Literal, get_args
 
 from deepnb.gate import credentials
 from deepnb.values.errors import InvalidError
-from deepnb.values.listing import Listing
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.text import Listing, excerpt, short_repr
 
 Rule = Literal["ask", "allow", "deny"]
 """What happens to a call of a tool: the user is asked, it runs, it is refused."""
@@ -180,12 +179,12 @@ class Policy:
         return Policy(mode, {name: rule for name, rule in self.rules.items() if rule != "allow"})
 
     def with_rule(self, name: str, rule: Rule) -> Policy:
-        """The policy with another rule for a tool."""
+        """Return the policy with another rule for a tool."""
         return replace(self, rules={**self.rules, name: rule})
 
 
 def decide(policy: Policy, name: str, effect: Effect) -> Rule:
-    """What happens to a call of the tool `name` that has this effect."""
+    """Return what happens to a call of the tool `name` that has this effect."""
     rule = policy.rules.get(name)
     if rule == "deny" or (policy.mode == "read-only" and effect != "reads"):
         return "deny"
@@ -198,7 +197,7 @@ def decide(policy: Policy, name: str, effect: Effect) -> Rule:
 
 
 def policy_of(given: object) -> Policy:
-    """The policy that is written as a mode, or as a mapping of tools to rules (`*` to a mode)."""
+    """Return the policy that is written as a mode, or as a mapping of tools to rules (`*` to a mode)."""
     rules: Mapping[Any, Any] = {EVERY: given} if isinstance(given, str) else given  # type: ignore[assignment]
     if not isinstance(given, str | Mapping):
         raise InvalidError(f"approve can't be a {type(given).__name__}", _EXAMPLE)
@@ -217,7 +216,7 @@ _EXAMPLE = 'approve="read-only", or approve={"write_file": "ask"}'
 
 
 def digest(name: str, args: Mapping[str, Any], key: bytes = b"") -> str:
-    """A hash of a call: of its name and its arguments, whatever their order."""
+    """Return a hash of a call: of its name and its arguments, whatever their order."""
     written = json.dumps([name, args], sort_keys=True, ensure_ascii=True, default=repr)
     return hmac.new(key, written.encode(), "sha256").hexdigest()
 
@@ -226,7 +225,7 @@ _WORD = re.compile(r"""[^\s;|&$`<>(){}\[\]"'\\]+""")  # hunter2-of-1984
 
 
 def is_unreadable(args: object, shown: object) -> bool:
-    """Whether more is masked in `shown` than words: a private key, or what may be a command, has room for anything."""
+    """Return whether more is masked in `shown` than words: a private key, or what may be a command, has room for anything."""
     if isinstance(args, str) and isinstance(shown, str) and args != shown:
         found = [(one.kind, args[one.start : one.end]) for one in credentials(args)] or [("", args)]
         return any(kind.startswith("private key") or not _WORD.fullmatch(text) for kind, text in found)

@@ -8,9 +8,8 @@ from math import ceil, floor
 from typing import Literal
 
 from deepnb.values.errors import InvalidError
-from deepnb.values.items import Item, items
-from deepnb.values.request import Request
-from deepnb.values.short_repr import short_repr
+from deepnb.values.request import Item, Request, items
+from deepnb.values.text import short_repr
 
 Kind = Literal["fraction", "tokens", "messages"]
 Size = tuple[Kind, float]
@@ -21,6 +20,9 @@ LEAST = 1_024
 
 PARTS = ("system", "memory", "skills", "tools", "summary", "user", "assistant", "tool results")
 """What a request is made of, in the order in which the gauge draws it."""
+
+NOT_RECORDED = "not recorded"
+"""A further part, of a session read from a file: what a request held and the file does not (an estimate)."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Rule:
         return limit if self.trigger_tokens is None else self.trigger_tokens
 
     def answer_room(self, total: int) -> int | None:
-        """The most tokens that an answer to a request of `total` may have; None where there is no limit."""
+        """Return the most tokens that an answer to a request of `total` may have; None where there is no limit."""
         if self.window is None or self.limit is None:
             return None
         return max(self.window - self.limit, self.window - headroom(self.window) - total)
@@ -92,12 +94,12 @@ class Rule:
 
 
 def headroom(window: int) -> int:
-    """Tokens of a window that are left free, since a provider may count otherwise."""
+    """Return tokens of a window that are left free, since a provider may count otherwise."""
     return ceil(Fraction(5, 100) * window)
 
 
 def limit_of(window: int | None, reserve: int = 0, fixed: int = 0) -> int | None:
-    """The most tokens that are sent where the reserve for the answer is lowered as the window fills; None without a window.
+    """Return the most tokens that are sent where the reserve for the answer is lowered as the window fills; None without a window.
 
     It is never lowered below 1,024 tokens or 5 % of the window, nor so far that less than that is left of it beside
     what is `fixed`, as the room for thinking is.
@@ -117,7 +119,7 @@ def rule_for(
     *,
     as_asked: bool = False,
 ) -> Rule:
-    """The rule in force: what was asked for, else 0.85 of a known window, or 170,000 tokens.
+    """Return the rule in force: what was asked for, else 0.85 of a known window, or 170,000 tokens.
 
     Where a compaction would keep as much as sets it off, the default is kept instead, or a like part of the trigger;
     with `as_asked` the rule has its conflict, and a fraction of an unknown window is no error.

@@ -7,6 +7,7 @@ import ast
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 CODE_TOOLS: Mapping[str, str] = {"run_python": "code"}
@@ -24,133 +25,38 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _WORD = re.compile(r"\w+")
 _ADDRESS = re.compile(r"(?:https?|ftp|s3|gs|ssh|wss?)://")
 
-_MODULES: Mapping[str, frozenset[str]] = {
-    "network": frozenset(
-        [
-            "socket",
-            "ssl",
-            "http",
-            "urllib",
-            "urllib3",
-            "requests",
-            "httpx",
-            "aiohttp",
-            "ftplib",
-            "smtplib",
-            "imaplib",
-            "poplib",
-            "telnetlib",
-            "xmlrpc",
-            "websocket",
-            "websockets",
-            "paramiko",
-            "boto3",
-            "botocore",
-            "webbrowser",
-            "socketserver",
-            "grpc",
-        ]
-    ),
-    "processes": frozenset(["subprocess", "multiprocessing", "pty", "pexpect", "signal", "ctypes", "cffi"]),
-    "files": frozenset(
-        [
-            "shutil",
-            "tempfile",
-            "pathlib",
-            "glob",
-            "zipfile",
-            "tarfile",
-            "fileinput",
-            "mmap",
-            "sqlite3",
-            "dbm",
-            "shelve",
-            "pickle",
-        ]
-    ),
-}
+
+def _by_name(**names: str) -> Mapping[str, frozenset[str]]:
+    """Return what is reached for -> the names that reach for it, which are given in one text."""
+    return {what.replace("_", " "): frozenset(text.split()) for what, text in names.items()}
+
+
+_MODULES = _by_name(
+    network="""socket ssl http urllib urllib3 requests httpx aiohttp ftplib smtplib imaplib poplib telnetlib xmlrpc websocket
+    websockets paramiko boto3 botocore webbrowser socketserver grpc""",
+    processes="subprocess multiprocessing pty pexpect signal ctypes cffi",
+    files="shutil tempfile pathlib glob zipfile tarfile fileinput mmap sqlite3 dbm shelve pickle",
+)
 """What a module is for, by its top name."""
 
-_NAMES: Mapping[str, frozenset[str]] = {
-    "processes": frozenset(
-        [
-            "system",
-            "popen",
-            "Popen",
-            "check_output",
-            "check_call",
-            "run_line_magic",
-            "run_cell_magic",
-            "run_cell",
-            "getoutput",
-        ]
-    ),
-    "files": frozenset(
-        [
-            "open",
-            "unlink",
-            "rmdir",
-            "rmtree",
-            "chmod",
-            "write_text",
-            "write_bytes",
-            "read_text",
-            "read_bytes",
-            "mkdir",
-            "makedirs",
-            "symlink_to",
-            "copytree",
-            "to_csv",
-            "to_excel",
-            "to_json",
-            "to_parquet",
-            "to_pickle",
-            "to_sql",
-            "to_feather",
-            "to_hdf",
-            "read_csv",
-            "read_excel",
-            "read_json",
-            "read_parquet",
-            "read_pickle",
-            "read_sql",
-            "savefig",
-            "savetxt",
-            "loadtxt",
-            "genfromtxt",
-            "listdir",
-            "scandir",
-        ]
-    ),
-    "network": frozenset(["urlopen", "urlretrieve", "create_connection"]),
-    "environment variables": frozenset(["getenv", "putenv", "unsetenv", "environ"]),
-}
+_NAMES = _by_name(
+    processes="system popen Popen check_output check_call run_line_magic run_cell_magic run_cell getoutput",
+    files="""open unlink rmdir rmtree chmod write_text write_bytes read_text read_bytes mkdir makedirs symlink_to copytree
+    to_csv to_excel to_json to_parquet to_pickle to_sql to_feather to_hdf read_csv read_excel read_json read_parquet
+    read_pickle read_sql savefig savetxt loadtxt genfromtxt listdir scandir""",
+    network="urlopen urlretrieve create_connection",
+    environment_variables="getenv putenv unsetenv environ",
+)
 """What functions, methods and attributes of these names reach for."""
 
-_OF_OS: Mapping[str, str] = {
-    **dict.fromkeys(
-        [
-            "remove",
-            "rename",
-            "renames",
-            "replace",
-            "removedirs",
-            "truncate",
-            "link",
-            "symlink",
-            "walk",
-            "chown",
-            "stat",
-        ],
-        "files",
-    ),
-    **dict.fromkeys(["fork", "forkpty", "kill", "killpg", "abort", "_exit", "nice"], "processes"),
-}
+_OF_OS = _by_name(
+    files="remove rename renames replace removedirs truncate link symlink walk chown stat",
+    processes="fork forkpty kill killpg abort _exit nice",
+)
 """What attributes of `os` reach for, beside those of `_NAMES`."""
 
-_BUILT_IN = frozenset(
-    ["eval", "exec", "compile", "__import__", "globals", "locals", "vars", "getattr", "setattr", "delattr"]
-)
+_BUILT_IN_TEXT = "eval exec compile __import__ globals locals vars getattr setattr delattr"
+_BUILT_IN = frozenset(_BUILT_IN_TEXT.split())
 """Built-in functions that run or find what can't be read in the code."""
 
 
@@ -186,7 +92,11 @@ class CodeReview:
         for sign in self.signs:
             kinds.setdefault(sign.what, []).append(sign.line)
         found = {**{what: tuple(dict.fromkeys(lines)) for what, lines in kinds.items()}, **self.reaches}
-        return tuple(f"{what}: line{'s' if len(lines) > 1 else ''} {_numbers(lines)}" for what, lines in found.items())
+        return tuple(
+            f"{what}: line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:8]))}"
+            + (f" and {len(lines) - 8} more" if len(lines) > 8 else "")
+            for what, lines in found.items()
+        )
 
     @property
     def lines(self) -> tuple[tuple[tuple[str, bool], ...], ...]:
@@ -196,18 +106,13 @@ class CodeReview:
 
 
 def review(code: str) -> CodeReview:
-    """What is to be said of a piece of code."""
+    """Return what is to be said of a piece of code."""
     return CodeReview(code, tuple(_signs(code)), {what: tuple(sorted(lines)) for what, lines in _reached(code).items()})
 
 
 def shown(pieces: tuple[tuple[str, bool], ...]) -> str:
-    """A line as plain text."""
+    """Return a line as plain text."""
     return "".join(text for text, _ in pieces)
-
-
-def _numbers(lines: tuple[int, ...]) -> str:
-    first = ", ".join(map(str, lines[:8]))
-    return f"{first} and {len(lines) - 8} more" if len(lines) > 8 else first
 
 
 def _pieces(line: str, strange: set[str]) -> Iterator[tuple[str, bool]]:
@@ -220,13 +125,10 @@ def _pieces(line: str, strange: set[str]) -> Iterator[tuple[str, bool]]:
             yield "".join(plain), False
             plain = []
         mark = f"⟨U+{ord(character):04X}⟩"
-        yield (f"{character}{mark}" if _is_letter(character) else mark), True
+        is_letter = character.isalnum() and character not in _INVISIBLE
+        yield (f"{character}{mark}" if is_letter else mark), True
     if plain:
         yield "".join(plain), False
-
-
-def _is_letter(character: str) -> bool:
-    return character.isalnum() and character not in _INVISIBLE
 
 
 def _signs(code: str) -> Iterator[Sign]:
@@ -243,23 +145,16 @@ def _strangeness(character: str, in_mixed_word: bool) -> str:
     category = unicodedata.category(character)
     if unicodedata.bidirectional(character) in ("LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"):
         return "changes the direction of the text"
-    if (
-        category in ("Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp", "Zs")
-        or character in _INVISIBLE
-        or _is_selector(character)
-    ):
+    selects = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+    if category in ("Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp", "Zs") or character in _INVISIBLE or selects:
         return "invisible characters"
     if in_mixed_word and not character.isascii() and category[0] in "LMN":
         return "letters that look like others"
     return ""
 
 
-def _is_selector(character: str) -> bool:
-    return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
-
-
 def _is_mixed(word: str) -> bool:
-    """Whether a word holds ASCII letters beside those of a script that can look like them, or is another under NFKC."""
+    """Return whether a word holds ASCII letters beside those of a script that can look like them, or is another under NFKC."""
     if word.isascii():
         return False
     if unicodedata.normalize("NFKC", word) != unicodedata.normalize("NFC", word):
@@ -293,10 +188,11 @@ def _reached(code: str) -> dict[str, set[int]]:
         lines[first] = "pass"
     tree, unread = _tree(lines)
     for at, text in unread.items():
-        note(_escape(text), at + 1)
-        if (called := _AUTOCALL.match(text)) and (name := _parsed(called[1])):
-            for what in (what for node in ast.walk(name) for what in _of_node(node)):
-                note(what, at + 1)
+        note("shell commands" if _SHELL.match(text) else "magics" if _MAGIC.match(text) else UNREAD, at + 1)
+        if called := _AUTOCALL.match(text):
+            with suppress(SyntaxError):
+                for what in (what for node in ast.walk(ast.parse(called[1])) for what in _of_node(node)):
+                    note(what, at + 1)
     for node in ast.walk(tree):
         for what in _of_node(node):
             note(what, getattr(node, "lineno", 1))
@@ -317,7 +213,7 @@ _ROUNDS = 200
 
 
 def _tree(lines: list[str]) -> tuple[ast.AST, dict[int, str]]:
-    """The tree of the lines that are Python, and the others by their number from 0: IPython's own, and mistakes."""
+    """Return the tree of the lines that are Python, and the others by their number from 0: IPython's own, and mistakes."""
     left, unread = list(lines), dict[int, str]()
     for _ in range(_ROUNDS):
         try:
@@ -338,20 +234,8 @@ def _tree(lines: list[str]) -> tuple[ast.AST, dict[int, str]]:
     return ast.Module([], []), dict(enumerate(lines))
 
 
-def _escape(line: str) -> str:
-    """What a line that is no Python is for."""
-    return "shell commands" if _SHELL.match(line) else "magics" if _MAGIC.match(line) else UNREAD
-
-
-def _parsed(text: str) -> ast.AST | None:
-    try:
-        return ast.parse(text)
-    except SyntaxError:
-        return None
-
-
 def _of_node(node: ast.AST) -> Iterator[str]:
-    """What one node of the tree reaches for."""
+    """Yield what one node of the tree reaches for."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         module = (node.module or "").partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
         imported = {alias.name.partition(".")[0] for alias in node.names}
@@ -359,13 +243,14 @@ def _of_node(node: ast.AST) -> Iterator[str]:
         yield from (what for what, names in _MODULES.items() if names & modules)
         if module:
             yield from (what for what, names in _NAMES.items() if names & imported)
-            yield from ({_OF_OS[name] for name in imported & _OF_OS.keys()} if module == "os" else ())
+            yield from (what for what, names in _OF_OS.items() if module == "os" and names & imported)
     elif isinstance(node, ast.Attribute):
         top = node.value.id if isinstance(node.value, ast.Name) else ""
         yield from (what for what, names in _MODULES.items() if top in names)
         yield from (what for what, names in _NAMES.items() if node.attr in names)
-        if top == "os" and (node.attr in _OF_OS or node.attr.startswith(("exec", "spawn"))):
-            yield _OF_OS.get(node.attr, "processes")
+        if top == "os":
+            yield from (what for what, names in _OF_OS.items() if node.attr in names)
+            yield from ("processes",) * node.attr.startswith(("exec", "spawn"))
     elif isinstance(node, ast.Name):
         yield from (what for what, names in _NAMES.items() if node.id in names)
         if node.id in _BUILT_IN:

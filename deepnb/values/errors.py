@@ -14,7 +14,7 @@ class DeepnbError(Exception):
         super().__init__(self.what, self.do)
 
     def __str__(self) -> str:
-        from deepnb.values.commands import in_python  # most sessions never need it
+        from deepnb.values.text import in_python  # most sessions never need it
 
         return in_python(self.typed)
 

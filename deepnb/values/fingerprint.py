@@ -13,7 +13,7 @@ _OF_A_TOOL = ("func", "coroutine", "_run", "_arun")
 
 
 def fingerprint(tools: Iterable[Any]) -> str:
-    """A hash of functions and tools: the same for the same code made again, another for any other code.
+    """Return a hash of functions and tools: the same for the same code made again, another for any other code.
 
     Objects that code holds are told apart, not looked into: another one is another function, also after a restart.
     """
@@ -38,7 +38,7 @@ def _tool(tool: Any) -> Any:
 
 
 def _fact(value: Any, above: tuple[int, ...]) -> Any:
-    """What a value is, as far as it is told apart; `above` are the functions that it is part of."""
+    """Return what a value is, as far as it is told apart; `above` are the functions that it is part of."""
     if type(value) in _PLAIN:
         return value
     if type(value) in (tuple, frozenset):
@@ -61,7 +61,7 @@ def _fact(value: Any, above: tuple[int, ...]) -> Any:
 
 
 def _of_function(function: FunctionType, above: tuple[int, ...]) -> Iterator[Any]:
-    """Its code, its defaults, what its closure holds, and the functions beside it that it calls."""
+    """Yield its code, its defaults, what its closure holds, and the functions beside it that it calls."""
     code = function.__code__
     yield list(_of_code(code))
     yield _fact(function.__defaults__, above)
@@ -73,11 +73,8 @@ def _of_function(function: FunctionType, above: tuple[int, ...]) -> Iterator[Any
         except ValueError:  # nothing is in it yet
             yield "empty"
     beside = (function.__globals__.get(name) for name in _names(code))
-    yield from (_fact(one, above) for one in beside if isinstance(one, FunctionType) and _is_beside(one, function))
-
-
-def _is_beside(one: FunctionType, function: FunctionType) -> bool:
-    return one.__globals__ is function.__globals__
+    functions = (one for one in beside if isinstance(one, FunctionType))
+    yield from (_fact(one, above) for one in functions if one.__globals__ is function.__globals__)
 
 
 def _of_code(code: CodeType) -> Iterator[Any]:
@@ -88,6 +85,6 @@ def _of_code(code: CodeType) -> Iterator[Any]:
 
 
 def _names(code: CodeType) -> list[str]:
-    """The names that code and the code inside it may take from its module."""
+    """Return the names that code and the code inside it may take from its module."""
     inner = (one for const in code.co_consts if isinstance(const, CodeType) for one in _names(const))
     return sorted({*code.co_names, *inner})

@@ -2,12 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from itertools import islice
+from typing import Generic, Literal, Self, TypeVar, overload
 
 from deepnb.gate.own_words import own_words
-from deepnb.values.growing_list import GrowingList
+
+T = TypeVar("T")
+
+
+class GrowingList(Sequence[T], Generic[T]):
+    """The first `n` values of a list that only grows: a turn keeps one for the price of an int.
+
+    `replace_from(kept, new)` shares the list while it is only appended to, and starts another where an
+    earlier value was changed or taken away.
+    """
+
+    __slots__ = ("_n", "_values")
+
+    def __init__(self, values: Iterable[T] = ()) -> None:
+        self._values: list[T] = list(values)
+        self._n = len(self._values)
+
+    def replace_from(self, kept: int, new: Sequence[T]) -> Self:
+        """Return the first `kept` of these values followed by `new`."""
+        if kept == self._n == len(self._values):
+            self._values.extend(new)
+            return self._view(len(self._values))
+        return type(self)([*self[:kept], *new])
+
+    def first(self, n: int) -> Self:
+        """Return the first `n` of these values, or all, sharing their list."""
+        return self._view(min(n, self._n))
+
+    def _view(self, n: int) -> Self:
+        made = object.__new__(type(self))
+        made._values, made._n = self._values, n
+        return made
+
+    def shares(self, other: GrowingList[T]) -> bool:
+        """Return whether both are views of one list."""
+        return self._values is other._values
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __iter__(self) -> Iterator[T]:
+        return islice(self._values, self._n)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        if isinstance(index, slice):
+            return tuple(self._values[i] for i in range(*index.indices(self._n)))
+        if index < 0:
+            index += self._n
+        if not 0 <= index < self._n:
+            raise IndexError(index)
+        return self._values[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GrowingList) and self[:] == other[:]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._n})"
+
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -69,11 +133,3 @@ class Messages(GrowingList[Message]):
     """The messages of a thread: a turn keeps them for the price of an int."""
 
     __slots__ = ()
-
-    def replace_from(self, kept: int, new: Sequence[Message]) -> Messages:
-        """The first `kept` of these messages followed by `new`."""
-        return cast(Messages, super().replace_from(kept, new))
-
-    def first(self, n: int) -> Messages:
-        """The first `n` of these messages, or all."""
-        return cast(Messages, super().first(n))

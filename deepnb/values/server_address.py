@@ -37,12 +37,12 @@ class ServerAddress:
 
 
 def is_address(value: object) -> bool:
-    """Whether a value is the address of a server."""
+    """Return whether a value is the address of a server."""
     return isinstance(value, str) and bool(re.match(r"https?://", value))
 
 
 def server_address(text: str) -> ServerAddress:
-    """The last part of the path is the assistant; an error in one line for what no server is at."""
+    """Return the last part of the path is the assistant; an error in one line for what no server is at."""
     parts = urlsplit(text.strip())
     if "@" in parts.netloc:
         raise RefusedError(

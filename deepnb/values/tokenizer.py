@@ -21,11 +21,11 @@ _TOKEN = re.compile(
 
 
 def tokens(text: str) -> list[str]:
-    """The tokens of `text`, in order; joined they are `text` again."""
+    """Return the tokens of `text`, in order; joined they are `text` again."""
     return _TOKEN.findall(text)
 
 
 @lru_cache(maxsize=4096)
 def count(text: str) -> int:
-    """How many tokens `text` has."""
+    """Return how many tokens `text` has."""
     return len(_TOKEN.findall(text))

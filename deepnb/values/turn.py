@@ -7,20 +7,19 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, Literal
 
+from deepnb.values.agent import Skill
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.budget import Budget
-from deepnb.values.listing import Listing
 from deepnb.values.messages import Message, Messages, ToolCall
 from deepnb.values.offload import Flush, Offload
 from deepnb.values.request import Request
-from deepnb.values.short_repr import excerpt, short_repr
-from deepnb.values.skills import Skill
+from deepnb.values.text import Listing, excerpt, short_repr
 
 __all__ = [
     "Asked", "Call", "CodeOutput", "Compacted", "Decided", "Decision", "Event", "Flushed", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
-    "Path", "PendingCall", "Purpose", "Retry", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ThreadInfos", "ToolCall", "ToolEnded",
+    "Path", "PendingCall", "Price", "Purpose", "Retry", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ThreadInfos", "ToolCall", "ToolEnded",
     "ToolStarted",
-    "Turn", "Turns", "Usage",
+    "Turn", "Turns", "Usage", "cost_of", "price_of",
 ]  # fmt: skip
 
 Path = tuple[str, ...]
@@ -52,6 +51,33 @@ class Usage:
             sum(map(float, filter(None, costs))) if costs and None not in costs else None,
             self.exact and other.exact,
         )
+
+
+Price = tuple[float, float, float]
+"""US dollars for a million tokens: of input, of input that was cached, of output.
+
+The user gives them: deepnb ships none, since they change and differ by contract.
+"""
+
+
+def price_of(prices: Mapping[str, Price], model: str, label: str = "") -> Price | None:
+    """Return the price of the model a provider calls `model`, shown under `label`; None where none was given for it.
+
+    A price may be given under either name: `openai:gpt-5.2` or `gpt-5.2`.
+    """
+    own = not model or label == model or label.partition(":")[2] == model
+    for name in (label if own else "", model):
+        if name and name in prices:
+            return prices[name]
+    return next((price for name, price in prices.items() if model and name.partition(":")[2] == model), None)
+
+
+def cost_of(usage: Usage, price: Price) -> float:
+    """US dollars: what was cached at its own price, the rest of the input and the output at theirs."""
+    full, cached, output = price
+    read = usage.cached or 0
+    fresh = max(0, usage.input - read)
+    return (fresh * full + read * cached + usage.output * output) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,6 +381,15 @@ class Turn:
     def calls(self) -> tuple[Call, ...]:
         """The turn's rows of the ledger."""
         return tuple(e.call for e in self.events if isinstance(e, ModelEnded))
+
+    @property
+    def requested(self) -> tuple[Call, ...]:
+        """The calls whose request is kept, in order, as they ended; one that did not end as it began."""
+        found: dict[int, Call] = {}
+        for event in self.events:
+            if isinstance(event, ModelStarted | ModelEnded):
+                found[event.call.number] = event.call
+        return tuple(call for call in found.values() if call.request is not None)
 
     @property
     def compacted(self) -> bool:

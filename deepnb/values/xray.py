@@ -1,13 +1,146 @@
-"""One request laid open: its pieces by part, and what changed since the request before it."""
+"""One request laid open: what a provider had cached of it, its pieces by part, and the layers that made it."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, takewhile
 
 from deepnb.values.budget import PARTS
-from deepnb.values.cached import UNKNOWN, Caching, cacheable
 from deepnb.values.request import Request, Sent
-from deepnb.values.short_repr import short_repr
-from deepnb.values.turn import Call
+from deepnb.values.text import short_repr
+from deepnb.values.turn import Call, Path, Purpose, Turn, Usage
+
+LEAST = 1_024
+"""Tokens below which Anthropic and OpenAI cache nothing."""
+KEPT = 300
+"""Seconds for which they keep a prompt since its last use, unless paid for longer."""
+
+_CHANGED = {
+    "tools": "the tools changed",
+    "system": "the system prompt changed",
+    "skills": "the skills changed",
+    "memory": "the memory block was made anew",
+    "summary": "the context was compacted",
+}
+
+
+def cache_drops(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Call, str]]:
+    """Yield each call of a thread, and in a few words why less of it was cached than could have been; empty where it was not.
+
+    The words come from comparing each request with the one before it of the same agent and purpose. A provider that
+    has reported no cached token so far is not judged.
+    """
+    before: dict[tuple[Path, Purpose], tuple[Turn, Call]] = {}
+    caches = False
+    for turn in turns:
+        for call in turn.calls:
+            caches = caches or bool(call.usage and call.usage.cached)
+            last = before.get((call.path, call.purpose))
+            yield turn, call, _reason(*last, turn, call) if last and caches else ""
+            before[call.path, call.purpose] = turn, call
+
+
+def last_cached(turns: Sequence[Turn]) -> tuple[Usage, str] | None:
+    """Return the usage of the main agent's last call for an answer, with its reason; None where no token was cached so far."""
+    calls = [(call, drop) for _, call, drop in cache_drops(turns) if call.usage and not call.path]
+    if not any(call.usage.cached for call, _ in calls if call.usage):
+        return None
+    answers = [(call.usage, drop) for call, drop in calls if call.purpose == "answer" and call.usage]
+    return answers[-1] if answers else None
+
+
+@dataclass(frozen=True)
+class Caching:
+    """What is known of how a provider caches a prompt."""
+
+    marks: bool = False
+    """Whether it keeps a prefix only up to the marks that are set (Anthropic's: tools, system prompt, messages)."""
+    least: int = 0
+    """Tokens below which it keeps nothing."""
+
+
+UNKNOWN = Caching()
+
+
+def cacheable(before: Request, now: Request, how: Caching) -> int:
+    """Return tokens at the beginning of a request that a provider can have kept from the one before it.
+
+    Where it is not known whether tools are read before the system prompt or after it (templates of local models do
+    either), what is the same in both orders.
+    """
+    if how.marks:
+        same = same_beginning(before, now)
+        found = max((end for end in _marked_ends(before) if end <= same), default=0)
+    else:
+        found = min(same_beginning(before, now), same_beginning(_tools_last(before), _tools_last(now)))
+    return found if found >= how.least else 0
+
+
+def same_beginning(before: Iterable[Sent], now: Iterable[Sent]) -> int:
+    """Return tokens at the beginning of a request that are as in another."""
+    pairs = takewhile(lambda pair: _is_same(*pair), zip(before, now, strict=False))
+    return sum(piece.tokens for _, piece in pairs)
+
+
+def _tools_last(request: Request) -> Iterator[Sent]:
+    """Return the pieces as a template has them that writes the tools below the system prompt."""
+    tools = [piece for piece in request.head if piece.part == "tools"]
+    rest = (piece for piece in request.head if piece.part != "tools")
+    return chain(rest, tools, *request.body)
+
+
+def _marked_ends(request: Request) -> Iterator[int]:
+    """Yield where the marks of a request stand, in tokens from its beginning, as `engine.prompt_cache` sets them."""
+    head = list(request.head)
+    memory = next((i for i, piece in enumerate(head) if piece.part == "memory"), 0)
+    while memory and not head[memory - 1].text.strip():  # the blank lines above it are of the same block
+        memory -= 1
+    yield sum(piece.tokens for piece in head[:memory])
+    total = sum(piece.tokens for piece in head)
+    yield total
+    answer = max((i for i, one in enumerate(request.body) if one and one[0].part == "assistant"), default=0)
+    for number, pieces in enumerate(request.body):
+        if number == answer:
+            yield total
+        total += sum(piece.tokens for piece in pieces)
+    yield total
+
+
+def _is_same(a: Sent, b: Sent) -> bool:
+    return a is b or (a.part, a.label, a.text) == (b.part, b.label, b.text)
+
+
+def _reason(turn_before: Turn, before: Call, turn: Turn, call: Call) -> str:
+    if before.usage is None or call.usage is None or before.usage.input < LEAST:
+        return ""
+    if (call.usage.cached or 0) >= 0.9 * before.usage.input:
+        return ""
+    if (call.model or turn.model) != (before.model or turn_before.model):
+        return "another model answered"
+    if changed := _first_change(before.request, call.request):
+        return _CHANGED.get(changed, "earlier messages changed")
+    with suppress(ValueError, TypeError):  # a clock may give no such times
+        began, started = datetime.fromisoformat(turn_before.started), datetime.fromisoformat(turn.started)
+        pause = (started - began).total_seconds() - turn_before.seconds
+        if turn is not turn_before and pause >= KEPT:
+            return f"{pause / 60:,.0f} minutes since the call before"
+    return "the provider did not keep it"
+
+
+def _first_change(before: Request | None, now: Request | None) -> str:
+    """Return the part of the first piece that is no longer as it was; empty where all of them are."""
+    if before is None or now is None:
+        return ""
+    for a, b in zip(before, now, strict=False):
+        if not _is_same(a, b):
+            return b.part if b.part in _CHANGED else a.part
+    return "" if sum(1 for _ in before) <= sum(1 for _ in now) else "messages"
+
+
+# -- One request laid open: its pieces by part, and what changed since the request before it
 
 
 @dataclass(frozen=True)
@@ -83,7 +216,7 @@ class Xray:
 
 
 def prefix(before: Sequence[Sent], after: Sequence[Sent]) -> Prefix:
-    """The bytes two requests begin with alike: of whole pieces, then of the first that differs."""
+    """Return the bytes two requests begin with alike: of whole pieces, then of the first that differs."""
     same = 0
     for a, b in zip(before, after, strict=False):
         alike = (a.part, a.label) == (b.part, b.label)
@@ -95,7 +228,7 @@ def prefix(before: Sequence[Sent], after: Sequence[Sent]) -> Prefix:
 
 
 def changes(before: Sequence[Sent], after: Sequence[Sent]) -> tuple[PieceChange, ...]:
-    """What differs between two requests: those of one part and label in the same place count as one that changed."""
+    """Return what differs between two requests: those of one part and label in the same place count as one that changed."""
     start = _alike(before, after)
     end = _alike(before[start:][::-1], after[start:][::-1])
     old, new = list(before[start : len(before) - end]), list(after[start : len(after) - end])
@@ -133,3 +266,42 @@ def _common(a: bytes, b: bytes) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if a[:middle] == b[:middle] else (low, middle - 1)
     return low
+
+
+# -- What a request passes on its way to the model, layer by layer, and what each adds to it
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One middleware of an agent, or a part of the request that no middleware adds."""
+
+    name: str
+    does: str
+    """In one line."""
+    origin: str
+    """The system it comes from: deepagents, LangChain, deepnb, or `yours`."""
+    parts: tuple[str, ...] = ()
+    """The parts of a request (`values.budget.PARTS`) that are its."""
+    tools: tuple[str, ...] = ()
+    """The tools that it gives the model."""
+    tokens: int | None = None
+    """What it added to the request that was looked at; None before the first."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The layers in the order in which a request passes them, the outermost first, and whose request was looked at."""
+
+    layers: tuple[Layer, ...]
+    model: str
+    call: str = ""
+    """`turn 2, call 1`; empty before the first."""
+    exact: bool = True
+    """Whether tokens were counted, not estimated."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"over {self.model}: layers={len(self.layers)} tokens={self.tokens}")
+
+    @property
+    def tokens(self) -> int:
+        return sum(layer.tokens or 0 for layer in self.layers)

@@ -1,11 +1,9 @@
-"""What an agent is made of: the models there are, its layers, what a graph has and lacks, its files as an application."""
+"""What an agent is made of: the models there are, its layers, what a graph has and lacks."""
 
 from collections.abc import Sequence
 
-from deepnb.values.features import Features
-from deepnb.values.model_info import ModelInfo
-from deepnb.values.package import Package
-from deepnb.values.stack import Layer, Stack
+from deepnb.values.agent import Features, ModelInfo
+from deepnb.values.xray import Layer, Stack
 from deepnb.views import html as h
 from deepnb.views.text import COLUMNS, clean, counted, indent, percent, short
 from deepnb.views.view import Picture, table_html, table_text
@@ -49,25 +47,6 @@ def features_view(features: Features, stamp: str = "") -> Picture:
     else:
         body.append(h.el("div", h.muted(ours)))
     return Picture((features.agent,), [*lines, ours], body, stamp)
-
-
-def package_view(package: Package, stamp: str = "") -> Picture:
-    """Return each file of an application as it is written, and what is left out, by reason."""
-    title = f"{'written to' if package.written else 'package for'} {package.typed or package.directory}"
-    head = ("file", "bytes", "what")
-    rows = []
-    for one in package.files:
-        what = filter(None, (one.note, "replaces the file there" * one.replaces))
-        rows.append((one.path, f"{len(one.content):,}", "; ".join(what)))
-    by_reason = dict[str, list[str]]()
-    for left in package.left_out:
-        by_reason.setdefault(left.why, []).append(left.name)
-    gone = [(", ".join(names), why) for why, names in by_reason.items()]
-    lines, body = [table_text(head, rows, (1,))], [table_html(head, rows, (1,))]
-    if gone:
-        lines += ["", "left out", *(clean(f"  {names}: {why}") for names, why in gone)]
-        body.append(table_html(("left out", "why"), gone))
-    return Picture((f"{title} · {counted(len(package.files), 'file')}",), lines, body, stamp)
 
 
 # -- the layers, each with the tokens it adds

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from deepnb.values.answers import how_called
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.code import CODE_TOOLS, CodeReview, review, shown
-from deepnb.values.diff import FileDiff
+from deepnb.values.files import FileDiff
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html
 from deepnb.views.text import clean, counted, page, short, title_line
 from deepnb.views.tool import call_line, pretty
 from deepnb.views.view import Picture, View
-from deepnb.workshop.notebook_diff import CellDiff, NotebookDiff
+from deepnb.workshop.notebook_plan import CellDiff, NotebookDiff
 
 _LINES = 60
 """Lines of an argument or a diff that a terminal shows at once."""

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from deepnb.values.budget import PARTS, Budget, Rule
-from deepnb.values.items import Item
-from deepnb.values.session_file import NOT_RECORDED
-from deepnb.values.subagents import Spent
+from deepnb.values.agent import Spent
+from deepnb.values.budget import NOT_RECORDED, PARTS, Budget, Rule
+from deepnb.values.request import Item
 from deepnb.values.turn import Usage
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, cells, plot_html, plot_top, position, sparkline

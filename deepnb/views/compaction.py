@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from deepnb.values.anchors import Anchor
-from deepnb.values.offload import Flush, Offload
+from deepnb.values.offload import Anchor, Flush, Offload
 from deepnb.views import html as h
 from deepnb.views.search_marks import NO_TERMS, SearchTerms
 from deepnb.views.text import counted, pad, quoted, short, title_line

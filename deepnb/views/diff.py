@@ -9,7 +9,7 @@ from itertools import combinations, groupby
 from operator import itemgetter
 from typing import Literal
 
-from deepnb.values.diff import FileDiff, Hunk
+from deepnb.values.files import FileDiff, Hunk
 from deepnb.views import html as h
 from deepnb.views.text import page, title_line
 

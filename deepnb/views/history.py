@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from deepnb.values.clock import moment
 from deepnb.values.offload import BroughtBack, HistoryMessage, HistorySection
+from deepnb.values.text import moment
 from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.search_marks import NO_TERMS, SearchTerms, search_terms

@@ -6,7 +6,7 @@ from typing import Literal
 
 from deepnb.backends.journal import Entry, OpenConflict
 from deepnb.gate import redact
-from deepnb.values.diff import FileDiff
+from deepnb.values.files import FileDiff
 from deepnb.values.turn import Snapshot
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html, diff_view

@@ -1,16 +1,19 @@
-"""Words somebody looks for, marked in the texts that hold them, and what a search of memory found."""
+"""Words somebody looks for, marked in the texts that hold them, and what a search of memory or of turns found."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from deepnb.values.events import TurnPassage
 from deepnb.views import html as h
-from deepnb.views.text import clean, counted, quoted
-from deepnb.views.view import Picture
+from deepnb.views.text import clean, counted, quoted, short
+from deepnb.views.view import Picture, table_view
 
 _TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')  # "two words" | “two words” | zebras
 MARK = "background:#f2d17a;color:#000;border-radius:3px;padding:0 1px"
+_LISTED = 300
+"""Passages in one table."""
 _AROUND = 60
 """Characters that are shown before and after a hit in a long line."""
 
@@ -104,3 +107,15 @@ def hits_view(query: str, hits: Sequence[Passage], terms: Iterable[str], stamp: 
     if not hits:
         lines, body = ["no matches"], [h.muted("no matches")]
     return Picture((f"search: {' '.join(query.split())}", counted(len(hits), "passage")), lines, body, stamp)
+
+
+def found_view(passages: Sequence[TurnPassage], words: str, stamp: str = "") -> Picture:
+    """Return what a search found: turn, what it is, and the line with the words."""
+    terms = search_terms(words)
+    rows = [
+        (f"{one.turn}", short(one.what, 24), short(next(iter(terms.lines(one.text, 1)), one.text), 200))
+        for one in passages[:_LISTED]
+    ]
+    more = f", the first {_LISTED}" if len(passages) > _LISTED else ""
+    title = f"{words}: {counted(len(passages), 'passage')}{more}"
+    return table_view(("turn", "where", "text"), rows, title, (0,), f"nothing holds {words}", stamp)

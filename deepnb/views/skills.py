@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from deepnb.values.agent import Finding, Skill, SkillRead, skill_line
 from deepnb.values.offload import ranges
-from deepnb.values.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.views import html as h
 from deepnb.views.text import counted, page, quoted, title_line
 from deepnb.views.view import Picture, listing, table_html

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepnb.values.subagents import Listed, Spent
+from deepnb.values.agent import Listed, Spent
 from deepnb.views import html as h
 from deepnb.views.text import counted, page, quoted, title_line, tokens
 from deepnb.views.view import Picture, listing, table_html

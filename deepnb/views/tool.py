@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from deepnb.values.agent import TASK
 from deepnb.values.answers import how_called
-from deepnb.values.subagents import TASK
 from deepnb.values.turn import Usage
 from deepnb.views import html as h
 from deepnb.views.text import clean, counted, indent, middle_cut, page, seconds, short, tokens, width

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from deepnb.values.asks import asks_to_write
-from deepnb.values.prompt import MORE_TOOLS
+from deepnb.gate.own_words import asks_to_write
+from deepnb.values.request import MORE_TOOLS
 from deepnb.values.turn import ModelStarted, Notice, ToolEnded, ToolStarted, Turn, Usage
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data

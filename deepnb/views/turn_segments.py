@@ -13,7 +13,7 @@ from typing import Any
 from deepnb.values import turn as values
 from deepnb.values.image import PICTURES
 from deepnb.values.offload import Offload
-from deepnb.values.terminal_text import terminal_text
+from deepnb.values.text import terminal_text
 from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from html import unescape
 
 from deepnb.values.approvals import Decision, PendingCall
-from deepnb.values.diff import FileDiff
+from deepnb.values.files import FileDiff
 from deepnb.values.offload import HistorySection
-from deepnb.values.stack import Stack
 from deepnb.values.turn import ThreadInfo, Turn
-from deepnb.values.xray import Xray
+from deepnb.values.xray import Stack, Xray
 from deepnb.views import html as h
 from deepnb.views.agent import added, stack_title, stack_view
 from deepnb.views.approval import CallCard, approval_view, why

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deepnb.gate import redact
-from deepnb.values.diff import FileDiff
+from deepnb.values.files import FileDiff
 from deepnb.values.request import Sent
 from deepnb.values.xray import PieceChange, Xray
 from deepnb.views import html as h

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from deepnb.values.activity import WAITS, Activity
+from deepnb.values.events import WAITS, Activity
 from deepnb.values.turn import CodeOutput, Event, Retry, TextDelta, ToolStarted
 from deepnb.views.data_images import ImageNames
 from deepnb.views.status import RunningView

@@ -7,7 +7,7 @@ from _thread import interrupt_main
 from collections.abc import Callable
 from typing import Any
 
-from deepnb.values.activity import Activity
+from deepnb.values.events import Activity
 from deepnb.values.turn import Asked, Event, TextDelta, ThinkingDelta
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.status import RunningView

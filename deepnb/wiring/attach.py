@@ -10,16 +10,16 @@ from deepnb.backends.wrapper import no_files
 from deepnb.engine.attached_graph import AttachedGraph
 from deepnb.engine.compaction import CompactionSteps
 from deepnb.engine.images import takes_images
-from deepnb.engine.reserve import reserve_of
-from deepnb.models.names import window_of
+from deepnb.engine.request import reserve_of
+from deepnb.models.keys import window_of
 from deepnb.models.resolve import label_of
+from deepnb.values.agent import Subagent
 from deepnb.values.budget import Rule, Size, headroom, rule_for
-from deepnb.values.cached import UNKNOWN
 from deepnb.values.errors import RefusedError
-from deepnb.values.subagents import Subagent
+from deepnb.values.xray import UNKNOWN
 from deepnb.wiring.attachment import Attachment, attachment, has_checkpointer, skill_sources
 from deepnb.wiring.build import Built, tool_lines
-from deepnb.wiring.host import Host
+from deepnb.wiring.layers import Host
 from deepnb.wiring.model import caching_of, meter_of
 from deepnb.wiring.options import OF_THE_GRAPH, Options, changed
 from deepnb.workshop.approvals import Effects
@@ -32,7 +32,7 @@ def attached_options(given: Mapping[str, Any]) -> Options:
         raise RefusedError(f"{wrong} can't be given with graph", "set it where the graph is made")
     graph, messages = given["graph"], given["messages_key"]
     own = {one: value for one, value in given.items() if one not in OF_THE_GRAPH | {"graph"}}
-    made = attachment(graph, messages, backend=own.get("backend"), checkpointer=own.get("checkpointer"))
+    made = attachment(graph, messages, attach, backend=own.get("backend"), checkpointer=own.get("checkpointer"))
     where = no_files() if made.backend is None else made.backend
     found: dict[str, Any] = {"backend": where, "store": own.get("store") or graph.store}
     if own.get("checkpointer") is None and has_checkpointer(graph):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from deepnb.values.agent import Feature, Features
 from deepnb.values.errors import InvalidError
-from deepnb.values.features import Feature, Features
 
 if TYPE_CHECKING:
-    from deepnb.engine.graph_parts import GraphParts
-    from deepnb.engine.server_graph import ServerGraph
+    from deepnb.engine.attached_graph import GraphParts
+    from deepnb.engine.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,9 @@ class Attachment:
     """Where its files are; None where it has none."""
     in_state: bool
     """Whether they are in its state, memory included, so that each thread has its own."""
-    served: ServerGraph | None = None
+    make: Callable[..., Any]
+    """Makes what the session needs of it, from options and a host."""
+    served: Graph | None = None
     """The agent, where it is on a server, which `graph` is then."""
     stored: Any = None
     """The backend of its memory and skills, where these are in a server's store and not in the state."""
@@ -66,19 +69,21 @@ def is_graph(value: object) -> bool:
     return not names.isdisjoint({"langgraph.pregel.main.Pregel", "langgraph.graph.state.StateGraph"})
 
 
-def attachment(graph: Any, messages: str, *, backend: Any = None, checkpointer: Any = None) -> Attachment:
+def attachment(
+    graph: Any, messages: str, make: Callable[..., Any], *, backend: Any = None, checkpointer: Any = None
+) -> Attachment:
     """A graph with all that is known of it; an error in one line for what can't be attached.
 
     `backend` and `checkpointer` are what was given beside it.
     """
-    from deepnb.engine.graph_parts import graph_parts
+    from deepnb.engine.attached_graph import graph_parts
 
     _check(graph, messages)
     name = "your graph" if graph.name == "LangGraph" else graph.name
     parts = graph_parts(graph)
     where = backend if backend is not None else _backend(parts)
     found = _features(name, graph, parts, where, checkpointer)
-    return Attachment(graph, name, messages, parts, found, where, _is_state(where))
+    return Attachment(graph, name, messages, parts, found, where, _is_state(where), make)
 
 
 def _check(graph: Any, messages: str) -> None:
@@ -116,99 +121,55 @@ def _is_state(backend: Any) -> bool:
 
 
 def _features(name: str, graph: Any, parts: GraphParts, backend: Any, checkpointer: Any) -> Features:
-    """What a graph has, in the order in which it is listed."""
-    kept = has_checkpointer(graph)
-    return Features(
-        name,
-        (
-            _model(parts),
-            _checkpointer(kept, checkpointer is not None),
-            _files(backend),
-            _memory(parts, backend),
-            _skills(parts, backend),
-            _subagents(parts),
-            _history(parts),
-            _approvals(parts),
-            *own_ways(kept or checkpointer is not None),
-        ),
-    )
+    """Return what a graph has, in the order in which it is listed."""
+    from deepnb.models.keys import window_of
+    from deepnb.models.resolve import label_of
+
+    own, given = has_checkpointer(graph), checkpointer is not None
+    listed: list[Feature] = []
+
+    def add(what: str, has: object, said: str, lacks: str, do: str) -> None:
+        listed.append(Feature(what, said) if has else Feature(what, lacks, do, has=False))
+
+    model = next(iter(parts.models), None)
+    label, window = ("", None) if model is None else (label_of(model), window_of(model))
+    more = f"; {len(parts.models)} models were found, and this is the first" if len(parts.models) > 1 else ""
+    lacks = "no chat model was found in its nodes" if model is None else f"the profile of {label} does not say it"
+    do = "Session(graph=..., max_input_tokens=N)"
+    add("window", window is not None, f"{window or 0:,} tokens, of {label}{more}", lacks, do)
+    kept = "deepnb's is used: threads are kept in this kernel"
+    do = "compile(checkpointer=...)"
+    add("checkpointer", own or given, "the one that was given" if given else "its own", kept, do)
+    kind = type(backend).__name__
+    where = f"in its state ({kind})" if _is_state(backend) else kind
+    add("files", backend is not None, where, "it has no file tools", "add deepagents' FilesystemMiddleware()")
+    memory, skills = parts.of("MemoryMiddleware"), parts.of("SkillsMiddleware")
+    sources = () if memory is None or backend is None else memory.sources
+    do = 'add deepnb.middleware.MemoryMiddleware(), or memory=["/AGENTS.md"] in create_deep_agent'
+    add("memory", sources, ", ".join(sources), "no memory files are in its prompt", do)
+    there = skills is not None and backend is not None
+    do = 'add deepnb.middleware.SkillsMiddleware(), or skills=["/skills/"] in create_deep_agent'
+    add("skills", there, ", ".join(skill_sources(skills)) if there else "", "no skills are in its prompt", do)
+    do = "add deepagents' SubAgentMiddleware(), or subagents=[...] in create_deep_agent"
+    add("subagents", any(tool.name == "task" for tool in parts.tools), "its own", "it has no tool task", do)
+    offloads = hasattr(parts.of("SummarizationMiddleware"), "_backend")
+    do = "add deepnb.middleware.CompactionMiddleware(model)"
+    add("history", offloads, "it offloads what it summarizes", "it offloads nothing", do)
+    asks = parts.of("HumanInTheLoopMiddleware")
+    tools = ", ".join(getattr(asks, "interrupt_on", ())) or "by its own policy"
+    do = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
+    add("approvals", asks is not None, tools, "none of its middleware asks before a call of a tool", do)
+    return Features(name, (*listed, *own_ways(own or given)))
 
 
 def has_checkpointer(graph: Any) -> bool:
-    """Whether a graph was compiled with a checkpointer."""
+    """Return whether a graph was compiled with a checkpointer."""
     return hasattr(getattr(graph, "checkpointer", None), "get_tuple")
 
 
-def _model(parts: GraphParts) -> Feature:
-    from deepnb.models.names import window_of
-    from deepnb.models.resolve import label_of
-
-    do = "Session(graph=..., max_input_tokens=N)"
-    if not parts.models:
-        return Feature("window", "no chat model was found in its nodes", do, has=False)
-    label, window = label_of(parts.models[0]), window_of(parts.models[0])
-    if window is None:
-        return Feature("window", f"the profile of {label} does not say it", do, has=False)
-    more = f"; {len(parts.models)} models were found, and this is the first" if len(parts.models) > 1 else ""
-    return Feature("window", f"{window:,} tokens, of {label}{more}")
-
-
-def _checkpointer(own: bool, given: bool) -> Feature:
-    if own or given:
-        return Feature("checkpointer", "the one that was given" if given else "its own")
-    return Feature(
-        "checkpointer", "deepnb's is used: threads are kept in this kernel", "compile(checkpointer=...)", has=False
-    )
-
-
-def _files(backend: Any) -> Feature:
-    if backend is None:
-        return Feature("files", "it has no file tools", "add deepagents' FilesystemMiddleware()", has=False)
-    return Feature(
-        "files", f"in its state ({type(backend).__name__})" if _is_state(backend) else type(backend).__name__
-    )
-
-
-def _memory(parts: GraphParts, backend: Any) -> Feature:
-    found = parts.of("MemoryMiddleware")
-    if found is None or not found.sources or backend is None:
-        do = 'add deepnb.middleware.MemoryMiddleware(), or memory=["/AGENTS.md"] in create_deep_agent'
-        return Feature("memory", "no memory files are in its prompt", do, has=False)
-    return Feature("memory", ", ".join(found.sources))
-
-
-def _skills(parts: GraphParts, backend: Any) -> Feature:
-    found = parts.of("SkillsMiddleware")
-    if found is None or backend is None:
-        do = 'add deepnb.middleware.SkillsMiddleware(), or skills=["/skills/"] in create_deep_agent'
-        return Feature("skills", "no skills are in its prompt", do, has=False)
-    return Feature("skills", ", ".join(skill_sources(found)))
-
-
 def skill_sources(middleware: Any) -> tuple[str, ...]:
-    """The directories that a middleware for skills reads."""
+    """Return the directories that a middleware for skills reads."""
     return tuple(one if isinstance(one, str) else str(one[0]) for one in middleware.sources)
-
-
-def _subagents(parts: GraphParts) -> Feature:
-    if any(tool.name == "task" for tool in parts.tools):
-        return Feature("subagents", "its own")
-    do = "add deepagents' SubAgentMiddleware(), or subagents=[...] in create_deep_agent"
-    return Feature("subagents", "it has no tool task", do, has=False)
-
-
-def _history(parts: GraphParts) -> Feature:
-    if hasattr(parts.of("SummarizationMiddleware"), "_backend"):
-        return Feature("history", "it offloads what it summarizes")
-    return Feature("history", "it offloads nothing", "add deepnb.middleware.CompactionMiddleware(model)", has=False)
-
-
-def _approvals(parts: GraphParts) -> Feature:
-    if (found := parts.of("HumanInTheLoopMiddleware")) is not None:
-        tools = ", ".join(getattr(found, "interrupt_on", ())) or "by its own policy"
-        return Feature("approvals", tools)
-    do = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
-    return Feature("approvals", "none of its middleware asks before a call of a tool", do, has=False)
 
 
 def own_ways(kept: bool) -> tuple[Feature, ...]:

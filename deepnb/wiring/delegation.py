@@ -5,13 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from deepnb.engine import keys
-from deepnb.engine.delegation import DelegationMiddleware, Nested, nested_graph
 from deepnb.engine.tools import described
 from deepnb.skills.catalog import Found
 from deepnb.skills.middleware import SkillsMiddleware
-from deepnb.skills.names import normal
+from deepnb.subagents.delegation import DelegationMiddleware, Nested, nested_graph
+from deepnb.values.agent import FILE_TOOLS, GENERAL_PURPOSE, TASK, WITHOUT_MEMORY, Subagent, normal
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.values.subagents import FILE_TOOLS, GENERAL_PURPOSE, TASK, WITHOUT_MEMORY, Subagent
 from deepnb.wiring.model import Measured, own_model
 from deepnb.wiring.options import Options
 from deepnb.wiring.tool_text import FULL, SHORT_GENERAL, SHORT_TASK, tool_text

@@ -1,34 +1,100 @@
 """The middleware of an agent, layer by layer: what the main one has alone, and what every nested one has, too."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 
+from deepnb.backends.guarded import GuardedBackend
 from deepnb.context import history
 from deepnb.engine.approvals import ApprovalMiddleware
-from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.fit import FitMiddleware
 from deepnb.engine.images import ImagesMiddleware, takes_images
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.engine.tool_calls import AsyncToolsMiddleware, ToolErrorsMiddleware, is_async
-from deepnb.engine.tools import FileToolsMiddleware
-from deepnb.memory.budget import memory_budget
+from deepnb.engine.tools import AsyncToolsMiddleware, FileToolsMiddleware, ToolErrorsMiddleware, is_async
+from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
-from deepnb.memory.layers import ALWAYS
-from deepnb.memory.middleware import memory_middleware
-from deepnb.memory.nested import NestedMemoryMiddleware
-from deepnb.memory.tools import READS, MemoryToolsMiddleware
+from deepnb.memory.layers import ALWAYS, Scope
+from deepnb.memory.middleware import MEMORY_MIDDLEWARE
+from deepnb.memory.searching import READS, MemorySearch, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
-from deepnb.values.subagents import FILE_TOOLS
-from deepnb.wiring.host import Program
+from deepnb.subagents.delegation import DelegationMiddleware
+from deepnb.values.agent import FILE_TOOLS
+from deepnb.values.approvals import Policy
+from deepnb.values.turn import CodeOutput
 from deepnb.wiring.model import Measured, caching_of
 from deepnb.wiring.options import Options
 from deepnb.wiring.tool_text import in_words, tool_text
+from deepnb.workshop.kernel import Kernel
+from deepnb.workshop.python import Names
+
+if TYPE_CHECKING:
+    from deepnb.engine.state_backend import Taken
+    from deepnb.models.tapes.recorder import Recording
+
+# -- what a graph asks of the place it runs in
+
+
+class Program(Protocol):
+    """What the layers of an agent ask of the program they run in: a session, or a LangGraph server."""
+
+    def now(self) -> str:
+        """The time as an ISO timestamp in the user's time zone."""
+
+    def search(self) -> MemorySearch:
+        """The index over the memory of the main agent."""
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """What runs code of the agent; None where there is no namespace to run it in."""
+
+
+class Host(Program, Protocol):
+    """A session, where a graph runs in one. All but the first two are asked at each use."""
+
+    @property
+    def backend(self) -> GuardedBackend:
+        """The backend that the host's tools write through."""
+
+    @property
+    def checkpointer(self) -> Any:
+        """Where its threads are checkpointed."""
+
+    @property
+    def taken(self) -> Taken:
+        """What was taken out of their states."""
+
+    @property
+    def takes(self) -> bool:
+        """Whether messages and texts are taken out of them."""
+
+    @property
+    def recording(self) -> Recording | None:
+        """What calls of models are recorded to; asked when a graph is made."""
+
+    def sign(self, value: Any) -> str:
+        """The signature of a question or an answer that is stored; empty where none is needed."""
+
+    def scope(self) -> Scope:
+        """What the main agent of the turn that plays may know of memory."""
+
+    def policy(self) -> Policy:
+        """Which calls need approval."""
+
+    def put_out(self, output: CodeOutput) -> None:
+        """Show an output of code while it runs."""
+
+    def ran(self, names: Names) -> None:
+        """Keep what undo needs to give names their values again."""
+
+    def undoable(self, path: str) -> bool:
+        """Whether what is done to a file or directory can be undone."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +142,7 @@ class Layers:
         sources, refresh = self.options.memory, self.options.memory_refresh
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
         form = tool_text(self.options, own)
-        files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.program.now()[:10], form)
+        files = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.program.now()[:10], form)
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
         tools = MemoryToolsMiddleware(backend, sources, self.program.now, self.program.search)
         return Memory((nested, self._worded(tools, own)), (files,), files.rebased if refresh == "delta" else None)

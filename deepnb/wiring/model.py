@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.context.counting import BY_SCRIPT, Counter, Meter
-from deepnb.context.encodings import encoding_of
-from deepnb.engine.reserve import lowered, reserve_of
+from deepnb.context.counting import BY_SCRIPT, Counter, Meter, encoding_of
+from deepnb.engine.request import lowered, reserve_of
 from deepnb.engine.retries import taken_over
-from deepnb.models.names import window_of
+from deepnb.models.keys import window_of
 from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, is_teaching, label_of, resolve
 from deepnb.models.windows import is_ollama, learn, window_for
 from deepnb.values import tokenizer
 from deepnb.values.budget import Rule, limit_of, rule_for
-from deepnb.values.cached import LEAST, Caching
+from deepnb.values.xray import LEAST, Caching
 from deepnb.wiring.options import Options
 
 if TYPE_CHECKING:
@@ -105,9 +104,8 @@ def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
     """
     if model is not None and counts_as_teaching(model):
         return Meter(Counter(tokenizer.count, exact=True, name="teaching"), rule)
-    if recorded or model is None:
+    if recorded or model is None or (encoding := encoding_of(model)) is None:
         return Meter(BY_SCRIPT, rule)
-    encoding = encoding_of(model)
 
     def better() -> Counter | None:
         count = encoding()

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deepnb.values.approvals import Effect
-from deepnb.workshop.notebook_diff import NotebookDiff
-from deepnb.workshop.notebook_plan import notebook_diff
+from deepnb.workshop.notebook_plan import NotebookDiff, notebook_diff
 
 if TYPE_CHECKING:
     from deepagents.backends.protocol import BackendProtocol

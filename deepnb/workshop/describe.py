@@ -11,34 +11,36 @@ from itertools import islice
 from typing import Any, Protocol
 
 from deepnb.gate import redact
-from deepnb.workshop.cells import CELL, cell, cell_of, csv_line, figure, is_credential
-from deepnb.workshop.columnar import arrow_kind, columnar_name, columnar_table
 from deepnb.workshop.exact import (
+    CELL,
     COLLECTIONS,
     ITEMS,
     LINE,
     all_scalars,
+    cell,
+    cell_of,
     class_name,
+    csv_line,
     cut,
+    figure,
+    first_doc_line,
     is_array,
+    is_class,
+    is_credential,
     is_from,
     is_missing,
     is_one_of,
     is_readable,
-    is_scalar,
-    pandas_name,
-    short,
-)
-from deepnb.workshop.opaque import (
-    conversion,
-    first_doc_line,
-    is_class,
     is_routine,
+    is_scalar,
     module_line,
     module_name,
+    pandas_name,
+    short,
     signature,
     static_names,
 )
+from deepnb.workshop.tables import arrow_kind, columnar_name, columnar_table, conversion
 
 ROWS = 5  # sample rows of a table
 LABELS = 50  # first columns in which a text column is looked for

@@ -18,11 +18,18 @@ from typing import Any
 
 from deepnb.gate import redact
 from deepnb.values.failures import failure_text, is_cell
-from deepnb.workshop.cells import is_credential
 from deepnb.workshop.describe import describe, list_of_variables
-from deepnb.workshop.exact import class_name, cut, is_from, pandas_name
+from deepnb.workshop.exact import (
+    attribute_names,
+    class_name,
+    cut,
+    is_class,
+    is_credential,
+    is_from,
+    own_attributes,
+    pandas_name,
+)
 from deepnb.workshop.frames import MISSING, Frame, frames, lines_of, own_file, parsed, value_at
-from deepnb.workshop.opaque import attribute_names, is_class, own_attributes
 
 HEAD = "Traceback (most recent call last):"
 BUDGET = 8_000
@@ -56,7 +63,10 @@ def error_text(error: BaseException, label: Label = lambda file: None, budget: i
         raise
     except BaseException:  # of the exception's own `str`
         text = f"{HEAD}\n{class_name(error)}: its message can't be shown"
-    return _within(redact(text), budget)
+    text = redact(text)
+    if len(text) <= budget:
+        return text
+    return f"{text[: budget // 3]}\n  (left out)\n{text[-(budget - budget // 3 - 15) :]}"
 
 
 def innermost(found: Sequence[Frame]) -> Frame | None:
@@ -76,11 +86,14 @@ def _text(error: BaseException, label: Label, budget: int) -> str:
             lines += [_own(frame, label, frame is last) for frame in shown[:2]]
             lines += [f"  ({hidden} more frames of this code)"] * bool(hidden)
             lines += [_own(frame, label, frame is last) for frame in shown[2:]]
-        elif not _is_engine(blocks):
+        elif not all(frame.package == "IPython" for frame in blocks):
             lines += _libraries(blocks)
     lines += _syntax(error, label)
     tail = [_message(error), *near_names(error, last), *_notes(error), *_members(error), *_causes(error, label)]
-    return _without(_hidden_values(found), _joined(lines, tail, budget))
+    text = _joined(lines, tail, budget)
+    for value in sorted(_hidden_values(found), key=len, reverse=True):
+        text = text.replace(value, "[redacted]")
+    return text
 
 
 def _joined(lines: list[str], tail: list[str], budget: int) -> str:
@@ -99,19 +112,6 @@ def _hidden_values(found: Sequence[Frame]) -> set[str]:
         for name, value in (*frame.variables, *(frame.scope[0].items() if frame.scope and not frame.is_module else ()))
         if is_credential(name, value) and type(value) is str and len(value) >= _SHORTEST
     }
-
-
-def _without(values: set[str], text: str) -> str:
-    for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value, "[redacted]")
-    return text
-
-
-def _within(text: str, budget: int) -> str:
-    """The head and the end of a text that is too long: the message is at its end."""
-    if len(text) <= budget:
-        return text
-    return f"{text[: budget // 3]}\n  (left out)\n{text[-(budget - budget // 3 - 15) :]}"
 
 
 def _own(frame: Frame, label: Label, is_last: bool) -> str:
@@ -166,11 +166,6 @@ def _libraries(found: list[Frame]) -> list[str]:
         return lines
     hidden = len(lines) - 2 * _LIBRARY
     return [*lines[:_LIBRARY], f"  ({hidden} more frames of libraries)", *lines[-_LIBRARY:]]
-
-
-def _is_engine(found: Sequence[Frame]) -> bool:
-    """Whether frames are those of IPython that run a cell."""
-    return all(frame.package == "IPython" for frame in found)
 
 
 def _short(file: str) -> str:
@@ -279,7 +274,7 @@ def _attributes(error: BaseException, frame: Frame | None) -> Iterator[str]:
             continue
         name = ast.unparse(node.value)
         value = value_at(node.value, frame.scope)
-        value = _object_of(error) if value is MISSING else value
+        value = (error.obj if type(error) is AttributeError else MISSING) if value is MISSING else value
         if value is None or value is MISSING:
             return
         for names, kind in _attribute_sets(value):
@@ -383,10 +378,6 @@ def _attribute_sets(value: object) -> Iterator[tuple[Iterable[str], str]]:
 def _labels(index: Any) -> list[str]:
     """The labels of a pandas index that are text."""
     return [label for label in index[:_MOST].tolist() if type(label) is str] if pandas_name(index) else []
-
-
-def _object_of(error: BaseException) -> object:
-    return error.obj if type(error) is AttributeError else MISSING
 
 
 def _of(names: Mapping[Any, object]) -> list[str]:

@@ -3,17 +3,24 @@
 Libraries are found among the loaded modules, never imported.
 """
 
+import csv
+import inspect
+import io
 import sys
-from collections.abc import Iterable, Sequence
+import types
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
+from numbers import Integral
 from pathlib import PosixPath, PurePosixPath, WindowsPath
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
+
+from deepnb.gate import redact_value
 
 ITEMS = 8  # first items of a collection
 LINE = 100  # characters of one item
@@ -85,7 +92,10 @@ def all_scalars(values: Iterable[object]) -> bool:
     known = _scalar_ids(len(sys.modules))
     times = {id(kind) for kind in _TIMES}
     moments = {id(vars(sys.modules["pandas"]).get(name)) for name in _MOMENTS} if "pandas" in sys.modules else set()
-    return all(key in known | times | moments or _is_nothing(kind) for key, kind in kinds.items())
+    return all(
+        key in known | times | moments or (str(type.__dict__["__name__"].__get__(kind)) in ("NaTType", "NAType"))
+        for key, kind in kinds.items()
+    )
 
 
 def is_readable(column: Any) -> bool:
@@ -166,10 +176,6 @@ def _is_main(zone: object) -> bool:
     return str(module).split(".")[0] not in ("pytz", "dateutil", "pandas")
 
 
-def _is_nothing(kind: type) -> bool:
-    return str(type.__dict__["__name__"].__get__(kind)) in ("NaTType", "NAType")
-
-
 @lru_cache(maxsize=2)
 def _scalar_ids(modules: int) -> frozenset[int]:
     """The ids of the types that hold one value; looked up again when more modules are loaded."""
@@ -179,3 +185,174 @@ def _scalar_ids(modules: int) -> frozenset[int]:
             kind for kind in vars(numpy).get("sctypeDict", {}).values() if kind not in (numpy.void, numpy.object_)
         ]
     return frozenset(map(id, known))
+
+
+# -- one value of a table as text, the same on every machine; a credential is not shown
+
+
+CELL = 30  # characters of one cell of a table
+
+
+def cell(value: Any, limit: int = CELL) -> str:
+    """One value of a table: floats with four digits, integers in full (they may be names), no time at midnight."""
+    value = plain(value)
+    if is_missing(value):
+        return ""
+    if type(value) is str:
+        return cut(" ".join(value[: 4 * limit].split()), limit)
+    if type(value) is tuple:
+        return cut(", ".join(cell(v, limit) for v in value[:ITEMS]), limit)
+    if type(value) is float:
+        return figure(value)
+    if not is_scalar(value):
+        return short(value, limit)
+    if isinstance(value, datetime) and not (value.hour or value.minute or value.second or value.microsecond):
+        return value.date().isoformat()
+    if type(value) in (int, bytes):
+        return short(value, limit)
+    return cut(" ".join(str(value).split()), limit)
+
+
+def cell_of(name: str, value: Any) -> str:
+    """One value of a column; a credential is not shown."""
+    return "[redacted]" if is_credential(name, value) else cell(value)
+
+
+def figure(number: Any) -> str:
+    """A whole number as it is; any other with at most four significant digits, without an exponent where it can be."""
+    if isinstance(number, Integral) and abs(int(number)) < 10**15:
+        return str(int(number))
+    return f"{float(f'{float(number):.4g}'):.15g}"
+
+
+def is_credential(name: object, value: object) -> bool:
+    """Whether a text is, or is named like, a credential; of a longer one the first characters are asked."""
+    if type(name) is not str or type(value) is not str:
+        return False
+    given = {name: value[:4000]}
+    return redact_value(given) is not given
+
+
+def csv_line(cells: Iterable[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(list(cells))
+    return line.getvalue()
+
+
+# -- what can be said of functions, classes, modules and objects without running a line of theirs
+
+
+NAMES = 12  # names of an object
+_ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+
+
+def is_routine(value: object) -> bool:
+    """Whether a value is a function or a method, of Python or built in."""
+    return is_one_of(value, _ROUTINES)
+
+
+def is_class(value: object) -> bool:
+    """Whether a value is a class, also one whose metaclass is not `type`."""
+    return any(kind is type for kind in _mro(type(value)))
+
+
+def signature(value: Any) -> str:
+    """`name(a, b=1)`, read from the code; defaults that are not read are shown by their class."""
+    if is_class(value):
+        holders = (type.__dict__["__dict__"].__get__(one) for one in _mro(value))
+        made = next((names["__init__"] for names in holders if "__init__" in names), None)
+        return f"{type.__dict__['__name__'].__get__(value)}({_parameters(made, 1) if type(made) is types.FunctionType else ''})"
+    if type(value) is types.MethodType and type(value.__func__) is types.FunctionType:
+        return f"{value.__func__.__name__}({_parameters(value.__func__, 1)})"
+    if type(value) is types.FunctionType:
+        return f"{value.__name__}({_parameters(value, 0)})"
+    if type(value) is types.BuiltinFunctionType:
+        try:
+            return f"{value.__name__}{inspect.signature(value)}"
+        except (TypeError, ValueError):
+            return f"{value.__name__}(...)"
+    return "(...)"
+
+
+def first_doc_line(value: Any) -> str:
+    """The first line of a docstring; empty if it has no docstring."""
+    if is_class(value):
+        doc = type.__dict__["__dict__"].__get__(value).get("__doc__")
+    else:
+        doc = vars(value).get("__doc__") if type(value) is types.ModuleType else getattr(value, "__doc__", None)
+    return cut(doc.strip()[: 2 * LINE].partition("\n")[0], LINE) if type(doc) is str else ""
+
+
+def module_line(module: types.ModuleType) -> str:
+    """`module, csv: CSV parsing and writing.`"""
+    name, doc = vars(module).get("__name__"), first_doc_line(module)
+    return f"module, {name if type(name) is str else '?'}" + (f": {doc}" if doc else "")
+
+
+def module_name(kind: type) -> object:
+    """Where a class was written, as far as its own metaclass has no say in it."""
+    return type.__dict__["__module__"].__get__(kind)
+
+
+def static_names(value: object) -> str:
+    """`names: area(), width, height`: the public names of an object, its own first; methods with brackets."""
+    names = list(dict.fromkeys(name for name in attribute_names(value) if not name.startswith("_")))
+    shown = [name + "()" * callable_statically(value, name) for name in names[:NAMES]]
+    more = [f"{len(names) - NAMES} more"] if len(names) > NAMES else []
+    return "names: " + ", ".join([*shown, *more]) if names else ""
+
+
+def own_attributes(value: object) -> dict[str, object]:
+    """What an object keeps under names of its own; empty for one without, and for one that would answer itself."""
+    for kind in _mro(type(value)):
+        descriptor = type.__dict__["__dict__"].__get__(kind).get("__dict__")
+        if type(descriptor) is types.GetSetDescriptorType:
+            own = descriptor.__get__(value)
+            return {k: v for k, v in dict.items(own) if type(k) is str} if type(own) is dict else {}
+    return {}
+
+
+def attribute_names(value: object) -> Iterator[str]:
+    """The names that an object's own dictionary and its classes have, its own first; some twice."""
+    yield from own_attributes(value)
+    for kind in _mro(type(value)):
+        if kind is not object:
+            yield from (name for name in type.__dict__["__dict__"].__get__(kind) if type(name) is str)
+
+
+def callable_statically(value: object, name: str) -> bool:
+    """Whether a name is a method, a class method or a function, by its definition."""
+    try:
+        found = inspect.getattr_static(value, name)
+    except AttributeError:
+        return False
+    return is_one_of(found, (*_ROUTINES, classmethod, staticmethod, types.MethodDescriptorType))
+
+
+def _mro(kind: type) -> tuple[type, ...]:
+    found: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
+    return found
+
+
+def _parameters(function: types.FunctionType, skip: int) -> str:
+    code = function.__code__
+    names = code.co_varnames
+    count, kwonly = code.co_argcount, code.co_kwonlyargcount
+    defaults = function.__defaults__ or ()
+    first_default = count - len(defaults)
+    parts = [
+        names[i] + (f"={short(defaults[i - first_default], 30)}" if i >= first_default else "") for i in range(count)
+    ]
+    if code.co_posonlyargcount > skip:
+        parts.insert(code.co_posonlyargcount, "/")
+    rest = count + kwonly
+    if code.co_flags & inspect.CO_VARARGS:
+        parts.append("*" + names[rest])
+        rest += 1
+    elif kwonly:
+        parts.append("*")
+    given: dict[str, Any] = function.__kwdefaults__ or {}
+    parts += [name + (f"={short(given[name], 30)}" if name in given else "") for name in names[count : count + kwonly]]
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        parts.append("**" + names[rest])
+    return ", ".join(parts[skip:])

@@ -15,8 +15,7 @@ from traceback import walk_tb
 from typing import Any
 
 from deepnb.values.failures import ENGINE, is_cell, is_library
-from deepnb.workshop.exact import class_name, is_one_of, is_scalar
-from deepnb.workshop.opaque import is_class, is_routine, module_name, own_attributes
+from deepnb.workshop.exact import class_name, is_class, is_one_of, is_routine, is_scalar, module_name, own_attributes
 
 MISSING = object()
 _STATEMENT = 8  # lines of it in which names are looked for
@@ -142,12 +141,10 @@ def _variables(failing: str, statement: str, scope: Sequence[Mapping[str, object
             found.setdefault(ast.unparse(path), value)
     for name, value in found.items():
         inner = any(other.startswith(f"{name}.") for other in found)
-        if not inner and (_is_users(value) if is_routine(value) or is_class(value) else not _is_module(value)):
+        if not inner and (
+            _is_users(value) if is_routine(value) or is_class(value) else type(value) is not types.ModuleType
+        ):
             yield name, value
-
-
-def _is_module(value: object) -> bool:
-    return type(value) is types.ModuleType
 
 
 def _is_users(value: Any) -> bool:

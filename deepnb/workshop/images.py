@@ -9,9 +9,8 @@ from io import BytesIO
 from pathlib import Path, PosixPath, WindowsPath
 from typing import Any
 
-from deepnb.values.bare_image import bare_image
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, RefusedError
-from deepnb.values.image import LARGEST, PromptImage, image_size, image_type
+from deepnb.values.image import LARGEST, PromptImage, bare_image, image_size, image_type
 from deepnb.workshop.describe import describe
 from deepnb.workshop.exact import class_name, is_from, is_one_of
 

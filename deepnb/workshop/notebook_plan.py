@@ -5,12 +5,79 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deepnb.backends.refusals import credential_in
+from deepnb.backends.writer import credential_in
 from deepnb.gate import credentials, redact
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.workshop import notebook_file as files
-from deepnb.workshop.notebook_diff import CellDiff, NotebookDiff
-from deepnb.workshop.open_notebook import is_open
+from deepnb.values.files import FileDiff
+from deepnb.values.text import short_repr
+from deepnb.workshop.notebooks import (
+    LARGEST,
+    content_of,
+    inside,
+    is_open,
+    outdated,
+    parsed,
+    replace_content,
+    version_of,
+    working_directory,
+)
+
+# -- what a change does to the cells of a notebook, cell by cell
+
+
+@dataclass(frozen=True)
+class CellDiff:
+    """One cell that is replaced, inserted or deleted."""
+
+    number: int
+    """Counted from 1: before the change, or of a new cell after it."""
+    kind: str
+    """`code`, `markdown` or `raw`; `code to markdown` where that changes."""
+    before: str | None
+    """The source; None of a new cell."""
+    after: str | None
+    outputs: int = 0
+    """How many outputs go."""
+
+    @property
+    def title(self) -> str:
+        """`cell 3 · code · changed, 2 outputs cleared`."""
+        gone = f", {self.outputs} output{'s' if self.outputs > 1 else ''} cleared" if self.outputs else ""
+        return f"cell {self.number} · {self.kind} · {self.lines.kind}{gone}"
+
+    @property
+    def lines(self) -> FileDiff:
+        """The lines that change; a source counts as ending in a line feed."""
+        before, after = (None if one is None else f"{one}\n" for one in (self.before, self.after))
+        return FileDiff(f"cell {self.number}", before, after)
+
+
+@dataclass(frozen=True)
+class NotebookDiff:
+    """The cells of one notebook that change; the others stay as they are."""
+
+    path: str
+    cells: tuple[CellDiff, ...]
+    new: bool = False
+    """Whether there is no such file yet."""
+    problem: str = ""
+    """Why the change can't be made to the file as it is now."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.path} {self.kind}, {len(self.cells)} cells")
+
+    @property
+    def kind(self) -> str:
+        """In a word or a line."""
+        return self.problem or ("added" if self.new else "changed")
+
+    def unified(self) -> str:
+        """Each cell's title, then its lines as `diff -u` prints them."""
+        return "\n".join(line for cell in self.cells for line in (cell.title, *_unified(cell)))
+
+
+def _unified(cell: CellDiff) -> list[str]:
+    return cell.lines.unified().rstrip("\n").split("\n")[2:]  # without the names of the files
 
 
 @dataclass(frozen=True)
@@ -27,9 +94,9 @@ class NotebookPlan:
 
     def write(self) -> str:
         """Write it, if the file is what it was; gives a line that says what was done."""
-        files.replace_content(self.file, self.diff.path, self.before, self.after)
+        replace_content(self.file, self.diff.path, self.before, self.after)
         done = ", ".join(f"{_DONE[cell.lines.kind]} cell {cell.number}" for cell in self.diff.cells)
-        version = files.version_of(self.file, self.after)
+        version = version_of(self.file, self.after)
         made = "made, " if self.diff.new else ""
         return f"{self.diff.path}: {made}{done}; nothing was run. {self.cells} cells, version {version}"
 
@@ -41,9 +108,9 @@ def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any],
     """What these edits would make of a notebook as it is now; an error where they can't, or may not, be made."""
     if credentials(path):
         raise RefusedError("not written: the path itself holds a credential")
-    root = files.working_directory()
-    file = files.inside(root, path)
-    before = files.content_of(file, path) if file.is_file() else None
+    root = working_directory()
+    file = inside(root, path)
+    before = content_of(file, path) if file.is_file() else None
     there = _new_notebook(file, path, version) if before is None else _notebook(file, before, path, version)
     ids = [str(cell.get("id")) for cell in there["cells"]]
     if is_open(file, ids, namespace):
@@ -69,9 +136,9 @@ def _notebook(file: Path, content: bytes, name: str, version: str) -> Any:
         raise InvalidError(f"{name} is no notebook", "give the path of a .ipynb file")
     if not version:
         raise RefusedError(f"{name} exists", "read it with read_notebook and give its version")
-    if version != files.version_of(file, content):
-        raise files.outdated(name)
-    there = files.parsed(content, name, convert=False)
+    if version != version_of(file, content):
+        raise outdated(name)
+    there = parsed(content, name, convert=False)
     if there.get("nbformat") != 4:
         raise InvalidError(f"{name} is in an old format of notebooks", "open it in Jupyter and save it")
     _check(there, name)
@@ -99,8 +166,8 @@ def _written(there: Any, name: str) -> bytes:
         content = f"{nbformat.versions[4].writes_json(there).rstrip()}\n".encode()
     except UnicodeEncodeError:
         raise InvalidError(f"{name} holds half of a character that takes two", "remove it in Jupyter") from None
-    if len(content) > files.LARGEST:
-        raise LimitError(f"{name} would have more than {files.LARGEST // 1_000_000} MB", "it is not written")
+    if len(content) > LARGEST:
+        raise LimitError(f"{name} would have more than {LARGEST // 1_000_000} MB", "it is not written")
     return content
 
 

@@ -18,10 +18,9 @@ from types import ModuleType
 from typing import Any, TextIO
 
 from deepnb.gate import redact
-from deepnb.values.bare_image import bare_images
 from deepnb.values.failures import failure_text
-from deepnb.values.image import PICTURES
-from deepnb.values.terminal_text import terminal_text
+from deepnb.values.image import PICTURES, bare_images
+from deepnb.values.text import terminal_text
 from deepnb.values.turn import CodeOutput
 from deepnb.workshop.kernel import Display, Kernel
 

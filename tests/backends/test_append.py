@@ -9,9 +9,9 @@ from deepagents.backends import FilesystemBackend
 from langchain.agents.middleware import AgentMiddleware
 
 from deepnb import Session
-from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.split import SplitBackend
+from deepnb.backends.mounts import MountedBackend
+from deepnb.backends.wrapper import SplitBackend
 from deepnb.engine.file_extras import append_text
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row

@@ -14,8 +14,7 @@ from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
-from deepnb.backends.journal import replay
-from deepnb.backends.journal_file import FULL, JournalFile
+from deepnb.backends.journal import FULL, JournalFile, replay
 from deepnb.backends.writer import writing
 from deepnb.gate import redact
 from deepnb.values.turn import ModelStarted, ToolEnded, ToolStarted

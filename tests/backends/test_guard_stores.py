@@ -14,12 +14,11 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from deepnb import DeepnbError
-from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.journal import replay
 from deepnb.backends.locks import backend_lock, store_lock
-from deepnb.backends.mounts import parse_mount
-from deepnb.backends.stores import ExactStore
+from deepnb.backends.mounts import MountedBackend, parse_mount
+from deepnb.engine.files import ExactStore
 from tests.support.tables import every_row
 
 WRITERS, EACH = 3, 50

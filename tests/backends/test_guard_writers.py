@@ -12,8 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.journal import replay
-from deepnb.backends.journal_file import JournalFile
+from deepnb.backends.journal import JournalFile, replay
 from tests.support.scripted import Scripted, call
 
 WRITERS, EACH = 8, 100
@@ -23,7 +22,7 @@ from contextlib import nullcontext
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.record import Root
-from deepnb.backends.journal_file import JournalFile
+from deepnb.backends.journal import JournalFile
 from deepnb.backends.locks import directory_lock
 root, writers, each, locked = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "locked"
 begin, start = os.pipe()

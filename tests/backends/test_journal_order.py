@@ -6,12 +6,12 @@ import tempfile
 from datetime import timedelta
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import Session
 from deepnb.backends.journal import replay
-from deepnb.values.clock import in_turn
+from deepnb.values.text import in_turn
 from tests.support.clock import Clock, session
 
 PATH = "/AGENTS.md"
@@ -76,7 +76,6 @@ def skewed(steps: list[tuple[int, int]]) -> None:
         assert machines[1].files[PATH].splitlines() == [f"- fact {n}" for n in range(1, len(steps))]
 
 
-@settings(max_examples=12)
 @given(STEPS)
 def test_two_machines_with_skewed_clocks_on_one_directory(steps: list[tuple[int, int]]) -> None:
     skewed(steps)

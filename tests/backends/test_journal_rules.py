@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.backends.journal import DoesNotFit, entries, entry, from_json, replay, to_json
-from deepnb.values.diff import FileDiff
+from deepnb.values.files import FileDiff
 
 TRICKY = ["a\n", "b\n", "--- x\n", "+++ y\n", "@@ -1 +1 @@\n", "\\ No newline\n", "- z\n", "\r\n", "\x0c\n", "end"]
 TEXTS = st.one_of(

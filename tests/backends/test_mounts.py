@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
-from deepnb.backends import stores
-from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.mounts import Mount, mount_all, mount_prefix, others_can_write, parse_mount
+from deepnb.backends.mounts import Mount, MountedBackend, mount_all, mount_prefix, others_can_write, parse_mount
+from deepnb.engine import files
 from tests.support.backend_contract import kernel, mount, store
 from tests.support.tables import every_row
 
@@ -319,7 +318,7 @@ def count_of(backend: BackendProtocol | None) -> int:
 
 @every_row("count", [99, 100, 101, 250])
 def test_a_search_pages_through_all(monkeypatch, count):
-    monkeypatch.setattr(stores, "_PAGE", 70)
+    monkeypatch.setattr(files, "_PAGE", 70)
     kept = InMemoryStore()
     near = parse_mount("store:pages", base=Path(), store=kept).backend
     below = parse_mount("store:pages/below", base=Path(), store=kept).backend

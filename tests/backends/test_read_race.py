@@ -39,7 +39,7 @@ READS: dict[str, Any] = {
     "a tool of the agent's": read_by_agent,
     "the memory block": read_by_middleware,
     "session.memory.read": lambda s: s.memory.read(PATH),
-    "session.files": lambda s: s.files[PATH],
+    "session.part": lambda s: s.files[PATH],
     "%memory": read_in_picture,
 }
 

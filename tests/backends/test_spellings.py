@@ -46,10 +46,11 @@ def state(at: Path) -> dict[str, Any]:
     return {name: one for name, one in all_of(at).items() if name.split("/")[0] != ".deepnb"}
 
 
-def calls(tool: str, paths: list[str]) -> AIMessage:
+def calls(tool: str, paths: list[str]) -> list[AIMessage]:
+    """A message for each path: of several writes to one file that stand in one message, none is made."""
     key = "path" if tool in ("ls", "glob", "grep") else "file_path"
     made = [{"name": tool, "args": {key: p, **TOOLS[tool]}, "id": f"c{n}"} for n, p in enumerate(paths)]
-    return AIMessage(content="", tool_calls=made)
+    return [AIMessage(content="", tool_calls=[one]) for one in made]
 
 
 def results(s: Session) -> str:
@@ -61,12 +62,18 @@ def test_no_spelling_leads_out_of_a_mount_or_past_a_card(tmp_path: Path, tool: s
     root, outside = layout(tmp_path)
     paths = [one.replace("{outside}", str(outside)) for one in SPELLINGS]
     assert len(set(paths)) == 32
-    s = Session(model=Scripted(answers=[calls(tool, [*paths, "/box/file.md"]), "done"]))
+    asked = calls(tool, [*paths, "/box/file.md"])
+    s = Session(model=Scripted(answers=[*asked, "done", *asked, "done"]))
     s.mount("/box", f"disk:{root}")
     before = state(root), state(outside)
     s.run("go")
-    assert (state(root), state(outside)) == before, "written before the user was asked"
     assert bool(s.asked) == (tool in WRITES)
+    while s.asked:
+        list(s.resume([one.reject("no") for one in s.asked]))
+    assert s.text == "done"
+    assert (state(root), state(outside)) == before, "written by a call that the user was not asked about"
+    assert SECRET not in results(s).replace(f"'{SECRET}'", "")
+    s.run("go")
     while s.asked:
         list(s.resume([one.approve() for one in s.asked]))
     assert state(outside) == before[1]
@@ -89,7 +96,7 @@ def test_what_became_a_link_while_its_card_waited_is_not_written(tmp_path: Path,
     for folder in (outside, root / "twin"):
         folder.mkdir(exist_ok=True)
         (folder / "in.md").write_text(SECRET)
-    s = Session(model=Scripted(answers=[calls(tool, ["/box/dir/in.md"]), "done"]))
+    s = Session(model=Scripted(answers=[*calls(tool, ["/box/dir/in.md"]), "done"]))
     s.mount("/box", f"disk:{root}")
     s.run("go")
     assert len(s.asked) == 1

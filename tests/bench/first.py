@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import deepnb
-from deepnb.context.encodings import load
+from deepnb.context.counting import load
 from deepnb.testing import ScriptedModel
 from tests.bench.row import Row, below
 from tests.support.shells import Shell

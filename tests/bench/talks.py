@@ -24,8 +24,7 @@ from typing import Any, Literal
 
 from deepagents.backends.protocol import FileDownloadResponse, GlobResult
 
-from deepnb.memory.searching import MemorySearch
-from deepnb.memory.tools import MemoryToolsMiddleware
+from deepnb.memory.searching import MemorySearch, MemoryToolsMiddleware
 from deepnb.search.database import Database
 from deepnb.search.hits import LEGS, Hit
 from deepnb.search.index import Index

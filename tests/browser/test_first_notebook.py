@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from deepnb.tour.places import FIRST, notebooks
 from tests.support.browsers import CONTRAST, DARK, Notebook, Workspace, marks
+from tests.support.notebooks import FIRST, HERE
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
@@ -30,7 +30,7 @@ new Promise(done => {
 @pytest.fixture(scope="module")
 def lab(workspace: Workspace) -> Iterator[Notebook]:
     """The notebook as it was run."""
-    shutil.copytree(notebooks(), workspace.place, dirs_exist_ok=True)
+    shutil.copytree(HERE, workspace.place, dirs_exist_ok=True)
     notebook = workspace.open(FIRST)
     notebook.run_all()
     yield notebook

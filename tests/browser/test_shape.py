@@ -11,7 +11,7 @@ import pytest
 
 from deepnb.values.budget import Budget, rule_for
 from deepnb.values.request import Request, Sent
-from deepnb.values.stack import Layer, Stack
+from deepnb.values.xray import Layer, Stack
 from deepnb.views.agent import stack_view
 from deepnb.views.budget import budget_view
 from deepnb.views.history import history_view

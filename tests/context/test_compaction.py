@@ -17,8 +17,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from deepnb import Session
 from deepnb.context.counting import BY_SCRIPT
 from deepnb.models.teaching import TeachingModel
-from deepnb.values.anchors import CLOSE, OPEN
 from deepnb.values.errors import DeepnbError
+from deepnb.values.offload import CLOSE, OPEN
 from deepnb.values.turn import Compacted, Flushed
 from tests.support.compactions import (
     AT_LENGTH,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests import ROOT
+from tests.support.forks import python
 
 
 def talk(folder: Path, phase: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.support.killed", str(folder), phase]
+    command = [*python(), "-m", "tests.support.killed", str(folder), phase]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.context.approximate import approximate
-from deepnb.context.encodings import NotAtHandError, load
+from deepnb.context.counting import NotAtHandError, load
 from tests import DATA
 from tests.support.tables import every_row
 

@@ -14,7 +14,7 @@ from deepnb.context.counting import Counter, Meter
 from deepnb.engine.request import pieces
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import PARTS, rule_for
-from deepnb.values.growing_list import GrowingList
+from deepnb.values.messages import GrowingList
 from deepnb.values.tokenizer import count
 from deepnb.values.turn import ModelStarted
 from tests.support.scripted import Scripted, call

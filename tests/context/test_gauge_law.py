@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
-from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
@@ -17,7 +17,6 @@ from pydantic import Field
 
 from deepnb import Session
 from deepnb.context.counting import Counter
-from deepnb.session.context import calls
 from deepnb.values.budget import Rule, headroom
 from deepnb.values.turn import Compacted, Turn
 from deepnb.views.budget import budget_view
@@ -36,13 +35,18 @@ def answered(model: Any, payload: dict[str, Any], messages: list[BaseMessage]) -
 RESERVES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
-class Anthropic(ChatAnthropic):
-    """The client as it is, up to the bytes it would send."""
+@cache
+def anthropic() -> Any:
+    """The client as it is, up to the bytes it would send; imported late, since it has 3,000 modules."""
+    from langchain_anthropic import ChatAnthropic
 
-    sent: list[tuple[str, int | None]] = Field(default_factory=list)
+    class Anthropic(ChatAnthropic):
+        sent: list[tuple[str, int | None]] = Field(default_factory=list)
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        return answered(self, self._get_request_payload(messages, stop=stop, **kwargs), messages)
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+            return answered(self, self._get_request_payload(messages, stop=stop, **kwargs), messages)
+
+    return Anthropic
 
 
 class OpenAI(ChatOpenAI):
@@ -65,7 +69,7 @@ class Other(Scripted):
 LONG: dict[str, Any] = {"max_tokens": 20_000}
 SAME: dict[str, Any] = {"api_key": "x", "disable_streaming": True}
 CLIENTS: dict[str, Callable[[int | None], Any]] = {
-    "anthropic": lambda n: Anthropic(model_name="claude-some", **SAME, **reserving("max_tokens", n)),
+    "anthropic": lambda n: anthropic()(model_name="claude-some", **SAME, **reserving("max_tokens", n)),
     "openai": lambda n: OpenAI(model="some-model", **SAME, **reserving("max_tokens", n)),
     "responses": lambda n: OpenAI(model="some-model", use_responses_api=True, **SAME, **reserving("max_tokens", n)),
     "bound": lambda n: OpenAI(model="some-model", model_kwargs=reserving("max_completion_tokens", n), **SAME),
@@ -135,7 +139,7 @@ def test_the_first_request_that_passes_the_mark_is_the_first_that_is_compacted(c
         s.run("word " * int(share * window / weight))
         turn = s.turns[-1]
         passed = compacted(turn)
-        answers = [c for c in calls(turn) if c.purpose == "answer"]
+        answers = [c for c in turn.requested if c.purpose == "answer"]
         by_messages = rule.trigger_tokens is None
         for total in passed:
             if not by_messages:
@@ -178,7 +182,7 @@ def test_the_gauge_names_what_is_reserved_and_draws_where_it_compacts(client, wi
 
 
 def test_room_for_thinking_is_not_lowered():
-    model = Anthropic(model_name="claude-some", **LONG, thinking={"type": "enabled", "budget_tokens": 8_000}, **SAME)
+    model = anthropic()(model_name="claude-some", **LONG, thinking={"type": "enabled", "budget_tokens": 8_000}, **SAME)
     s = bare(model, 40_000)
     assert s.rule.trigger_tokens == s.rule.limit == 40_000 - 10_000
     while not any(map(compacted, s.turns)):
@@ -187,7 +191,7 @@ def test_room_for_thinking_is_not_lowered():
 
 
 def test_a_summary_and_a_flush_have_room_too():
-    model = Anthropic(model_name="claude-some", **LONG, **SAME)
+    model = anthropic()(model_name="claude-some", **LONG, **SAME)
     s = Session(model=model, max_input_tokens=40_000)
     while not s.history():
         s.run("word " * 4_000)

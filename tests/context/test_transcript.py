@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.backends.tree import AppendFile
-from deepnb.context.chain import Chain
-from deepnb.context.transcript import Line, from_json, live_messages, read, to_json
+from deepnb.context.transcript import Chain, Line, from_json, live_messages, read, to_json
 from deepnb.values.messages import Added, Message, ToolCall
 from deepnb.values.offload import Flush, Offload
 from deepnb.values.turn import Compacted, Flushed, ToolEnded, ToolStarted

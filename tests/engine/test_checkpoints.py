@@ -16,8 +16,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from deepnb import Session
 from deepnb.engine import keys
 from deepnb.engine.checkpoints import FAR
-from deepnb.engine.delegation import nested_graph
 from deepnb.engine.state_backend import MessagesChannel
+from deepnb.subagents.delegation import nested_graph
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

@@ -8,7 +8,7 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 
-from deepnb.engine.graph_parts import graph_parts
+from deepnb.engine.attached_graph import graph_parts
 from tests.support.graphs import GRAPHS, lookup, model
 from tests.support.tables import every_row
 

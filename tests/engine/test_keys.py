@@ -14,7 +14,7 @@ from langgraph.types import interrupt
 
 from deepnb import Session
 from deepnb.engine import keys
-from deepnb.values.turn import Skill
+from deepnb.values.agent import Skill
 from tests.support.scripted import Scripted, call
 
 SKILL = "---\nname: csv-report\ndescription: Reports on a CSV.\n---\n\n# Do it\n"

@@ -11,6 +11,7 @@ from deepnb.magics.commands import AGENT
 from deepnb.magics.memory_commands import MEMORY
 from deepnb.magics.skills_commands import SKILLS
 from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommands
+from deepnb.values.wings import names
 from tests.support.shells import Shell
 from tests.support.windows import tight_window
 
@@ -19,7 +20,11 @@ RUNS = ("resume", "approve", "reject", "edit", "explain", "fix")
 
 
 def test_every_subcommand_of_the_help_is_there() -> None:
-    tables = {"agent": {*AGENT, *RUNS}, "memory": {*MEMORY}, "skills": {*SKILLS}}
+    tables = {
+        "agent": {*AGENT, *RUNS, *(name.split()[1] for name in names("%agent "))},
+        "memory": {*MEMORY},
+        "skills": {*SKILLS},
+    }
     untyped = {"picture", "write"}
     for magic, table in tables.items():
         assert (table - untyped) | {"help"} == {sub.name for sub in subcommands(magic)}

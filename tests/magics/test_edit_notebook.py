@@ -13,7 +13,7 @@ from tests.support.shells import Shell
 
 EDIT = """
 from tests.support.scripted import Scripted, call
-from deepnb.workshop.notebook_file import version_of
+from deepnb.workshop.notebooks import version_of
 from pathlib import Path
 def edit(name):
     file = Path(name).resolve()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from deepnb.magics.skills_commands import skills_rows
-from deepnb.values.skills import Finding, Skill, SkillRead, skill_line
+from deepnb.values.agent import Finding, Skill, SkillRead, skill_line
 from deepnb.views.skills import GRANTS, findings_view, skill_card, skill_view, skills_view
 from deepnb.widgets.actions import ActionPanel, Row
 from tests.support.scripted import Scripted, call

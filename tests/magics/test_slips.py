@@ -11,8 +11,8 @@ import json
 import pytest
 
 from deepnb.magics.options import AgentRun, Command, parse_agent
-from deepnb.magics.reference import show_help
 from deepnb.values.errors import DeepnbError
+from deepnb.values.wings import part
 from tests import DATA
 from tests.support.tables import every_row
 
@@ -28,7 +28,7 @@ def test_a_mistyped_line_is_an_error_that_says_what_to_type(line):
     with pytest.raises(DeepnbError) as error:
         parsed = parse_agent(line)
         if isinstance(parsed, Command) and parsed.name == "help":
-            show_help("agent", str(parsed.args["words"]))
+            part("help WORD")("agent", str(parsed.args["words"]))
     said = error.value.typed
     assert "%agent " in said or "%memory" in said or "%skills" in said
     assert len(said.splitlines()) == 1

@@ -17,9 +17,8 @@ from deepnb.magics.pictures import picture
 from deepnb.magics.shell import NAMES
 from deepnb.values.approvals import PendingCall, PendingCalls
 from deepnb.values.budget import Budget, rule_for
-from deepnb.values.diff import FileDiff, FileDiffs, file_diffs
+from deepnb.values.files import FileDiff, FileDiffs, file_diffs
 from deepnb.values.offload import HistorySection, HistorySections, Offload
-from deepnb.values.stack import Layer, Stack
 from deepnb.values.turn import (
     Notice,
     Snapshot,
@@ -32,6 +31,7 @@ from deepnb.values.turn import (
     Turns,
     Usage,
 )
+from deepnb.values.xray import Layer, Stack
 from deepnb.views.values import html_text
 from tests.support.harmless import harmless
 from tests.support.kernels import Kernel
@@ -42,8 +42,9 @@ MADE = """
 import tempfile
 import deepnb
 from deepnb import Session
-from deepnb.course.steps import story_of
-from deepnb.views.course import CheckPart, check_view
+from deepnb.wings.course.story import story_of
+from deepnb.wings.course.exercises import CheckPart
+from deepnb.wings.course.grading import CheckView
 session = Session(max_input_tokens=6_500)
 for prompt in ("Remember that I prefer tabs over spaces", "what can you do?", "thanks"):
     turn = session.run(prompt)
@@ -53,7 +54,7 @@ _ = session.fork("other")
 _ = session.configure(approve="writes")
 waiting = session.run("write a file /a.txt with: hello")
 call = session.asked[0]
-check = check_view("02", "revert a mistake", (CheckPart("it is there"), CheckPart("it is not", "nothing is")))
+check = CheckView("02", "revert a mistake", (CheckPart("it is there"), CheckPart("it is not", "nothing is")))
 story = story_of(session)
 with tempfile.TemporaryDirectory() as folder:
     kept = session.export(folder + "/kept.jsonl", "main")
@@ -62,33 +63,33 @@ with tempfile.TemporaryDirectory() as folder:
 """
 CELLS = {
     "deepnb.session.session.Session": "session",
-    "deepnb.session.opened.OpenedSession": "opened",
-    "deepnb.session.opened.OpenedMemory": "opened.memory",
-    "deepnb.values.session_file.SessionRows": "rows",
+    "deepnb.wings.open.session.OpenedSession": "opened",
+    "deepnb.wings.open.session.OpenedMemory": "opened.memory",
+    "deepnb.wings.open.values.SessionRows": "rows",
     "deepnb.session.memory.SessionMemory": "session.memory",
     "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
-    "deepnb.session.comparison.Comparison": "comparison",
-    "deepnb.session.files.Files": "session.files",
+    "deepnb.wings.compare.comparison.Comparison": "comparison",
+    "deepnb.session.part.Files": "session.files",
     "deepnb.values.turn.Turn": "session.turns[0]",
     "deepnb.values.turn.Turns": "session.turns",
     "deepnb.values.turn.ThreadInfo": "session.threads[0]",
     "deepnb.values.turn.ThreadInfos": "session.threads",
-    "deepnb.values.model_info.ModelInfo": "session.models()[0]",
-    "deepnb.values.model_info.ModelInfos": "session.models()",
+    "deepnb.values.agent.ModelInfo": "session.models()[0]",
+    "deepnb.values.agent.ModelInfos": "session.models()",
     "deepnb.values.offload.HistorySections": "session.history()",
     "deepnb.values.offload.Offload": "offload",
     "deepnb.values.budget.Budget": "session.budget()",
     "deepnb.values.xray.Xray": "session.xray()",
-    "deepnb.values.stack.Stack": "session.stack()",
-    "deepnb.values.package.Package": "session.package('an-agent')",
-    "deepnb.values.diff.FileDiff": "session.memory.diff(0)[0]",
-    "deepnb.values.diff.FileDiffs": "session.memory.diff(0)",
+    "deepnb.values.xray.Stack": "session.stack()",
+    "deepnb.wings.package.values.Package": "session.package('an-agent')",
+    "deepnb.values.files.FileDiff": "session.memory.diff(0)[0]",
+    "deepnb.values.files.FileDiffs": "session.memory.diff(0)",
     "deepnb.values.approvals.PendingCall": "call",
     "deepnb.values.approvals.PendingCalls": "session.asked",
     "deepnb.values.approvals.Decision": "call.reject('not now')",
-    "deepnb.views.course.CheckView": "check",
-    "deepnb.views.course.StoryView": "story",
+    "deepnb.wings.course.grading.CheckView": "check",
+    "deepnb.wings.course.story.StoryView": "story",
 }
 """The name of each kind of value, and a cell that ends in one."""
 MAGICS = {
@@ -116,7 +117,7 @@ def values() -> dict[str, Any]:
 
 
 def test_each_value_has_a_picture_by_its_own_name(values: Mapping[str, Any]) -> None:
-    assert set(CELLS) == set(NAMES)
+    assert set(CELLS) == {*NAMES, "deepnb.wings.open.session.OpenedMemory"}  # by the name of its base class
     for name, cell in CELLS.items():
         module, _, kind = name.rpartition(".")
         assert type(values[cell]) is getattr(importlib.import_module(module), kind)

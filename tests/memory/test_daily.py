@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.memory.daily import addition, bare, entries
-from deepnb.memory.promotion import candidates
-from deepnb.memory.recalls import Recall
+from deepnb.memory.daily import Recall, addition, bare, candidates, entries
 from deepnb.values.turn import ToolEnded
 from tests.support.clock import Clock, session
 from tests.support.compactions import AT_LENGTH

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deepnb.context.counting import BY_SCRIPT
-from deepnb.memory.guidelines import memory_block
+from deepnb.memory.guarding import memory_block
 from deepnb.values import tokenizer
 from tests import DATA
 from tests.support.tables import every_row

@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableLambda
 
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.turn import Compacted, ToolEnded
 from tests.support.compactions import AT_LENGTH

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.memory.searching import place
 from deepnb.values.turn import ToolEnded
 from tests.support.clock import Clock, session

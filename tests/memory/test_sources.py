@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import DeepnbError, Session
-from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.disk import DiskBackend
+from deepnb.backends.wrapper import ChosenFiles
 from deepnb.running.sources import Places, SourceMount, source, with_source, without_source
 from tests.support.scripted import Scripted, call
 

@@ -12,14 +12,13 @@ import pandas as pd
 import pytest
 from langchain_core.messages import AIMessage
 
-from deepnb import Session, open_session
-from deepnb.gate.prohibitions import said as kinds_said
+from deepnb import Session
+from deepnb.gate.own_words import said as kinds_said
 from deepnb.magics.interpolate import fill
 from deepnb.memory.layers import note_day
 from tests import DATA
 from tests.support.compactions import AT_LENGTH, Phased
 from tests.support.scripted import call
-from tests.support.session_files import Claude, says
 from tests.support.shells import Shell
 
 WORDINGS = json.loads((DATA / "wordings.json").read_text("utf-8"))
@@ -160,23 +159,15 @@ def subagent(desk: Desk) -> None:
     desk.run("%%agent\nLet a subagent look at the page", task, AIMessage(PAGE))
 
 
-def opened(desk: Desk) -> None:
-    log = Claude()
-    log.user("u1", PAGE)
-    log.reply("a1", "m1", says("Noted."))
-    open_session(log.write(desk.place / "old.jsonl"), into=desk.s).fork("went-on")
-    desk.run("%%agent\nGo on")
-
-
 CARRIERS: list[Callable[[Desk], None]] = [
-    page, cell, column, error, explained, answer, quoted, pasted, pasted_above, described, output, file, skill, subagent, opened,
+    page, cell, column, error, explained, answer, quoted, pasted, pasted_above, described, output, file, skill, subagent,
 ]  # fmt: skip
 
 
-def foreign_as_the_users(desk: Desk) -> list[str]:
+def foreign_as_the_users(desk: Desk, carriers: Sequence[Callable[[Desk], None]] = tuple(CARRIERS)) -> list[str]:
     """What of twenty rules on each way stands anywhere as the user's, without a question."""
     wrong: list[str] = []
-    for carry in CARRIERS:
+    for carry in carriers:
         desk.s.new(carry.__name__)
         carry(desk)
         first, second = desk.compacted_twice(SAID)

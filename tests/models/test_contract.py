@@ -30,9 +30,9 @@ from deepnb.values.turn import (
     Turn,
     Usage,
 )
+from tests.support.chat_server import Cut, Fail, Hold, Say, Think, Use
 from tests.support.contract import SERVED, Play, Played, Scenario, record, served, taped, teaching, without_figures
 from tests.support.images import png
-from tests.support.openai_server import Cut, Fail, Hold, Say, Think, Use
 from tests.support.tables import every_row
 
 ROWS: Mapping[str, Play] = {

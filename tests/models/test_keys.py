@@ -19,9 +19,10 @@ from langchain_openai import ChatOpenAI
 from deepnb import DeepnbError, Session
 from deepnb.gate import own, redact
 from deepnb.models import keys
-from deepnb.models.names import PROVIDERS
+from deepnb.models.keys import PROVIDERS
+from tests.support.chat_server import Fail, Say, Use
 from tests.support.credentials import SAMPLES
-from tests.support.openai_server import Fail, OpenAIServer, Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.shells import Shell
 
 KEY = "correct horse battery staple".replace(" ", "-") + "-unlike-any-other"

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.models import keys, ollama
-from deepnb.models.names import PROVIDERS
-from deepnb.models.ollama import OllamaModel, ollama_models
-from deepnb.values.model_info import ModelInfo
+from deepnb.models import keys
+from deepnb.models import windows as ollama
+from deepnb.models.keys import PROVIDERS
+from deepnb.models.windows import OllamaModel, ollama_models
+from deepnb.values.agent import ModelInfo
 from deepnb.views.agent import models_view
 from tests.support.ollama_server import OllamaServer
 from tests.support.scripted import Scripted

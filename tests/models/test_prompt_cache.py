@@ -20,7 +20,7 @@ from tests.support.caching import (
     serving,
     share,
 )
-from tests.support.openai_server import Say, Use
+from tests.support.chat_server import Say, Use
 from tests.support.tables import every_row
 
 

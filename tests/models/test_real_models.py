@@ -15,7 +15,8 @@ from deepnb import DeepnbError, Session
 from deepnb.models.resolve import resolve
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Usage
-from tests.support.openai_server import Fail, OpenAIServer, Raw, Say, Use
+from tests.support.chat_server import Fail, Raw, Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.scripted import Scripted
 
 

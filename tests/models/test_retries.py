@@ -13,12 +13,13 @@ from pydantic import Field
 
 from deepnb import DeepnbError, Session
 from deepnb.engine import retries
-from deepnb.values.model_failure import model_failure
+from deepnb.values.failures import model_failure
 from deepnb.values.turn import Compacted, ModelStarted, Notice, Retry, ToolEnded
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS
+from tests.support.chat_server import Cut, Fail, Say, Use
 from tests.support.compactions import AT_LENGTH
-from tests.support.openai_server import Cut, Fail, OpenAIServer, Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.tables import every_row
 
 AT_ONCE = {"retry-after": "0"}

@@ -9,12 +9,13 @@ import pytest
 from deepnb import DeepnbError, Session
 from deepnb.models.resolve import resolve
 from deepnb.testing import ScriptedModel
-from deepnb.values.commands import in_python
+from deepnb.values.text import in_python
 from deepnb.values.turn import Retry
 from deepnb.views.turn import footer_view
+from tests.support.chat_server import Fail, Say
 from tests.support.compactions import AT_LENGTH
 from tests.support.local_server import KINDS, NAME, local_server
-from tests.support.openai_server import Fail, OpenAIServer, Say
+from tests.support.openai_server import OpenAIServer
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 

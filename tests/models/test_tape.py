@@ -11,22 +11,26 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deepnb.models.tapes.index import TapeIndex
-from deepnb.models.tapes.masks import days_near, masked
+from deepnb.models.tapes.model import TapeIndex
 from deepnb.models.tapes.tape import (
     VERSION,
     Exchange,
+    Parts,
     TapedModel,
+    TapeForm,
+    cleaner,
+    days_near,
     digest,
     exchange_line,
     head_line,
+    keys_of,
+    masked,
     model_line,
     part_line,
     read_tape,
 )
-from deepnb.models.tapes.tape_request import Parts, TapeForm, cleaner, keys_of
 from deepnb.values.errors import InvalidError
-from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.failures import NotOnTapeError
 from tests.support.tables import every_row
 
 NOW = "2026-11-23T10:00:00+00:00"

@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_anthropic import ChatAnthropic
 from langchain_core.exceptions import ContextOverflowError, ModelAPIError
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
-from deepnb.models.tapes.errors import recorded
+from deepnb.models.tapes.pieces import recorded
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.failures import NotOnTapeError
 from deepnb.values.turn import Compacted, ModelEnded, ModelStarted, TextDelta, ThinkingDelta
 from tests.support.anthropic_server import AnthropicServer
+from tests.support.chat_server import Fail, Say, Use
 from tests.support.compactions import Phased, compactions
 from tests.support.local_server import KINDS, local_server
 from tests.support.nesting import Plan, Planned
-from tests.support.openai_server import Fail, OpenAIServer, Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.replays import replayed, same, tape, untimed
 from tests.support.scripted import Paid, Scripted, call
 from tests.support.tables import every_row
@@ -55,7 +55,9 @@ def openai(server: OpenAIServer, **more: Any) -> ChatOpenAI:
     return ChatOpenAI(base_url=server.url, **settings)
 
 
-def anthropic(server: AnthropicServer) -> ChatAnthropic:
+def anthropic(server: AnthropicServer) -> Any:
+    from langchain_anthropic import ChatAnthropic  # 3,000 modules
+
     return ChatAnthropic(model="claude-test", base_url=server.url, api_key="x", max_retries=0)  # type: ignore[call-arg, arg-type]
 
 
@@ -440,7 +442,7 @@ def test_a_disk_that_is_full_ends_the_recording_and_not_the_turn(file, monkeypat
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("deepnb.models.tapes.recorder._append", full)
+    monkeypatch.setattr("deepnb.models.tapes.recorder._write", full)
     assert s.run("a").text == "one"
     assert not recording.active and recording.problem == "No space left on device"
     assert "stopped after 0 requests (No space left on device)" in caplog.text

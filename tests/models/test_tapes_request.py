@@ -9,13 +9,12 @@ from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from langchain_anthropic.chat_models import convert_to_anthropic_tool
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from deepnb.models.tapes.model import tape_model
+from deepnb.models.tapes.pieces import form_of, in_form, messages_of, tools_of
 from deepnb.models.tapes.recorder import Recording
-from deepnb.models.tapes.request import form_of, in_form, messages_of, tools_of
 from tests.support.scripted import Scripted
 
 NOW = "2026-11-23T10:00:00+00:00"
@@ -74,6 +73,8 @@ def look(at: str) -> str:
 
 
 def test_a_tool_is_the_same_in_the_forms_of_openai_and_of_anthropic_and_google():
+    from langchain_anthropic.chat_models import convert_to_anthropic_tool  # 3,000 modules
+
     openai, anthropic = convert_to_openai_tool(look), convert_to_anthropic_tool(look)
     google = {"function_declarations": [{"name": "look", "description": openai["function"]["description"]}]}
     assert tools_of([openai]) == tools_of([anthropic]) == tools_of([google]) == [("look", "Look at something.")]

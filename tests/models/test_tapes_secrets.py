@@ -17,8 +17,9 @@ from langchain_openai import ChatOpenAI
 from deepnb import Session
 from deepnb.models.tapes.recorder import Recording
 from deepnb.values.errors import DeepnbError
+from tests.support.chat_server import Fail, Say, Use
 from tests.support.credentials import SAMPLES
-from tests.support.openai_server import Fail, OpenAIServer, Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.replays import tape
 from tests.support.scripted import Scripted
 

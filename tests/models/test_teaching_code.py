@@ -9,7 +9,7 @@ import pandas as pd
 
 from deepnb import Session
 from deepnb.models.teaching.conversation import Step
-from deepnb.models.teaching.moves import Use
+from deepnb.models.teaching.talk import Use
 from deepnb.values.turn import ToolEnded, ToolStarted
 from tests.support.notebooks import HERE, read
 from tests.support.tables import every_row

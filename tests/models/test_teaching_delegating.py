@@ -5,7 +5,7 @@ from __future__ import annotations
 from deepnb import Session
 from deepnb.models.teaching.conversation import Step
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import Use, plan
+from deepnb.models.teaching.talk import Use, plan
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, asked
 

@@ -9,7 +9,7 @@ import pytest
 
 from deepnb.magics.code_cells import explain_prompt, fix_prompt
 from deepnb.magics.last_error import CellCode
-from deepnb.models.teaching.errors import read_failure
+from deepnb.models.teaching.model import read_failure
 from deepnb.workshop.error_text import error_text
 from tests.support.error_cases import KINDS, LATER, OTHERS, ErrorCase, cell_label, failure
 from tests.support.tables import every_row

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from deepnb import Session
-from deepnb.models.teaching.conditions import Unplaced
-from deepnb.models.teaching.grammar import read
+from deepnb.models.teaching.grammar import Unplaced, read
 from deepnb.models.teaching.tables import parse_frame
 from deepnb.models.teaching.vocabulary import LEXICON, NOISE
 from deepnb.values.turn import ToolStarted

@@ -9,9 +9,9 @@ from langchain_core.tools import tool
 
 from deepnb.models.teaching import TeachingModel
 from deepnb.models.teaching.conversation import conversation
-from deepnb.models.teaching.files import edit, parse
+from deepnb.models.teaching.memory import edit, parse
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import Use, plan
+from deepnb.models.teaching.talk import Use, plan
 from deepnb.values.tokenizer import count, tokens
 
 TOOLS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepnb import Session
-from deepnb.models.teaching.moves import Use
+from deepnb.models.teaching.talk import Use
 from deepnb.values.turn import ToolEnded
 from tests.support.clock import Clock
 from tests.support.tables import every_row

@@ -7,13 +7,12 @@ from dataclasses import replace
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from deepnb.models.teaching.conversation import MemoryFile, Step, conversation
+from deepnb.models.teaching.conversation import MemoryFile, Step, conversation, words
 from deepnb.models.teaching.memory import bullet
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import MAX_CALLS, Use, plan
 from deepnb.models.teaching.tables import parse_frame
-from deepnb.models.teaching.words import words
-from deepnb.values.turn import Skill
+from deepnb.models.teaching.talk import MAX_CALLS, Use, plan
+from deepnb.values.agent import Skill
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move
 

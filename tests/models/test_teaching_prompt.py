@@ -6,9 +6,9 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from deepnb.models.teaching.conversation import MemoryFile, conversation, updated
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import plan
-from deepnb.values.diff import FileDiff
-from deepnb.values.turn import Skill
+from deepnb.models.teaching.talk import plan
+from deepnb.values.agent import Skill
+from deepnb.values.files import FileDiff
 
 PATH = "/AGENTS.md"
 SKILL = Skill("csv-report", "Summarize a CSV in a short report.", "/skills/csv-report/SKILL.md")

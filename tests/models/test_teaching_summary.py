@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from deepnb.models.teaching.conversation import conversation
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import Use, plan
+from deepnb.models.teaching.talk import Use, plan
 from deepnb.values.tokenizer import count
 from tests.support.tables import every_row
 

@@ -9,10 +9,11 @@ import pytest
 from deepnb import DeepnbError, Session
 from deepnb.models import windows
 from deepnb.models.windows import is_near
-from deepnb.values.model_failure import is_overflow, told_window
+from deepnb.values.failures import is_overflow, told_window
 from deepnb.values.turn import Compacted, Notice
+from tests.support.chat_server import Fail, Say
 from tests.support.local_server import KINDS, NAME, SILENT, WORDLESS, Kind, local_server
-from tests.support.openai_server import Fail, OpenAIServer, Say
+from tests.support.openai_server import OpenAIServer
 from tests.support.tables import every_row
 
 FACTS = " ".join(f"Item {i} costs {i * 7 % 100} euros." for i in range(110))

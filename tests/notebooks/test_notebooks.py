@@ -11,8 +11,7 @@ import nbformat
 import pytest
 
 from deepnb.magics.options import AgentRun, parse_agent
-from deepnb.tour.places import FIRST, notebooks
-from deepnb.tour.show import SKILL, SKILL_NAME, STORY, WINDOW
+from tests.support.notebooks import FIRST, HERE
 from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
 from tests.support.tables import every_row
 
@@ -71,21 +70,10 @@ def test_a_notebook_is_valid_small_and_of_no_machine(path: Path) -> None:
         assert (output.ename, cell.metadata.get("tags")) == ("ApprovalNeeded", ["raises-exception"])
 
 
-def test_the_first_notebook_tells_the_tours_story() -> None:
-    notebook = read(HERE / FIRST)
-    said = prompts(notebook)
-    story = [step.prompt for step in STORY if step.prompt]
-    assert said[: len(story)] == story
-    assert len(said) == len(story) + 1, "and then one prompt to play with"
-    assert f"%%skills {SKILL_NAME}\n{SKILL}".strip() in [source.strip() for source in sources(notebook)]
-    assert f"%config DeepNB.window = {WINDOW}" in sources(notebook)[0]
-
-
 def test_every_file_a_notebook_reads_is_there() -> None:
     for path in ALL:
         for name in re.findall(r"""["'](data/[^"']+)["']""", "\n".join(sources(read(path)))):
             assert (path.parent / name).is_file(), name
-    assert notebooks() == HERE
 
 
 def test_masking_keeps_all_but_times() -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from deepnb.tour.places import FIRST
 from tests.support.environments import VERSIONS, built, environment, interpreter
-from tests.support.notebooks import ALL, execute, read, texts
+from tests.support.notebooks import ALL, FIRST, execute, read, texts
 
 ALONE = {"PYTHONPATH": ""}
 """With no other copy of deepnb than the installed one."""

@@ -16,9 +16,10 @@ from langchain_openai import ChatOpenAI
 from deepnb import DeepnbError, Session
 from deepnb.gate import own
 from deepnb.models import keys
+from tests.support.chat_server import Fail, Say, Use
 from tests.support.credentials import SAMPLES
 from tests.support.databases import contents
-from tests.support.openai_server import Fail, OpenAIServer, Say, Use
+from tests.support.openai_server import OpenAIServer
 
 PLANTED = SAMPLES[3 :: len(SAMPLES) // 200][:200]
 VALUES = [value for one in PLANTED for value in one.values]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.forks import python
+
 
 def rounds(where: str, folder: Path, seed: str, count: int, *ops: str) -> None:
-    command = [sys.executable, "-m", "tests.support.killed_session", where, str(folder), seed, str(count), *ops]
+    command = [*python(), "-m", "tests.support.killed_session", where, str(folder), seed, str(count), *ops]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr[-2000:]
     told = json.loads(done.stdout)

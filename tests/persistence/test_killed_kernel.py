@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +28,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def kernel(folder: Path, where: str, *cells: str) -> Iterator[tuple[Kernel, Cell]]:
     """A new kernel in which these cells have run, and then the one that keeps its session."""
     home = {"IPYTHONDIR": str(folder / "ipython"), "JUPYTER_RUNTIME_DIR": str(folder / "runtime")}
-    made = Kernel(str(folder), {**os.environ, **home})
+    made = Kernel(str(folder), {**os.environ, **home}, [sys.executable])  # it is killed, and no client of it
     try:
         for cell in ("%load_ext deepnb", *cells):
             made.ok(cell)

@@ -236,7 +236,7 @@ def test_an_answer_that_was_given_for_another_call_does_not_count(made):
     before, config = s.asked, s.config
     s.graph.invoke(answers([replace(call, digest="another").approve() for call in before], lambda value: ""), config)
     assert world.ran == []
-    s._workspace.state.look(s._workspace.thread)
+    s._workspace.state.read_checkpoint(s._workspace.thread)
     assert [call.digest for call in s.asked] == [call.digest for call in before], "they are asked about again"
     world.decide(lambda call: call.approve())
     world.check()

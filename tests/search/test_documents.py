@@ -8,11 +8,9 @@ import numpy as np
 
 from deepnb.search import Index
 from deepnb.search.chunks import UNIT, cut
-from deepnb.search.keys import chunk_key, unit_key
-from deepnb.search.passages import Row, passages
+from deepnb.search.passages import Chunks, Row, passages, windows
 from deepnb.search.scoring import Concept, Postings
-from deepnb.search.windows import Chunks, windows
-from deepnb.search.words import read_query
+from deepnb.search.words import chunk_key, read_query, unit_key
 from tests.support.tables import every_row
 
 STORY = (

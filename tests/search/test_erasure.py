@@ -11,7 +11,8 @@ from typing import Literal
 
 import pytest
 
-from deepnb.search import Index, schema
+from deepnb.search import Index
+from deepnb.search import database as schema
 from deepnb.search.database import Database
 from tests.bench.speed import markdown
 from tests.support.tables import every_row

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.search import Index
-from deepnb.search.forms import other_forms
+from deepnb.search.reading import other_forms
 from deepnb.search.words import label
 from tests.support.tables import every_row
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.search import Index, Updated, schema
+from deepnb.search import Index, Updated
+from deepnb.search import database as schema
 from deepnb.search.chunks import CHUNK, UNIT, cut
 from deepnb.search.database import Database
-from deepnb.search.keys import content_hash
+from deepnb.search.words import content_hash
 from deepnb.values.errors import DeepnbError, RefusedError
 from tests.support.tables import every_row
 

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from deepnb.search import Index
-from deepnb.search.keys import HEAD
 from deepnb.search.reading import FEW, KeptPostings, Reader
+from deepnb.search.words import HEAD
 from tests.support.tables import every_row
 
 WORDS = ["bee", "hive", "kiln", "glaze", "boat", "harbour", "tea", "stove", "ferry", "bridge"]
@@ -84,7 +84,7 @@ def test_only_the_files_that_were_written_are_read_again(monkeypatch: pytest.Mon
 
 
 def test_an_index_of_before_is_counted_when_it_is_opened(tmp_path: Path) -> None:
-    from deepnb.search import schema
+    from deepnb.search import database as schema
     from deepnb.search.database import Database
 
     path = tmp_path / "i.db"

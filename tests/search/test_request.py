@@ -9,7 +9,7 @@ import pytest
 
 from deepnb.search import Index
 from deepnb.search import index as index_module
-from deepnb.search.keys import content_hash
+from deepnb.search.words import content_hash
 from deepnb.values.errors import DeepnbError, InvalidError
 from tests.support.tables import every_row
 

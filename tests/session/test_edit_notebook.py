@@ -13,8 +13,8 @@ from nbformat import v4
 from deepnb import Session
 from deepnb.values.turn import ToolEnded
 from deepnb.views.approval import CallCard, approval_view
-from deepnb.workshop.notebook_diff import CellDiff, NotebookDiff
-from deepnb.workshop.notebook_file import version_of
+from deepnb.workshop.notebook_plan import CellDiff, NotebookDiff
+from deepnb.workshop.notebooks import version_of
 from tests.support.scripted import Scripted, call
 
 

@@ -20,7 +20,7 @@ from nbclient import NotebookClient
 from deepnb import Session
 from deepnb.values.code import CODE_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.values.redaction import without_credentials
+from deepnb.values.events import without_credentials
 from deepnb.values.turn import CodeOutput, ToolEnded, ToolStarted, Turn
 from deepnb.views.export import conversation_notebook, conversation_page
 from deepnb.views.turn import TurnView

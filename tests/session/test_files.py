@@ -1,4 +1,4 @@
-"""`session.files` and `session.backend`: the agent's files outside a run, whenever that is."""
+"""`session.part` and `session.backend`: the agent's files outside a run, whenever that is."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage
 import deepnb
 from deepnb import DeepnbError, Session
 from deepnb.workshop import servers
-from deepnb.workshop.server_address import PASSED_ON
+from deepnb.workshop.server_facts import PASSED_ON
 from tests.support.mcp_server import KEY
 from tests.support.mcp_servers import REAL, WebServer, given, is_alive, script, tool, wait
 from tests.support.mcp_servers import session as session  # a fixture

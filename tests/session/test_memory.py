@@ -12,10 +12,10 @@ from langchain_core.messages import BaseMessage
 from deepnb import DeepnbError, Session
 from deepnb.engine.request import message_text
 from deepnb.memory.budget import fitted
-from deepnb.memory.guidelines import GUIDELINES, memory_block
+from deepnb.memory.guarding import GUIDELINES, memory_block
 from deepnb.values import tokenizer
-from deepnb.values.diff import FileDiff
-from deepnb.values.prompt import GUIDELINES_CLOSE, GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN
+from deepnb.values.files import FileDiff
+from deepnb.values.request import GUIDELINES_CLOSE, GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN
 from deepnb.values.turn import Snapshot
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

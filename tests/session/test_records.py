@@ -192,19 +192,21 @@ def test_calls_of_one_id_are_shown_apart():
     assert shown == [({"n": 1}, "result 1"), ({"n": 2}, "result 2")]
 
 
-def test_calls_of_one_id_are_read_back_apart(tmp_path, monkeypatch):
+TWICE = [{"n": 1}, "result 1", {"n": 2}, "result 2"]
+
+
+def results(s: Session) -> list[Any]:
+    """The arguments and results of the calls of the first turn."""
+    tools = [e for e in s.turns[0].events if type(e).__name__ in ("ToolStarted", "ToolEnded")]
+    return [getattr(e, "result", None) or e.args for e in tools]
+
+
+def test_calls_of_one_id_are_read_back_apart():
     from langgraph.checkpoint.memory import InMemorySaver
 
-    import deepnb
-
-    monkeypatch.chdir(tmp_path)
     saver = InMemorySaver()
-    s = twice(checkpointer=saver)
-    s.export("talk.jsonl")
-    again = Session(model=Scripted(answers=["x"]), checkpointer=saver)
-    for turns in (again.turns, deepnb.open_session("talk.jsonl").turns):
-        tools = [e for e in turns[0].events if type(e).__name__ in ("ToolStarted", "ToolEnded")]
-        assert [getattr(e, "result", None) or e.args for e in tools] == [{"n": 1}, "result 1", {"n": 2}, "result 2"]
+    twice(checkpointer=saver)
+    assert results(Session(model=Scripted(answers=["x"]), checkpointer=saver)) == TWICE
 
 
 def test_a_skipped_call_never_gets_the_result_of_an_earlier_one():

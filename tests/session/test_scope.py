@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deepnb import Session
-from deepnb.memory.scope import Scope
+from deepnb.memory.layers import Scope
 from deepnb.values.turn import ToolEnded
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row

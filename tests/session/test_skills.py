@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from deepnb import DeepnbError, Session
 from deepnb.engine.request import message_text
-from deepnb.skills.scaffold import check_name, scaffold
-from deepnb.values.turn import Skill
+from deepnb.skills.packages import check_name, scaffold
+from deepnb.values.agent import Skill
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
 

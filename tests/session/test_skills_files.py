@@ -15,7 +15,7 @@ from deepnb.engine.request import message_text
 from deepnb.skills import packages as packages_room
 from deepnb.skills.rules import BYTES
 from deepnb.values import tokenizer
-from deepnb.values.skills import SkillRead
+from deepnb.values.agent import SkillRead
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from deepnb import DeepnbError, Session
 from deepnb.engine.request import message_text
-from deepnb.values.subagents import Subagent
-from deepnb.wiring.subagent_files import BYTES, check, scaffold
+from deepnb.subagents.files import BYTES, check, scaffold
+from deepnb.values.agent import Subagent
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

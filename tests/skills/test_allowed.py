@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import Session
-from deepnb.skills.allowed import Allowed, allowed, preapproved
-from deepnb.values.skills import Skill
+from deepnb.skills.rules import Allowed, allowed, preapproved
+from deepnb.values.agent import Skill
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 

@@ -11,11 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deepnb.skills.frontmatter import HEADER, MOST
-from deepnb.skills.names import near, normal, wrong_name
+from deepnb.skills.packages import check_name, scaffold
 from deepnb.skills.rules import BYTES, KNOWN, check, unreadable
-from deepnb.skills.scaffold import check_name, scaffold
-from deepnb.values.prompt import SKILLS_CLOSE, SKILLS_OPEN, system_parts
-from deepnb.values.skills import skill_line
+from deepnb.values.agent import near, normal, skill_line, wrong_name
+from deepnb.values.request import SKILLS_CLOSE, SKILLS_OPEN, system_parts
 from tests import DATA
 from tests.support.one_by_one import in_process
 from tests.support.tables import every_row

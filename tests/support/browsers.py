@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from tests.support import forks
+
 TOKEN = "deepnb-tests"
 SIZE = (1280, 1000)
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
@@ -94,6 +96,7 @@ def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str
     page = home / "config" / "labconfig" / "page_config.json"  # no look at each start whether Lab is to be built anew
     page.parent.mkdir(parents=True)
     page.write_text('{"buildCheck": false, "buildAvailable": false}')
+    _kernelspec(home / "data" / "kernels" / "python3")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -116,6 +119,13 @@ def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str
     finally:
         server.terminate()
         server.wait(30)
+
+
+def _kernelspec(folder: Path) -> None:
+    """Have JupyterLab start its kernels as forks."""
+    folder.mkdir(parents=True)
+    spec = {"argv": [*forks.python(), *forks.KERNEL], "display_name": "Python 3 (ipykernel)", "language": "python"}
+    (folder / "kernel.json").write_text(json.dumps({**spec, "metadata": {"debugger": True}}))
 
 
 def asked(address: str, method: str = "GET") -> Any:

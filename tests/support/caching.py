@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from langchain_anthropic import ChatAnthropic
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
 from deepnb.values.turn import Call, Turn, Usage
 from tests.support.anthropic_server import AnthropicServer
-from tests.support.openai_server import OpenAIServer, Say, Use
+from tests.support.chat_server import Say, Use
+from tests.support.openai_server import OpenAIServer
 from tests.support.prefix_cache import PrefixCache
 
 PROVIDERS = ("anthropic", "openai")
@@ -57,6 +57,8 @@ def cached_model(provider: str, answer: Any) -> Iterator[tuple[Any, Any]]:
     """A chat model of the provider's own class, and the server it talks to."""
     same: Any = {"api_key": "x", "max_retries": 0, "streaming": True}
     if provider == "anthropic":
+        from langchain_anthropic import ChatAnthropic  # 3,000 modules
+
         with AnthropicServer([answer]) as server:
             yield ChatAnthropic(model_name="claude-some", base_url=server.url, **same), server
     else:

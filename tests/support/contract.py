@@ -15,13 +15,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from langchain_anthropic import ChatAnthropic
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
 from deepnb.context.transcript import live_messages
-from deepnb.models.names import OFFLINE
+from deepnb.models.keys import OFFLINE
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.turn import CodeOutput, ModelEnded, ModelStarted, ThinkingDelta, ToolEnded, ToolStarted, Turn
 from tests.support.anthropic_server import AnthropicServer
@@ -76,7 +75,9 @@ def responses(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, An
 
 @contextmanager
 def anthropic(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
-    """ChatAnthropic."""
+    """ChatAnthropic, imported late: it has 3,000 modules."""
+    from langchain_anthropic import ChatAnthropic
+
     with AnthropicServer(list(answers), cache=None) as server:
         yield ChatAnthropic(base_url=server.url, **{**SETTINGS, **settings}), server
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from deepnb.values.anchors import Anchor
-from deepnb.values.offload import Flush, HistoryMessage, HistorySection, Offload
+from deepnb.values.offload import Anchor, Flush, HistoryMessage, HistorySection, Offload
 
 FLUSH = Flush("/memory/2026-11-22.md", ("- one", "- two"))
 OFFLOAD = Offload(

@@ -18,9 +18,8 @@ import deepnb.views
 from deepnb.backends.journal import entry
 from deepnb.values import turn as values
 from deepnb.values.budget import Budget, rule_for
-from deepnb.values.diff import FileDiff
-from deepnb.values.growing_list import GrowingList
-from deepnb.values.messages import Messages
+from deepnb.values.files import FileDiff
+from deepnb.values.messages import GrowingList, Messages
 from deepnb.values.request import Request, Sent
 from deepnb.views.growing_markdown import GrowingMarkdown
 from deepnb.views.search_marks import search_terms

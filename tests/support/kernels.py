@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty
@@ -14,6 +14,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from tests import ROOT
+from tests.support import forks
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 HANG = 240.0
@@ -64,10 +65,12 @@ class Ran:
 
 
 class Kernel:
-    """A kernel in a process of its own, offline."""
+    """A kernel in a process of its own, offline: a fork, or what the command `python` starts."""
 
-    def __init__(self, cwd: str, env: dict[str, str]) -> None:
+    def __init__(self, cwd: str, env: dict[str, str], python: Sequence[str] = ()) -> None:
         self.manager = KernelManager(kernel_name="python3")
+        assert self.manager.kernel_spec is not None
+        self.manager.kernel_spec.argv = [*(python or forks.python()), *forks.KERNEL]
         self.manager.start_kernel(cwd=cwd, env=env)
         self.client = self.manager.client()
         self.client.start_channels()

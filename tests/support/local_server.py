@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.openai_server import Fail, OpenAIServer, Say
+from tests.support.chat_server import Fail, Say
+from tests.support.openai_server import OpenAIServer
 
 NAME = "qwen2.5-coder"
 

@@ -22,8 +22,10 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 from tests import ROOT
+from tests.support import forks
 
 HERE = ROOT / "notebooks"
+FIRST = "01_first_agent.ipynb"
 BESIDE = ("data", "tapes")
 """Directories that notebooks read."""
 ALL = tuple(sorted(HERE.glob("*.ipynb")))
@@ -51,14 +53,14 @@ def execute(
     """The notebook with the outputs of fresh kernels in a copy of its directory; a failing cell raises.
 
     Another kernel begins at each cell with the tag `restart`. The user's home is an empty one: what is in theirs
-    (memory files, IPython's settings) is not shown. `python` is the kernels' interpreter, by default this one; `watch`
-    is called with a kernel's process id after each cell.
+    (memory files, IPython's settings) is not shown. `python` is the kernels' interpreter; without it they are forks.
+    `watch` is called with a kernel's process id after each cell.
     """
     notebook = read(path)
     with tempfile.TemporaryDirectory() as home, copied(path) as folder:
         variables = {**os.environ, "HOME": home, "MPLCONFIGDIR": _fonts(), **(env or {})}
         for cells in _by_kernel(notebook):
-            manager = kernel_manager(python or Path(sys.executable))
+            manager = kernel_manager(python)
             client = NotebookClient(
                 nbformat.v4.new_notebook(cells=cells, metadata=notebook.metadata),
                 km=manager,
@@ -77,10 +79,10 @@ def execute(
     return notebook
 
 
-def kernel_manager(python: Path) -> AsyncKernelManager:
-    """What starts a kernel of an interpreter, whichever kernels are installed."""
+def kernel_manager(python: Path | None) -> AsyncKernelManager:
+    """What starts a kernel of an interpreter, or as a fork, whichever kernels are installed."""
     manager = AsyncKernelManager(kernel_name="python3")
-    manager.kernel_spec.argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    manager.kernel_spec.argv = [*([str(python)] if python else forks.python()), *forks.KERNEL]
     return manager
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from deepnb.magics.reference import entries
-from deepnb.reference.document import reference_text
+from deepnb.wings.course.entries import reference_text
 from tests import ROOT
 
 FILE = ROOT / "notebooks" / "REFERENCE.md"
 
 
 def main() -> None:
-    text = reference_text(entries())
+    text = reference_text()
     FILE.write_text(text, encoding="utf-8")
     print(f"{FILE.name}: {len(text.splitlines())} lines")
 

@@ -10,8 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from deepnb import Session
-from deepnb.models.tapes.masks import days_near, masked
-from deepnb.models.tapes.tape import Tape, read_tape
+from deepnb.models.tapes.tape import Tape, days_near, masked, read_tape
 
 Script = Callable[[Session], None]
 """What is done in a session."""

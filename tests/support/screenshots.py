@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deepnb.tour.places import notebooks
 from tests.support.browsers import Notebook, jupyter_lab, open_chromium, written
+from tests.support.notebooks import HERE
 
 LOAD = "%load_ext deepnb\n%config DeepNB.window = 5000\nimport pandas as pd\nplanets = pd.read_csv('data/planets.csv')"
 
@@ -88,7 +88,7 @@ def main(directory: Path) -> None:
     directory.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
-        shutil.copytree(notebooks(), place / "notebooks")
+        shutil.copytree(HERE, place / "notebooks")
         for picture in PICTURES:
             written(place / "notebooks" / f"{picture.name}.ipynb", picture.cells)
         with jupyter_lab(place / "notebooks", place / "home") as address, open_chromium(1200, 900) as context:
@@ -99,4 +99,4 @@ def main(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else notebooks() / "images")
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "images")

@@ -13,8 +13,9 @@ from typing import Any
 
 from langgraph_sdk import get_sync_client
 
+from tests.support.chat_server import Say, Use
 from tests.support.langgraph_server import langgraph_server
-from tests.support.openai_server import OpenAIServer, Say, Use
+from tests.support.openai_server import OpenAIServer
 
 EDIT = {"file_path": "/AGENTS.md", "old_string": "Use tabs.", "new_string": "Use spaces."}
 TASK = {"subagent_type": "general-purpose", "description": "Look."}

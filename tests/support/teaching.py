@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.moves import Use, plan
+from deepnb.models.teaching.talk import Use, plan
 
 TOOLS = frozenset(["ls", "read_file", "write_file", "edit_file", "task", "list_variables", "inspect_variable"])
 

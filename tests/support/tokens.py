@@ -2,7 +2,7 @@
 
 import pytest
 
-from deepnb.context.encodings import NotAtHandError, load
+from deepnb.context.counting import NotAtHandError, load
 
 
 def o200k(text: str) -> int:

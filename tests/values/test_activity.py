@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deepnb.values.activity import Activity
 from deepnb.values.budget import Budget, rule_for
+from deepnb.values.events import Activity
 from deepnb.values.turn import (
     Call,
     Event,

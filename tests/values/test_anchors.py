@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.gate.prohibitions import said
-from deepnb.values.anchors import CLOSE, OPEN, Anchor, anchor_block, facts, find, lost, union
+from deepnb.gate.own_words import said
 from deepnb.values.messages import Message, ToolCall
+from deepnb.values.offload import CLOSE, OPEN, Anchor, anchor_block, facts, find, lost, union
 from deepnb.values.tokenizer import count
 from tests.support.tables import every_row
 

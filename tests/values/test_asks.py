@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from deepnb.gate.own_words import Filled
-from deepnb.values.asks import asks_to_write
+from deepnb.gate.own_words import Filled, asks_to_write
 from tests.support.tables import every_row
 
 ASKS = [

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from deepnb.values.bare_image import bare_base64, bare_image, bare_images
+from deepnb.values.image import bare_base64, bare_image, bare_images
 from tests.support.images import gif, jpeg, png
 from tests.support.tables import every_row
 

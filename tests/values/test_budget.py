@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deepnb.values.budget import Budget, Rule, growth, rule_for
 from deepnb.values.errors import DeepnbError
-from deepnb.values.prompt import GUIDELINES_CLOSE, MEMORY_OPEN, SKILLS_CLOSE, SKILLS_OPEN, system_parts
+from deepnb.values.request import GUIDELINES_CLOSE, MEMORY_OPEN, SKILLS_CLOSE, SKILLS_OPEN, system_parts
 from deepnb.values.tokenizer import count, tokens
 from deepnb.values.turn import Usage
 from tests.support.tables import every_row

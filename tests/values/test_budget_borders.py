@@ -139,12 +139,12 @@ def test_a_price_that_is_none_is_one_line(prices):
     ],
 )
 def test_a_price_goes_by_either_name(name, model, label, found):
-    from deepnb.values.prices import price_of
+    from deepnb.values.turn import price_of
 
     assert (price_of({name: (1, 1, 1)}, model, label) is not None) == found
 
 
 def test_cached_input_has_its_own_price():
-    from deepnb.values.prices import cost_of
+    from deepnb.values.turn import cost_of
 
     assert cost_of(Usage(1_000_000, 500_000, 400_000), (3.0, 0.25, 10.0)) == pytest.approx(0.6 * 3 + 0.4 * 0.25 + 5)

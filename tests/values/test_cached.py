@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from deepnb.values.budget import Budget, Rule
-from deepnb.values.cached import Caching, cache_drops, cacheable, last_cached
-from deepnb.values.growing_list import GrowingList
+from deepnb.values.messages import GrowingList
 from deepnb.values.request import Request, Sent
 from deepnb.values.turn import Call, ModelEnded, Snapshot, Turn, Usage
+from deepnb.values.xray import Caching, cache_drops, cacheable, last_cached
 from tests.support.tables import every_row
 
 HEAD = (

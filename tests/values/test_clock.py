@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deepnb.values.clock import moment
+from deepnb.values.text import moment
 
 
 def test_order_is_that_of_time_and_not_of_text():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import deepnb
 from deepnb import DeepnbError
-from deepnb.values.commands import in_python
+from deepnb.values.text import in_python
 from tests.support.tables import every_row
 
 SHELL = ("magics", "widgets", "views", "tour")

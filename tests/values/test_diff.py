@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.values.diff import FileDiff, Hunk, apply, file_diffs
+from deepnb.values.files import FileDiff, Hunk, apply, file_diffs
 from tests.support.tables import every_row
 
 LINES = st.sampled_from(["", "a", "b", "- tea", "+", "-", "@@ -1 +1 @@", "\\ No newline at end of file", "茶"])

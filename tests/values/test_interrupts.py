@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from deepnb.values.interrupts import uninterrupted
+from deepnb.values.files import uninterrupted
 
 
 @pytest.fixture(autouse=True)

@@ -13,12 +13,11 @@ from deepnb import Session
 from deepnb.context.counting import Counter as TokenCounter
 from deepnb.context.counting import Meter
 from deepnb.memory.budget import Fitted
-from deepnb.memory.guidelines import memory_block
+from deepnb.memory.guarding import memory_block
 from deepnb.testing import ScriptedModel, call
 from deepnb.values import tokenizer
 from deepnb.values.budget import rule_for
-from deepnb.values.items import LARGE, MOST, Item, items
-from deepnb.values.prompt import system_parts, system_pieces
+from deepnb.values.request import LARGE, MOST, Item, items, system_parts, system_pieces
 
 KEY = "sk-ant-api03-" + "q7Rz9LmX2vB4" * 8
 texts = st.text(alphabet="ab \n/.md*-`<>", max_size=60) | st.integers(0, 400).map(lambda n: "word " * n)

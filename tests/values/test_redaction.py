@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from deepnb.values.events import without_credentials
 from deepnb.values.offload import Offload
-from deepnb.values.redaction import without_credentials
 from deepnb.values.turn import CodeOutput, Compacted, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Turn
 from tests.support.hostile_views import Maker
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.values.budget import PARTS, Budget, Rule, rule_for
-from deepnb.values.growing_list import GrowingList
+from deepnb.values.messages import GrowingList
 from deepnb.values.request import Request, Sent
 from deepnb.views.bar import cells, plot_html, sparkline
 from deepnb.views.budget import WIDE, budget_view, gauge_line, rule_words

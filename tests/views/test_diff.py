@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.values.diff import FileDiff, file_diffs
+from deepnb.values.files import FileDiff, file_diffs
 from deepnb.views.diff import diff_view, rows, split_lines, word_diff
 from tests.support.tables import every_row
 

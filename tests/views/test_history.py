@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from deepnb.values.anchors import Anchor
-from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, HistorySection, Offload
+from deepnb.values.offload import Anchor, BroughtBack, Flush, HistoryMessage, HistorySection, Offload
 from deepnb.views.compaction import compaction_view, line
 from deepnb.views.history import BRING, history_view
 from deepnb.views.search_marks import search_terms

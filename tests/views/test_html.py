@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.values.anchors import Anchor
+from deepnb.values.agent import Skill
 from deepnb.values.budget import Budget, rule_for
-from deepnb.values.diff import FileDiff
-from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, HistorySection, Offload
+from deepnb.values.files import FileDiff
+from deepnb.values.offload import Anchor, BroughtBack, Flush, HistoryMessage, HistorySection, Offload
 from deepnb.values.turn import (
     Call,
     Compacted,
     ModelEnded,
     Notice,
-    Skill,
     Snapshot,
     TextDelta,
     ThreadInfo,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from deepnb.values.agent import Skill
 from deepnb.values.budget import Budget, rule_for
 from deepnb.values.offload import Offload
-from deepnb.values.turn import Call, Compacted, ModelEnded, Skill, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.values.turn import Call, Compacted, ModelEnded, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view

@@ -11,8 +11,8 @@ import pytest
 
 from deepnb import Session
 from deepnb.engine.request import MESSAGE_TOKENS
+from deepnb.values.agent import GENERAL_PURPOSE, Listed, Spent, Subagent
 from deepnb.values.budget import Budget, rule_for
-from deepnb.values.subagents import GENERAL_PURPOSE, Listed, Spent, Subagent
 from deepnb.values.turn import Call, ModelEnded, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.views.budget import budget_view
 from deepnb.views.subagents import NONE, OFF, SubagentRow, subagent_view, subagents_view

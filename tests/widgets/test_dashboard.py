@@ -10,8 +10,8 @@ import pytest
 from ipywidgets import Widget
 
 from deepnb.values.errors import DeepnbError
-from deepnb.values.stack import Layer, Stack
 from deepnb.values.turn import ThreadInfo
+from deepnb.values.xray import Layer, Stack
 from deepnb.views.agent import stack_view
 from deepnb.views.threads import thread_card, turn_words
 from deepnb.views.view import notice_view

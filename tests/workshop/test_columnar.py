@@ -10,10 +10,10 @@ import pytest
 
 from deepnb.magics.interpolate import fill
 from deepnb.values.errors import LimitError
-from deepnb.workshop import columnar
-from deepnb.workshop.columns import columns_of
+from deepnb.workshop import tables
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.namespace import namespace_tools
+from deepnb.workshop.tables import columns_of
 from tests.bench import inspect as bench
 from tests.support.tables import every_row
 
@@ -207,7 +207,7 @@ def test_a_sample_goes_across_chunks():
 def test_large_texts_are_cut_before_they_are_copied(made, monkeypatch):
     texts = made({"t": ["x" * 1000 + "a", "x" * 1000 + "b"] * 2})
     assert "t | str | 4 | 2 distinct: " in describe("t", texts)
-    monkeypatch.setattr(columnar, "LARGE", 100)
+    monkeypatch.setattr(tables, "LARGE", 100)
     assert "t | str | 4 | 1 distinct: " in describe("t", texts)
 
 

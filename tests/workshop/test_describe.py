@@ -5,8 +5,8 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.workshop.cells import figure
 from deepnb.workshop.describe import describe, list_of_variables
+from deepnb.workshop.exact import figure
 from tests.support.tables import every_row
 
 PLANETS = pd.DataFrame(

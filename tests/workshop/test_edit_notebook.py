@@ -16,8 +16,8 @@ from deepnb import DeepnbError
 from deepnb.engine.request import tool_text
 from deepnb.engine.tools import described
 from deepnb.workshop.namespace import namespace_tools
-from deepnb.workshop.notebook_file import version_of
 from deepnb.workshop.notebook_plan import notebook_diff, notebook_plan
+from deepnb.workshop.notebooks import version_of
 from tests.support.tables import every_row
 from tests.support.tokens import o200k
 

@@ -15,9 +15,8 @@ from nbformat import v4
 
 from deepnb import Session
 from deepnb.engine.tools import described
-from deepnb.workshop import notebook_file
-from deepnb.workshop.notebook_file import version_of
-from deepnb.workshop.notebooks import ANSWER, read_notebook
+from deepnb.workshop import notebooks
+from deepnb.workshop.notebooks import ANSWER, read_notebook, version_of
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 from tests.support.tokens import o200k
@@ -194,7 +193,7 @@ def test_sizes_are_capped(monkeypatch):
     for asked in ({}, {"detailed": True}, {"cells": "1-200", "detailed": True}, {"search": "long"}):
         answer = read_notebook("a.ipynb", **asked)  # type: ignore[arg-type]
         assert len(answer) < 1.5 * ANSWER and "not shown" in answer.splitlines()[-1]
-    monkeypatch.setattr(notebook_file, "LARGEST", 1_000)
+    monkeypatch.setattr(notebooks, "LARGEST", 1_000)
     assert read_notebook("a.ipynb") == "Error: a.ipynb has more than 0 MB: it can't be read"
 
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from deepnb.engine.request import tool_text
 from deepnb.engine.tools import described
 from deepnb.workshop.approvals import Effects
-from deepnb.workshop.columns import columns_of
-from deepnb.workshop.namespace import namespace_tools
-from deepnb.workshop.question import Question, answer
+from deepnb.workshop.namespace import Question, answer, namespace_tools
+from deepnb.workshop.tables import columns_of
 from tests.support.hostile import Loud, loud
 from tests.support.tables import every_row
 from tests.support.tokens import o200k

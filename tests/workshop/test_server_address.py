@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deepnb.values.errors import DeepnbError
-from deepnb.workshop.server_address import PASSED_ON, address, environment
+from deepnb.workshop.server_facts import PASSED_ON, address, environment
 from tests.support.tables import every_row
 
 

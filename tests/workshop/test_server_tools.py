@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.workshop.approvals import NOTES, READS, TASK, WRITES
-from deepnb.workshop.server_tools import LONGEST_DESCRIPTION, LONGEST_SCHEMA, MOST, fingerprint, offers
+from deepnb.workshop.server_facts import LONGEST_DESCRIPTION, LONGEST_SCHEMA, MOST, fingerprint, offers
 from tests.support.tables import every_row
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer", "description": "a number"}}, "required": ["a"]}

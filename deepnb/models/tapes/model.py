@@ -1,10 +1,13 @@
-"""The chat model that plays a tape: it needs no key and no provider, and is named as what it is."""
+"""The chat model that plays a tape: the exchange that answers a request, or the nearest one and what differs."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,15 +17,99 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.models.tapes.errors import recorded
-from deepnb.models.tapes.index import TapeIndex
-from deepnb.models.tapes.masks import days_near
-from deepnb.models.tapes.pieces import chunk_of
-from deepnb.models.tapes.request import in_form, messages_of, provider_keys, tools_of
-from deepnb.models.tapes.tape import Exchange, Json, Tape, TapedModel, read_tape
-from deepnb.models.tapes.tape_request import Parts, TapeForm
+from deepnb.models.tapes.pieces import chunk_of, in_form, messages_of, provider_keys, recorded, tools_of
+from deepnb.models.tapes.tape import Exchange, Json, Parts, Tape, TapedModel, TapeForm, days_near, read_tape
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.values.model_failure import NotOnTapeError
+from deepnb.values.failures import NotOnTapeError
+from deepnb.values.files import FileDiff
+
+_LOOKED_AT = 5
+"""Exchanges with most parts in common that are compared word by word."""
+_COMPARED = 4_000
+"""Characters of a part that are compared then."""
+
+
+class TapeIndex:
+    """The exchanges of a tape by their requests, for some days."""
+
+    def __init__(self, tape: Tape, form: TapeForm) -> None:
+        """`form` masks the times of all days in question: those of the tape, and now."""
+        self._tape = tape
+        names = {name: form.masked_part(part) for name, part in tape.parts.items()}
+        self._texts: dict[str, Any] = dict(names.values())
+        self._requests = [
+            Parts(names[one.tools][0], tuple(names[m][0] for m in one.messages)) for one in tape.exchanges
+        ]
+        self._by_key: dict[tuple[str, ...], list[int]] = {}
+        for number, request in enumerate(self._requests):
+            self._by_key.setdefault(request.key, []).append(number)
+
+    def exchanges(self, request: Parts) -> list[Exchange]:
+        """Give the exchanges of this request, in the order in which they were recorded; raise an error where there is none."""
+        numbers = self._by_key.get(request.key)
+        if numbers is None:
+            raise self._not_found(request)
+        return [self._tape.exchanges[number] for number in numbers]
+
+    def _not_found(self, asked: Parts) -> NotOnTapeError:
+        what, do = f"the request is not on {self._tape.label}", "%agent record FILE makes a tape that has it"
+        if not self._requests:
+            return NotOnTapeError(f"{what}, which is empty", do)
+        number = self._nearest(asked)
+        nearest = self._requests[number]
+        texts = {**self._texts, **asked.texts}
+        diff = FileDiff("request", _page(nearest, texts), _page(asked, texts))
+        of = f"request {number + 1} of {len(self._requests)}"
+        return NotOnTapeError(f"{what}: the nearest, {of}, differs in {_differs(nearest, asked, texts)}", do, diff)
+
+    def _nearest(self, asked: Parts) -> int:
+        """Return the exchange that has most parts of a request; of several, one as long whose other parts are most alike."""
+        wanted = Counter(asked.key)
+
+        def common(number: int) -> tuple[int, int]:
+            key = self._requests[number].key
+            return sum((wanted & Counter(key)).values()), -abs(len(key) - len(asked.key))
+
+        def alike(number: int) -> float:
+            one = self._requests[number]
+            a, b = (
+                "\n".join(_lines(texts[name])[:_COMPARED] for name in x.key if name not in y.key)[:_COMPARED]
+                for x, y in ((one, asked), (asked, one))
+            )
+            return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
+
+        texts = {**self._texts, **asked.texts}
+        best = sorted(range(len(self._requests)), key=common, reverse=True)[:_LOOKED_AT]
+        return max(best, key=lambda n: (common(n), alike(n), -n))
+
+
+def _differs(nearest: Parts, asked: Parts, texts: Mapping[str, Any]) -> str:
+    """Return the first thing in which two requests differ, in a few words."""
+    if nearest.tools != asked.tools:
+        return "its tools"
+    for number, (one, other) in enumerate(zip(nearest.messages, asked.messages, strict=False), 1):
+        if one != other:
+            return f"message {number} ({texts[other]['role']})"
+    more = len(asked.messages) - len(nearest.messages)
+    return f"having {abs(more)} message{'s' if abs(more) != 1 else ''} {'fewer' if more > 0 else 'more'}"
+
+
+def _page(request: Parts, texts: Mapping[str, Any]) -> str:
+    """Return a request as text: each part below a heading."""
+    heads = ["tools", *(f"message {i}: {texts[m]['role']}" for i, m in enumerate(request.messages, 1))]
+    return "\n".join(f"# {head}\n{_lines(texts[name])}\n" for head, name in zip(heads, request.key, strict=True))
+
+
+def _lines(part: Any) -> str:
+    """Return a part as lines."""
+    if isinstance(part, list):
+        return "\n".join(f"{name}: {' '.join(description.split())}" for name, description in part)
+    calls = [f"{name} {json.dumps(args, ensure_ascii=False, sort_keys=True)}" for name, args in part.get("calls", ())]
+    images = [f"image {name}" for name in part.get("images", ())]
+    return "\n".join(filter(None, (part.get("text", ""), *calls, *images)))
+
+
+# -- The chat model that plays a tape: it needs no key and no provider, and is named as what it is
 
 LONGEST = 2.0
 """Seconds of the longest pause between two pieces, where a tape is played at its own pace."""
@@ -46,7 +133,7 @@ class Player:
         self._made: tuple[frozenset[str], TapeForm, TapeIndex] | None = None
 
     def exchange(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Exchange:
-        """What answers this request; an error that has the nearest where there is nothing."""
+        """Return what answers this request; an error that has the nearest where there is nothing."""
         with self._lock:
             form, index = self._index()
             request: Parts = form.parts(messages_of(messages), tools_of(tools))
@@ -92,7 +179,7 @@ class TapeModel(BaseChatModel):
         return str(self.taped.counts)
 
     def of(self, name: str) -> TapeModel:
-        """The model of this name on the same tape, for a subagent; this one where the tape has none."""
+        """Return the model of this name on the same tape, for a subagent; this one where the tape has none."""
         found = next((one for one in self.player.tape.models if one.name == name), None)
         return self if found is None else _model(self.player, found, self.pace)
 
@@ -130,7 +217,7 @@ class TapeModel(BaseChatModel):
 
 
 def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> TapeModel:
-    """The model that plays a file; an error of one line where it is no tape."""
+    """Return the model that plays a file; an error of one line where it is no tape."""
     try:
         data = file.read_bytes()
     except FileNotFoundError:

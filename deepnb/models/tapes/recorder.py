@@ -19,15 +19,30 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
-from deepnb.models.tapes.errors import error_of
-from deepnb.models.tapes.masks import days_near
-from deepnb.models.tapes.pieces import piece_of, without_credentials
-from deepnb.models.tapes.request import form_of, messages_of, provider_keys, tools_of
-from deepnb.models.tapes.tape import Exchange, TapedModel, exchange_line, head_line, model_line, part_line
-from deepnb.models.tapes.tape_request import Parts, TapeForm
+from deepnb.engine import keys
+from deepnb.models.tapes.pieces import (
+    error_of,
+    form_of,
+    messages_of,
+    piece_of,
+    provider_keys,
+    tools_of,
+    without_credentials,
+)
+from deepnb.models.tapes.tape import (
+    Exchange,
+    Parts,
+    TapedModel,
+    TapeForm,
+    days_near,
+    exchange_line,
+    head_line,
+    model_line,
+    part_line,
+)
 from deepnb.values.errors import DeepnbError, RefusedError
-from deepnb.values.short_repr import short_repr
-from deepnb.values.whole_file import make_folder
+from deepnb.values.files import make_folder
+from deepnb.values.text import short_repr
 
 _LOG = logging.getLogger("deepnb")
 
@@ -59,7 +74,9 @@ class Recording:
         head = head_line(now(), self.form().clean(note))
         try:
             make_folder(file.parent)
-            _create(file, head, overwrite)
+            if overwrite:
+                file.unlink(missing_ok=True)
+            _write(file, head, os.O_CREAT | os.O_EXCL)
         except FileExistsError:
             raise RefusedError(
                 f"{self.name} exists already", f"%agent record --yes {self.name} overwrites it"
@@ -85,8 +102,9 @@ class Recording:
         self.active = False
 
     def heard(self, model: BaseChatModel, label: str, counts: str, retries: int = 0) -> BaseChatModel:
-        """The model, telling this recording of its calls."""
-        self._secrets |= _secrets(model)
+        """Return the model, telling this recording of its calls."""
+        held: Sequence[Any] = [getattr(value, "get_secret_value", lambda: None)() for value in vars(model).values()]
+        self._secrets |= {value for value in held if isinstance(value, str)}
         taped = TapedModel(self.form().clean(label), self.form().clean(_profile(model)), counts, retries=retries)
         before = model.callbacks
         listener = _Listener(self, taped)
@@ -100,11 +118,11 @@ class Recording:
     # -- for the listener
 
     def now(self) -> str:
-        """The time as an ISO timestamp."""
+        """Return the time as an ISO timestamp."""
         return self._now()
 
     def form(self) -> TapeForm:
-        """What brings requests into the form of a tape, with the keys there are now."""
+        """Return what brings requests into the form of a tape, with the keys there are now."""
         state = (days_near(self._now()), dict(os.environ), self._secrets)
         if self._form is None or self._form[0] != state:
             self._form = state, TapeForm(state[0], provider_keys() | self._secrets)
@@ -118,7 +136,7 @@ class Recording:
             new = [model_line(model)] if model not in self._models else []
             new += [part_line(name, request.texts[name]) for name in request.texts if name not in self._parts]
             try:
-                _append(self.file, b"".join([*new, exchange_line(one)]))
+                _write(self.file, b"".join([*new, exchange_line(one)]), 0)
             except OSError as error:
                 self.active, self.problem = False, error.strerror or type(error).__name__
                 _LOG.warning("%s", self.line)
@@ -168,7 +186,9 @@ class _Listener(BaseCallbackHandler):
             if tools:
                 self._model = replace(self._model, schemas=form_of(tools[0]))
             request = self._recording.form().parts(messages_of(messages[0]), tools_of(tools))
-            self._calls[run_id] = _Call(request, self._recording.now(), _purpose(metadata))
+            purposes = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}
+            purpose = purposes.get((metadata or {}).get("lc_source") or "", "answer")
+            self._calls[run_id] = _Call(request, self._recording.now(), purpose)
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
         if (call := self._calls.get(run_id)) is not None and hasattr(chunk, "message"):
@@ -196,38 +216,14 @@ class _Listener(BaseCallbackHandler):
         self._recording.add(self._model, call.request, made)
 
 
-def _purpose(metadata: dict[str, Any] | None) -> str:
-    from deepnb.engine import keys
-
-    source = (metadata or {}).get("lc_source") or ""
-    return {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}.get(source, "answer")
-
-
 def _profile(model: Any) -> dict[str, Any]:
-    """What the profile of a model says in numbers, words and yes or no, and what its client reserves for an answer."""
-    from deepnb.engine.reserve import reserve_of
+    """Return what the profile of a model says in numbers, words and yes or no, and what its client reserves for an answer."""
+    from deepnb.engine.request import reserve_of
 
     profile = getattr(model, "profile", None) or {}
     said = {k: v for k, v in profile.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
     reserved = zip(("max_tokens", "thinking_tokens"), reserve_of(model), strict=True)
     return said | {name: tokens for name, tokens in reserved if tokens}
-
-
-def _secrets(model: Any) -> frozenset[str]:
-    """The keys that a model holds."""
-    held: Sequence[Any] = [getattr(value, "get_secret_value", lambda: None)() for value in vars(model).values()]
-    return frozenset(value for value in held if isinstance(value, str))
-
-
-def _create(file: Path, head: bytes, overwrite: bool) -> None:
-    """Make the file, mode 0600, with its first line."""
-    if overwrite:
-        file.unlink(missing_ok=True)
-    _write(file, head, os.O_CREAT | os.O_EXCL)
-
-
-def _append(file: Path, lines: bytes) -> None:
-    _write(file, lines, 0)
 
 
 def _write(file: Path, data: bytes, flags: int) -> None:

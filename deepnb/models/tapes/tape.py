@@ -8,14 +8,66 @@ it was made at, since a day near it in a request is masked too.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from hashlib import blake2b
+from json import dumps
 from typing import Any
 
-from deepnb.models.tapes.masks import days_near
+from deepnb.gate import credentials, redact, redact_value
 from deepnb.values.errors import InvalidError
-from deepnb.values.short_repr import excerpt, short_repr
+from deepnb.values.text import excerpt, short_repr
+
+# -- A text without what differs from run to run though nobody changed a word: ids that are drawn, and the time now
+# A date is masked only near the moments that are given: any other date is a word of the prompt or of the data.
+
+ID, TIME, DAY = "<id>", "<time>", "<day>"
+
+_IDS = re.compile(
+    r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"  # a UUID
+    r"|\b(?:call|toolu|chatcmpl|msg|run)[_-][A-Za-z0-9]{20,}\b"  # what providers and LangChain name calls
+    r"|\bsession_[0-9a-f]{8,32}\b"  # the history file of a subagent
+    r"|(?<=<!-- flush )[0-9a-f]{12}(?= -->)|(?<=<!-- flush by hand )[0-9a-f]{12}(?= -->)"  # made of a message's id
+    r"|\b[0-9a-f]{12}(?=:\d{1,6} )"  # the same, in the heading of an offloaded part
+    r"|(?<= at )0x[0-9a-fA-F]{6,16}\b"  # <Thing object at 0x7f...>
+)
+_TIMES = re.compile(
+    r"(?P<day>\b\d{4}-\d\d-\d\d)"
+    r"(?P<time>[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|^## \d\d:\d\d\b",  # the heading of an entry in a daily note
+    re.MULTILINE,
+)
+
+
+def days_near(at: str) -> frozenset[str]:
+    """Return the day of an ISO timestamp, the one before and the one after, as `YYYY-MM-DD`."""
+    day = date.fromisoformat(at[:10]).toordinal()
+    first, last = date.min.toordinal(), date.max.toordinal()
+    return frozenset(date.fromordinal(n).isoformat() for n in (day - 1, day, day + 1) if first <= n <= last)
+
+
+def masked(text: str, days: Iterable[str]) -> str:
+    """Return the text with ids, and times of these days, replaced by their masks; the same object if it has none.
+
+    Law: `masked(masked(t, a), b) == masked(t, a | b)`.
+    """
+    near = frozenset(days)
+
+    def time(found: re.Match[str]) -> str:
+        if found["day"] is None:
+            return f"## {TIME}"
+        if found["day"] not in near:
+            return found[0]
+        return TIME if found["time"] else DAY
+
+    made = _TIMES.sub(time, _IDS.sub(ID, text))
+    return text if made == text else made
+
+
+# -- A tape, as values and as lines of JSON
 
 VERSION = 1
 _TRIES = 10
@@ -101,42 +153,35 @@ class Tape:
 
 
 def digest(part: Any) -> str:
-    """The name of a part."""
+    """Return the name of a part."""
     return blake2b(json.dumps(part, sort_keys=True).encode(), digest_size=9).hexdigest()
 
 
 def head_line(made: str, note: str) -> bytes:
-    """The first line of a tape."""
+    """Return the first line of a tape."""
     return _line({"tape": VERSION, "made": made, "note": note})
 
 
 def model_line(model: TapedModel) -> bytes:
-    """The line that tells of a model."""
-    return _line(
-        {
-            "model": model.name,
-            "profile": model.profile,
-            "counts": model.counts,
-            "schemas": model.schemas,
-            "retries": model.retries,
-        }
-    )
+    """Return the line that tells of a model."""
+    told = {name: getattr(model, name) for name in ("profile", "counts", "schemas", "retries")}
+    return _line({"model": model.name, **told})
 
 
 def part_line(name: str, part: Any) -> bytes:
-    """The line of a part."""
+    """Return the line of a part."""
     return _line({"part": name, "is": part})
 
 
 def exchange_line(one: Exchange) -> bytes:
-    """The line of a request and its answer."""
+    """Return the line of a request and its answer."""
     head = {"at": one.at, "by": one.model, "purpose": one.purpose, "tools": one.tools, "messages": list(one.messages)}
     error = {"error": one.error} if one.error is not None else {}
     return _line({**head, "answer": [list(piece) for piece in one.pieces], **error})
 
 
 def read_tape(data: bytes, name: str) -> Tape:
-    """The tape that is written in these bytes; an error of one line where it can't be played."""
+    """Return the tape that is written in these bytes; an error of one line where it can't be played."""
     lines = data.split(b"\n")
     cut = bool(lines.pop())
     if not lines or not isinstance(version := _parsed(lines[0]).get("tape"), int):
@@ -176,7 +221,7 @@ def _model(line: Json) -> TapedModel:
 
 
 def _words(text: Any) -> str:
-    """A text of somebody else's as it is shown: one short line."""
+    """Return a text of somebody else's as it is shown: one short line."""
     return excerpt("".join(char if char.isprintable() else " " for char in str(text)), _SHOWN)
 
 
@@ -191,7 +236,7 @@ def _exchange(line: Json, parts: Json) -> Exchange:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """A line as an object; an empty one where it is none."""
+    """Return a line as an object; an empty one where it is none."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -204,3 +249,92 @@ def _line(value: Json) -> bytes:
         return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair
         return json.dumps(value).encode() + b"\n"
+
+
+# -- A request in the form in which a tape keeps and finds it: without credentials, ids, times, or a provider's own forms
+
+_KEY = "[redacted: key]"
+_SHORTEST = 8
+"""Characters of a key that is known by its value: a shorter one could be any word."""
+_KEPT = 4_096
+"""Parts that are remembered."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A request as the names of its parts, and the parts."""
+
+    tools: str
+    messages: tuple[str, ...]
+    texts: Mapping[str, Any] = field(compare=False, default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What two requests have in common that are the same."""
+        return (self.tools, *self.messages)
+
+
+class TapeForm:
+    """Brings requests into a tape's form; each message is worked on once, in however many requests it is sent."""
+
+    def __init__(self, days: Iterable[str], secrets: Iterable[str] = ()) -> None:
+        """`days` are those whose times are masked, `secrets` what is a key though nothing but its owner knows it."""
+        self._days = frozenset(days)
+        self.clean = cleaner(secrets)
+        self._known: dict[bytes, tuple[str, Any]] = {}
+
+    def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
+        """Return the parts of a request whose messages are as `models.tapes.pieces` gives them."""
+        made: list[tuple[str, Any]] = []
+        for raw in (list(map(list, tools)), *messages):
+            known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
+            if (found := self._known.get(known)) is None:
+                found = self.masked_part(self.clean(raw))
+                if len(self._known) >= _KEPT:
+                    self._known.clear()
+                self._known[known] = found
+            made.append(found)
+        return Parts(made[0][0], tuple(name for name, _ in made[1:]), dict(made))
+
+    def masked_part(self, part: Any) -> tuple[str, Any]:
+        """Return a part without ids and times, and its name."""
+        made = self._masked(part)
+        return digest(made), made
+
+    def _masked(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return masked(value, self._days)
+        if isinstance(value, Mapping):
+            return {key: self._masked(item) for key, item in value.items()}
+        return [self._masked(item) for item in value] if isinstance(value, list) else value
+
+
+def cleaner(secrets: Iterable[str]) -> Callable[[Any], Any]:
+    """Return what takes known keys, and all that looks like a credential, out of a JSON-like value."""
+    known = sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True)
+
+    def without(value: Any) -> Any:
+        if isinstance(value, str):
+            for secret in known:
+                value = value.replace(secret, _KEY)
+            return value
+        if isinstance(value, Mapping):
+            return {without(key): without(item) for key, item in value.items()}
+        return [without(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def names_too(value: Any) -> Any:  # a model may take a credential for the name of an argument
+        if isinstance(value, dict):
+            return {redact(key) if isinstance(key, str) else key: names_too(item) for key, item in value.items()}
+        return [names_too(item) for item in value] if isinstance(value, list | tuple) else value
+
+    return lambda value: names_too(redact_value(without(value) if known else value))
+
+
+def keys_of(variables: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Return the values of the environment that are keys: those of these variables, and those whose name and value tell."""
+    found, there = set[str](), dict(os.environ if environment is None else environment)
+    named = frozenset(variables)
+    for name, value in there.items():
+        if name in named or any(f.start > len(name) for f in credentials(f"{name}={value}")):
+            found |= {value, value.strip()}
+    return frozenset(found)

@@ -11,14 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
-from deepnb.models.teaching.conditions import Condition, Unplaced
-from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.grammar import Ask, dated
-from deepnb.models.teaching.moves import Script, Use, failure
+from deepnb.models.teaching.conversation import Conversation, Step, first_match, short
+from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, dated
 from deepnb.models.teaching.tables import Column, Frame, listed_tables, mentioned, parse_frame, singular, without_tables
-from deepnb.models.teaching.talk import QUESTION, confess, says
+from deepnb.models.teaching.talk import QUESTION, Script, Use, confess, failure, says
 from deepnb.models.teaching.vocabulary import may_ask, names_part, pieces, speaks_of_tables, unknown_words
-from deepnb.models.teaching.words import first_match, short
 
 QUERY, INSPECT, LIST = "query_table", "inspect_variable", "list_variables"
 _SHOWN, _LOOKED_AT, _PROBED = 12, 3, 2  # lines of an answer; tables, if none is named; columns with unknown words
@@ -30,7 +27,7 @@ _WHICH = (r"\b(?:which|what) (?:of (?:my|the|these) )?(?:tables?|data ?frames?)\
 
 
 def wants_table(c: Conversation) -> str | None:
-    """A question that has the words of one about a table."""
+    """Return a question that has the words of one about a table."""
     given = parse_frame(c.request) is not None
     asks = given or ((INSPECT in c.tools or parse_frame(c.base) is not None) and speaks_of_tables(c.request))
     return c.request if asks and len(c.request) < 20_000 else None
@@ -68,7 +65,7 @@ def understood(
 
 
 def _spoken(c: Conversation) -> list[str]:
-    """The names that earlier calls were about, the last one first."""
+    """Return the names that earlier calls were about, the last one first."""
     args = [call.args for m in reversed(c.earlier) for call in reversed(m.tool_calls)]
     return [str(name) for one in args for name in (one.get("table"), one.get("name")) if name]
 
@@ -126,7 +123,7 @@ def _with_values(c: Conversation, frame: Frame, request: str) -> Generator[Use, 
 
 
 def refusal(c: Conversation, error: Unplaced, frame: Frame, tables: Sequence[str] = ()) -> str:
-    """One line: the word that has no place, and two prompts that have, made of the names of the table."""
+    """Return one line: the word that has no place, and two prompts that have, made of the names of the table."""
     number = next((k.name for k in frame.columns if k.is_number and not k.is_id), "")
     text = next((k.name for k in frame.columns if k.is_text), "")
     tries = ("try mean", "try count") if number and text else ("try describe", "try rows")
@@ -223,7 +220,7 @@ def answer(c: Conversation, frame: Frame, asked: Ask) -> Script:
 
 
 def _told(c: Conversation, asked: Ask) -> str:
-    """The conditions in words."""
+    """Return the conditions in words."""
     parts = []
     for one in asked.where:
         values = () if one.value is None else one.value if isinstance(one.value, tuple) else (one.value,)
@@ -233,13 +230,13 @@ def _told(c: Conversation, asked: Ask) -> str:
 
 
 def left_out(c: Conversation, found: Mapping[str, int]) -> str:
-    """How many rows were left out since a column has no value there."""
+    """Return how many rows were left out since a column has no value there."""
     gaps = c.tell(", ", "，").join(says(c, "without", n=number, k=name) for name, number in found.items() if number)
     return says(c, "left out", x=gaps) if gaps else ""
 
 
 def _uncounted(c: Conversation, asked: Ask, result: Result) -> str:
-    """How many rows have no value of the column, where the result counts those that have one."""
+    """Return how many rows have no value of the column, where the result counts those that have one."""
     counts = f"{asked.column} (count)"
     if counts not in result.names or result.hidden:
         return ""
@@ -248,13 +245,13 @@ def _uncounted(c: Conversation, asked: Ask, result: Result) -> str:
 
 
 def _aggregate(frame: Frame, asked: Ask) -> dict[str, Any]:
-    """The figure of the column, and how many rows have one if some have none, or are in no group."""
+    """Return the figure of the column, and how many rows have one if some have none, or are in no group."""
     gaps = any(frame.lacking(frame.column(dated(name)[0])) for name in (asked.column, *asked.by))
     return {asked.column: [asked.how, "count"] if gaps else asked.how} if asked.column else {}
 
 
 def _keys(asked: Ask) -> str:
-    """What is grouped by in words: `month of packed` for `packed.month`."""
+    """Return what is grouped by in words: `month of packed` for `packed.month`."""
     return ", ".join(f"{period} of {column}" if period else column for column, period in map(dated, asked.by))
 
 
@@ -394,7 +391,7 @@ def _superlative(c: Conversation, frame: Frame, asked: Ask) -> str:
 
 
 def _level(rows: Sequence[tuple[str, ...]], at: int, head: int) -> list[tuple[str, ...]]:
-    """The first rows, and those that are level with the last of them."""
+    """Return the first rows, and those that are level with the last of them."""
     return [row for i, row in enumerate(rows) if i < head or row[at] == rows[head - 1][at]]
 
 

@@ -7,14 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from deepnb.models.teaching.answers import answer, left_out, refusal, understood, wants_table
-from deepnb.models.teaching.conditions import Condition, Unplaced
-from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.grammar import Ask, dated, read
-from deepnb.models.teaching.moves import Script, Use, failure
+from deepnb.models.teaching.conversation import Conversation, Step, first_match, short
+from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, dated, read
 from deepnb.models.teaching.tables import UNITS, Frame
-from deepnb.models.teaching.talk import says
+from deepnb.models.teaching.talk import Script, Use, failure, says
 from deepnb.models.teaching.vocabulary import may_ask
-from deepnb.models.teaching.words import first_match, short
 
 RUN, CELL = "run_python", "propose_cell"
 _BY_CODE = r"\b(?:with|using|in|by|use)\s+(?:python|pandas|code)\b\s*(?:to\b|[:,])?|使?用\s*(?:代码|pandas|python)"
@@ -45,7 +42,7 @@ class Wanted:
 
 
 def wants_code(c: Conversation) -> Wanted | None:
-    """A plot, a new variable, or a figure of a table that is asked for as code."""
+    """Return a plot, a new variable, or a figure of a table that is asked for as code."""
     request = re.sub(_BY_CODE, " ", c.request, flags=re.IGNORECASE)
     by_code, name = request != c.request, ""
     if (by_code or first_match(request, _MAKES)) and (found := first_match(request, *_NAMED)):
@@ -73,7 +70,7 @@ def compute(c: Conversation, wanted: Wanted) -> Script:
 
 
 def _spelt(request: str, frame: Frame) -> Ask:
-    """The question of a request, in which the name of one column may be misspelt."""
+    """Return the question of a request, in which the name of one column may be misspelt."""
     try:
         return read(request, frame)
     except Unplaced as error:
@@ -105,7 +102,7 @@ def _run(c: Conversation, frame: Frame, asked: Ask, name: str = "", tool: str = 
 
 
 def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
-    """Code whose last line is the answer, bound to `name` if one is given."""
+    """Return code whose last line is the answer, bound to `name` if one is given."""
     masks = [_mask(frame, one) for one in asked.where]
     kept = masks[0] if len(masks) == 1 else " & ".join(f"({mask})" for mask in masks)
     rows = f"{frame.code}[{kept}]" if masks else frame.code
@@ -123,7 +120,7 @@ def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
 
 
 def _groups(frame: Frame, asked: Ask) -> list[str]:
-    """The methods that give a figure for each group, of columns or of the months of dates."""
+    """Return the methods that give a figure for each group, of columns or of the months of dates."""
     parts = [dated(one) for one in asked.by]
     keys = [f"{frame.code}[{_text(k)}]{_PERIODS[period]}" if period else _text(k) for k, period in parts]
     along = f"[{', '.join(keys)}]" if len(keys) > 1 else keys[0]
@@ -132,7 +129,7 @@ def _groups(frame: Frame, asked: Ask) -> list[str]:
 
 
 def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
-    """Code that draws, and whose last line gives the figures that are drawn."""
+    """Return code that draws, and whose last line gives the figures that are drawn."""
     column, data, axis = _text(asked.column), [], ""
     if asked.kind == "scatter":
         x, title = _text(asked.against), f"{_plain(asked.column)} against {_plain(asked.against)}"
@@ -156,7 +153,7 @@ def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
 
 
 def _line(chain: Sequence[str], name: str = "") -> str:
-    """A chain of methods on one line; on a line each where that would be too long."""
+    """Return a chain of methods on one line; on a line each where that would be too long."""
     start = f"{name} = " if name else ""
     if len(start) + len("".join(chain)) <= _WIDTH or len(chain) < 3:
         return start + "".join(chain)
@@ -178,7 +175,7 @@ def _text(name: str) -> str:
 
 
 def _plain(column: str) -> str:
-    """The name of a column within a title, without its unit: the axis has that."""
+    """Return the name of a column within a title, without its unit: the axis has that."""
     words = re.sub(r"[_\\\"]", " ", column).split()
     while len(words) > 1 and words[-1].lower() in UNITS:
         words.pop()
@@ -186,7 +183,7 @@ def _plain(column: str) -> str:
 
 
 def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, code: str) -> str:
-    """What the result says: the largest and the smallest group, or a quotation, as of code that the user changed."""
+    """Return what the result says: the largest and the smallest group, or a quotation, as of code that the user changed."""
     how = _PHRASES.get(asked.how, asked.how)
     if step.failed:
         refused = "did not allow" in step.result and "query_table" in c.tools and asked.by and how
@@ -199,7 +196,8 @@ def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, co
     if step.args.get("code") == code and asked.by and len(set(figures.values())) > 1:
         what = says(c, "measure", x=how, k=asked.column) if how else says(c, "number")
         high, low = (
-            f"{' and '.join(one for one, value in figures.items() if value == end)} ({_figure(end)})"
+            f"{' and '.join(one for one, value in figures.items() if value == end)}"
+            f" ({end:{'.0f' if end.is_integer() or abs(end) >= 1000 else '.4g'}})"
             for end in (max(figures.values()), min(figures.values()))
         )
         names = {asked.column, *(dated(one)[0] for one in asked.by)} if not asked.where else set()
@@ -210,7 +208,3 @@ def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, co
     more = [f"… {len(lines) - _SHOWN}"] if len(lines) > _SHOWN else []
     quote = "\n".join(["```", *lines[:_SHOWN], *more, "```"])
     return says(c, "gave", v=quote) + (f"\n{kept.strip()}" if kept else "")
-
-
-def _figure(value: float) -> str:
-    return f"{value:.0f}" if value.is_integer() or abs(value) >= 1000 else f"{value:.4g}"

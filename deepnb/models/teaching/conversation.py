@@ -1,4 +1,4 @@
-"""All that the teaching model sees when it is asked, as one frozen value, its system prompt taken apart."""
+"""All that the teaching model sees when it is asked, as one frozen value, and the words by which texts are compared."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,10 +8,71 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deepnb.engine.probe import to_message
-from deepnb.models.teaching.words import chinese
+from deepnb.values.agent import Skill
 from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY, Message
-from deepnb.values.prompt import GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN, system_parts
-from deepnb.values.turn import Skill
+from deepnb.values.request import GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN, system_parts
+
+_HAN = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
+HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
+_ASCII = re.compile(r"[a-z][a-z0-9']*")
+_SUFFIXES = ("ences", "ence", "ings", "ing", "ies", "ed", "es", "s", "ly", "e", "y")
+
+_STOP_WORDS = """
+a about all also am an and any are as at be been being but by can could did do does don't doing for from
+give going had has have having he her here him his how i i'd i'll i'm i've if in into is it it's its just
+know let like make many me mine more much my no not now of off ok okay on one only or our out over please
+put remember s said say says shall she should show so some t tell than that that's the their them then
+there these they thing things think this those to too told us use user user's uses using very want was
+we were what what's when where which who whose why will with would you you're your
+"""
+_STOP = frozenset(_STOP_WORDS.split())
+_HAN_STOP = re.compile(
+    r"请问|用户|什么|哪些|哪个|多少|有没有|关于|记得|记住|[我你您他她它的了是吗呢吧啊用在把请和与就都也有这那]"
+)
+
+
+def chinese(text: str) -> bool:
+    """Return whether the text holds a Chinese character."""
+    return _HAN.search(text) is not None
+
+
+def stem(word: str) -> str:
+    """Return an English word without its commonest ending: `prefers` and `preferences` are one."""
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            return word[: -len(suffix)]
+    return word
+
+
+def words(text: str) -> frozenset[str]:
+    """Return what a text speaks of: stems of English words, pairs of Chinese characters; no stop words."""
+    low = text.lower().replace("’", "'")
+    found = {stem(w.removesuffix("'s")) for w in _ASCII.findall(low) if w not in _STOP}
+    for run in HAN_RUN.findall(_HAN_STOP.sub(" ", low)):
+        found.update(run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else found.add(run)
+    return frozenset(found)
+
+
+def coverage(asked: frozenset[str], text: str) -> float:
+    """Return which share of the words asked for is in a text; 0 for no words."""
+    return len(asked & words(text)) / len(asked) if asked else 0.0
+
+
+def short(text: str, limit: int = 80) -> str:
+    """Return the beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def first_match(text: str, *patterns: str) -> re.Match[str] | None:
+    """Return the match of the first pattern that is found; case does not matter, `.` takes line feeds too."""
+    for pattern in patterns:
+        if found := re.search(pattern, text, re.IGNORECASE | re.DOTALL):
+            return found
+    return None
+
+
+# -- All that the teaching model sees when it is asked, as one frozen value, its system prompt taken apart
 
 DEFAULT_PATH = "/AGENTS.md"
 COUNT = "Requests so far: "
@@ -79,7 +140,7 @@ class Conversation:
         return chinese(self.request)
 
     def tell(self, english: str, in_chinese: str) -> str:
-        """The sentence in the language of the request."""
+        """Return the sentence in the language of the request."""
         return in_chinese if self.chinese else english
 
 
@@ -89,7 +150,7 @@ def conversation(
     agents: Iterable[str] = (),
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Conversation:
-    """What can be read out of a model's input."""
+    """Return what can be read out of a model's input."""
     seen = [to_message(m) for m in messages]
     parts = system_parts("\n".join(m.text for m in seen if m.role == "system"))
     prompt = {name: "".join(text for part, text in parts if part == name) for name in ("system", "memory", "skills")}
@@ -128,12 +189,12 @@ def _steps(messages: Sequence[Message]) -> tuple[Step, ...]:
 
 
 def fact_text(line: str) -> str:
-    """A line of memory without its bullet."""
+    """Return a line of memory without its bullet."""
     return re.sub(r"^[-*+] +", "", line.strip())
 
 
 def read_memory(block: str) -> tuple[tuple[MemoryFile, ...], str]:
-    """(files, the file for new facts) of the memory in a prompt: that which the guidelines name, else the first."""
+    """Return (files, the file for new facts) of the memory in a prompt: that which the guidelines name, else the first."""
     start, end = block.find(MEMORY_OPEN), block.find(MEMORY_CLOSE + "\n" + GUIDELINES_OPEN)
     end = end if end >= 0 else block.rfind(MEMORY_CLOSE)
     body = block[start + len(MEMORY_OPEN) : end if end >= 0 else None] if start >= 0 else ""

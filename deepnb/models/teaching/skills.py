@@ -8,16 +8,12 @@ from typing import Any
 
 from deepnb.models.teaching.answers import answer, tables_asked
 from deepnb.models.teaching.code import compute, wants_code
-from deepnb.models.teaching.conditions import Unplaced
-from deepnb.models.teaching.conversation import Conversation
-from deepnb.models.teaching.files import parse
-from deepnb.models.teaching.grammar import Ask, read
-from deepnb.models.teaching.moves import MAX_CALLS, Script, Use
+from deepnb.models.teaching.conversation import Conversation, chinese, first_match, short, words
+from deepnb.models.teaching.grammar import Ask, Unplaced, read
+from deepnb.models.teaching.memory import parse
 from deepnb.models.teaching.tables import Frame
-from deepnb.models.teaching.talk import says
-from deepnb.models.teaching.words import chinese, first_match, short, words
-from deepnb.values.subagents import GENERAL_PURPOSE, TASK
-from deepnb.values.turn import Skill
+from deepnb.models.teaching.talk import MAX_CALLS, Script, Use, says
+from deepnb.values.agent import GENERAL_PURPOSE, TASK, Skill
 
 LIST = (r"\b(?:what|which|list|show)\b.{0,30}\bskills\b", r"\bany skills\b|(?:什么|哪些|列出|所有).{0,4}(?:技能|本领)")
 _LOOK = r"(?:look(?: at)?|describe|inspect|explore)\b|查看|看看|描述"
@@ -37,7 +33,7 @@ def list_skills(c: Conversation, _: str) -> str:
 
 
 def wants_skill(c: Conversation) -> Skill | None:
-    """The skill the request names, else the one whose description shares the most words with it."""
+    """Return the skill the request names, else the one whose description shares the most words with it."""
     low, asked = c.request.lower(), words(c.request)
     for skill in c.skills:
         name = re.escape(skill.name.lower())
@@ -83,7 +79,7 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
 
 
 def _questions(step: str) -> Iterator[str]:
-    """The questions in a step: its parts without their verb, or with that of the part before."""
+    """Yield the questions in a step: its parts without their verb, or with that of the part before."""
     named = False
     for part in re.split(r"[;.:,，；。、]\s*|\s+(?:and|then)\s+", step):
         found = first_match(part, *(f"^{verb}" for verb in _VERBS))
@@ -95,7 +91,7 @@ def _questions(step: str) -> Iterator[str]:
 
 
 def instructions(text: str) -> list[str]:
-    """Up to ten steps of a SKILL.md: its numbered lines, else its bullets, else its first lines."""
+    """Return up to ten steps of a SKILL.md: its numbered lines, else its bullets, else its first lines."""
     body = re.sub(r"\A---\n.*?\n---[ \t]*(?:\n|\Z)", "", text, flags=re.DOTALL)
     for pattern in (r"^\s*\d+[.)]\s+(.+)$", r"^\s*[-*+]\s+(.+)$", r"^\s*([^#\s].*)$"):
         if found := re.findall(pattern, body, re.M):
@@ -115,7 +111,7 @@ _BY_NAME = _ASK + r"(?:the )?[`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x
 
 
 def wants_delegation(c: Conversation) -> tuple[str, str] | None:
-    """(subagent, task) of `ask the critic subagent to ...`, without the word subagent if there is one of that name."""
+    """Return (subagent, task) of `ask the critic subagent to ...`, without the word subagent if there is one of that name."""
     found = first_match(c.request, *_DELEGATE)
     if found is None and ((found := first_match(c.request, _BY_NAME)) is None or found["name"].lower() not in c.agents):
         return None
@@ -143,7 +139,7 @@ _CALL = (
 
 
 def wants_call(c: Conversation) -> tuple[str, str] | None:
-    """(tool, its arguments as they were typed) of `call sales with region North`."""
+    """Return (tool, its arguments as they were typed) of `call sales with region North`."""
     found = first_match(c.request, *_CALL)
     return (found["name"], found["args"] or found["args2"] or "") if found and found["name"] in c.parameters else None
 
@@ -167,7 +163,7 @@ def call(c: Conversation, wanted: tuple[str, str]) -> Script:
 
 
 def _argument(text: str, schema: Mapping[str, Any]) -> Any:
-    """A value as the schema has it."""
+    """Return a value as the schema has it."""
     plain = text.strip("\"'“”`")
     try:
         return plain if schema.get("type", "string") == "string" else json.loads(plain.lower())

@@ -31,13 +31,13 @@ _NO_NOUN = ("data", "table", "frame", "the", "raw", "dataset", "copy", "new", "o
 
 
 def name_words(name: str) -> list[str]:
-    """The words of a name in lower case, each in the singular: `OrderDate` and `order_dates` are `order date`."""
+    """Return the words of a name in lower case, each in the singular: `OrderDate` and `order_dates` are `order date`."""
     apart = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
     return [singular(_SHORT.get(word, word)) for word in re.split(r"[\W_]+", apart.lower()) if word]
 
 
 def singular(word: str) -> str:
-    """An English word in the singular, by the commonest rules."""
+    """Return an English word in the singular, by the commonest rules."""
     word = word.lower()
     if len(word) < 4 or word in ("series", "species"):
         return word
@@ -137,11 +137,11 @@ class Frame:
         return [column for column in self.columns if column.is_date]
 
     def column(self, name: str) -> Column:
-        """The column of this name."""
+        """Return the column of this name."""
         return next((c for c in self.columns if c.name == name), Column(name, ""))
 
     def named(self, phrase: str) -> list[Column]:
-        """The columns that a phrase may mean: exactly so called, else by their last words."""
+        """Return the columns that a phrase may mean: exactly so called, else by their last words."""
         plain = phrase.casefold()
         exact = [c for c in self.columns if plain in (c.name.casefold(), c.name.casefold().replace("_", " "))]
         if exact:
@@ -153,12 +153,12 @@ class Frame:
         return whole or ids or found
 
     def lacking(self, column: Column) -> int:
-        """How many rows have no value there, as far as the description says."""
+        """Return how many rows have no value there, as far as the description says."""
         return self.rows - column.known if column.known >= 0 else 0
 
 
 def parse_frame(text: str) -> tuple[Frame, str] | None:
-    """The first description of a table in a text, and the text without it."""
+    """Return the first description of a table in a text, and the text without it."""
     head = _HEAD.search(text)
     if head is None:
         return None
@@ -197,19 +197,19 @@ def _column(name: str, kind: str, summary: str, known: str, sample: list[str]) -
 
 
 def without_tables(text: str) -> str:
-    """A request without the descriptions of tables that were filled in: their values are none of its words."""
+    """Return a request without the descriptions of tables that were filled in: their values are none of its words."""
     while found := parse_frame(text):
         text = found[1]
     return text
 
 
 def listed_tables(listing: str) -> list[str]:
-    """The tables that `list_variables` shows."""
+    """Return the tables that `list_variables` shows."""
     return list(dict.fromkeys(name for name, _ in _LISTED.findall(listing)))
 
 
 def mentioned(request: str, names: list[str]) -> list[str]:
-    """The tables that a request names; of several the one that it asks in."""
+    """Return the tables that a request names; of several the one that it asks in."""
     said = re.findall(r"\w+", request, re.A)
     exact = [name for name in names if name in said]
     within = r"\b(?:in|from|of|dataframe|table)\s+`?{}\b"

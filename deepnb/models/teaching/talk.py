@@ -1,17 +1,19 @@
-"""What it says, each sentence in English and Chinese; who it is, small talk, and that it has no rule or does not know."""
+"""What the teaching model says, and how it decides: a table of intents, each a script played again from its start."""
 
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from deepnb.models.teaching.conversation import Conversation
-from deepnb.models.teaching.words import short
+from deepnb.models.teaching.conversation import Conversation, Step, first_match, short
 
 TRIES = ("Remember that I prefer metric units", "What do you know about me?")
 TRIES_ZH = ("记住我喜欢公制单位", "你记得什么？")
 """What a request that it has no rule for is answered with: prompts that it has one for."""
 WHO = (
-    r"\b(?:who|what) are you\b|\bare you (?:an?|really|chatgpt|gpt|claude|real|alive|human)\b|\bwhat can you do\b"
-    r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",
-    r"你是(?:谁|什么|不是|大模型|语言模型|人)|你能做什么|你会什么|你会做什么|^\s*帮助",
+    r"\b(?:who|what) are you\b|\bare you (?:an?|really|chatgpt|gpt|claude|real|alive|human)\b|\bwhat can you do\b"  # who are you, are you an AI
+    r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",  # help, what model are you
+    r"你是(?:谁|什么|不是|大模型|语言模型|人)|你能做什么|你会什么|你会做什么|^\s*帮助",  # 你是谁, 帮助
 )
 THANKS = r"^\s*(?:many )?(?:thanks|thank you|thx|cheers)\b|^\s*(?:谢谢|多谢|感谢)"
 GREETING = r"^\s*(?:hi|hello|hey|good (?:morning|evening|afternoon)|你好|您好|嗨|早上好|晚上好)(?:\s+(?:there|all|deepnb))?[\s!.,！。，]*$"
@@ -158,7 +160,7 @@ _SAYS = dict(line.split(" = ", 1) for line in _SENTENCES.strip("\n").splitlines(
 
 
 def says(c: Conversation, key: str, **values: Any) -> str:
-    """A sentence in the language of the request."""
+    """Return a sentence in the language of the request."""
     english, _, chinese = _SAYS[key].replace("\\n", "\n").partition(" || ")
     return c.tell(english, chinese).format(
         **{name: f"{v:,}" if isinstance(v, int) else v for name, v in values.items()}
@@ -175,3 +177,83 @@ def confess(c: Conversation, request: str) -> str:
     one, other = TRIES_ZH if c.chinese else TRIES
     asked = says(c, "for", v=short(request, 60)) if request else ""
     return says(c, "confess", v=asked, k=one, n=other)
+
+
+# -- How the teaching model decides: a table of intents, each a script that is played again from its start
+# A script is a generator: it yields a `Use`, is sent the `Step` that came of it, and returns its answer.
+# Nothing is kept between two calls of the model: the results already in the conversation are played
+# to the script, and where they end is the next move.
+
+MAX_CALLS = 6
+"""Tool calls in one turn."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A tool call. Where `may_fail`, the script itself deals with an error."""
+
+    tool: str
+    args: Mapping[str, Any]
+    may_fail: bool = False
+
+
+Script = Generator[Use, Step, str]
+
+
+@dataclass(frozen=True)
+class Intent:
+    """One thing the model can do: what it recognises it by, and how it goes about it."""
+
+    name: str
+    recognise: Callable[[Conversation], Any]
+    """What the request speaks of, handed to the script; None where it is another intent's."""
+    script: Callable[[Conversation, Any], Script | str]
+
+
+def asks(*patterns: str, tool: str = "") -> Callable[[Conversation], str | None]:
+    """Recognise a request by patterns, where the tool it takes is bound: gives what is found as `x`, else the request."""
+
+    def recognise(c: Conversation) -> str | None:
+        found = first_match(c.request, *patterns) if not tool or tool in c.tools else None
+        if found is None:
+            return None
+        asked = (found["x"] if "x" in found.re.groupindex else c.request).strip().rstrip("。.!！?？ \n")
+        quoted = re.fullmatch(r"[\"'“](.+)[\"'”]", asked, re.DOTALL)
+        return (quoted[1] if quoted else asked) or None
+
+    return recognise
+
+
+def plan(conversation: Conversation, intents: Sequence[Intent]) -> str | Use:
+    """Return the next move, or the answer: that of the first intent which recognises the request. The last one must."""
+    for intent in intents:
+        if (found := intent.recognise(conversation)) is not None:
+            script = intent.script(conversation, found)
+            return script if isinstance(script, str) else _next_move(script, conversation)
+    raise LookupError("no intent recognises the request")
+
+
+def _next_move(script: Script, c: Conversation) -> str | Use:
+    """Play the turn's results to the script. Steps it did not ask for are passed over."""
+    steps = iter(c.turn)
+    try:
+        use = next(script)
+        while step := next((s for s in steps if s.tool == use.tool), None):
+            if step.failed and not use.may_fail:
+                return failure(c, step)
+            use = script.send(step)
+    except StopIteration as end:
+        return str(end.value)
+    if use.tool not in c.tools:
+        return says(c, "not bound", v=use.tool)
+    return use if len(c.turn) < MAX_CALLS else says(c, "too many", n=MAX_CALLS)
+
+
+def failure(c: Conversation, step: Step) -> str:
+    """Return an honest sentence on a tool that did not do what was asked."""
+    if "waits for the user" in step.result:
+        return says(c, "held instruction" if "like an instruction" in step.result else "held", v=step.path)
+    if "did not allow this call" in step.result:
+        why = step.result.partition("said why: ")[2].partition(". It was not run")[0]
+        return says(c, "rejected", v=step.tool, k=f" ({short(why, 120)})" if why else "")
+    return says(c, "failed", v=step.tool, k=short(step.result, 200) or "(nothing)")

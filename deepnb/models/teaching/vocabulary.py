@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from deepnb.models.teaching.conversation import HAN_RUN, chinese
 from deepnb.models.teaching.tables import Frame, singular
-from deepnb.models.teaching.words import HAN_RUN, chinese
 
 _NOISE = """
 a an the of in on at for from to is are was were do does did has have had with there it this we ones which what
@@ -168,14 +168,14 @@ _OPENINGS = "what which how is are does do has have show list give find display 
 
 
 def speaks_of_tables(request: str) -> bool:
-    """Whether a request has a word that questions about tables have."""
+    """Return whether a request has a word that questions about tables have."""
     tokens = [phrase[0] for phrase in spans(pieces(request, _NO_TABLE), _NO_TABLE)]
     asked = any(t.kind in "ASGXdmuOKsM" or f"|{t.text.lower()}|" in _ASKING for t in tokens)
     return asked or (tokens[:1] != [] and tokens[0].kind in "QHhfBO" and len(tokens) < 15)
 
 
 def may_ask(request: str) -> bool:
-    """Whether a request may be about a table by its form: a question, or a few words that compare."""
+    """Return whether a request may be about a table by its form: a question, or a few words that compare."""
     words = pieces(request, _NO_TABLE)
     tokens = [phrase[0] for phrase in spans(words, _NO_TABLE)]
     content = any(t.kind == "?" and len(t.text) > 2 - chinese(t.text) for t in tokens)
@@ -186,13 +186,13 @@ def may_ask(request: str) -> bool:
 
 
 def names_part(request: str, frame: Frame) -> bool:
-    """Whether a request has the name of a table, of a column or of a value in it."""
+    """Return whether a request has the name of a table, of a column or of a value in it."""
     found = spans(pieces(request, frame), frame)
     return any(t.kind in "TCV" and len(t.text) > 1 for phrase in found for t in phrase)
 
 
 def pieces(request: str, frame: Frame) -> list[str]:
-    """The words of a request; Chinese is cut by longest match over the lexicon and the names of the table."""
+    """Return the words of a request; Chinese is cut by longest match over the lexicon and the names of the table."""
     called = "|".join(re.escape(one) for one in (frame.name, *frame.nouns) if one) or "(?!)"
     for pattern, said in _SAID_AS:
         request = re.sub(pattern.replace("TABLE", called), said, request, flags=re.IGNORECASE)
@@ -213,7 +213,7 @@ def unknown_words(request: str, frame: Frame) -> list[str]:
 
 
 def spans(words: Sequence[str], frame: Frame, short: int = -1) -> list[list[Token]]:
-    """The readings of each phrase, by longest match; that at `short` is not the longest."""
+    """Return the readings of each phrase, by longest match; that at `short` is not the longest."""
     found: list[list[Token]] = []
     at, of = 0, False
     while at < len(words):
@@ -237,7 +237,7 @@ def spans(words: Sequence[str], frame: Frame, short: int = -1) -> list[list[Toke
 
 
 def readings(words: Sequence[str], at: int, length: int, frame: Frame) -> list[Token]:
-    """What a phrase may be."""
+    """Return what a phrase may be."""
     return _readings(" ".join(words[at : at + length]), words[at - 1] if at else "", length == 1, frame)
 
 
@@ -273,7 +273,7 @@ def _readings(text: str, before: str, is_word: bool, frame: Frame) -> list[Token
 
 
 def _date(text: str, before: str) -> tuple[str, str] | None:
-    """The first and the last day of a date, a month or a year."""
+    """Return the first and the last day of a date, a month or a year."""
     text = re.sub(r"^(\d{4}) 年 (\d{1,2}) 月$", r"\1-\2", text)
     year = re.fullmatch(r"(?:19|20)\d\d", text) and before in _BEFORE_YEARS.split()
     if not (year or re.fullmatch(rf"{_DATE}|\d{{4}}-\d", text, re.IGNORECASE)):

@@ -1,1 +1,0 @@
-"""The reference: magics, settings, options, Python names, files, errors and topics, as entries that can be searched."""

@@ -1,0 +1,226 @@
+"""A thread's turns as records of a database, and back: states are named by their checkpoints, texts by their hashes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from deepnb.context.ledger import last_request
+from deepnb.engine.checkpoints import Begin, StoredTurn, stored_turns
+from deepnb.engine.probe import to_message
+from deepnb.persistence.codec import Reader, Writer, dumps
+from deepnb.persistence.records import Records, TurnRow
+from deepnb.running.current import Paths
+from deepnb.running.thread import RUNS, Thread
+from deepnb.values.lazy import LazyMapping
+from deepnb.values.messages import Messages
+from deepnb.values.request import Request, Sent
+from deepnb.values.turn import Snapshot, Turn
+
+FilesAt = Callable[[Snapshot], Mapping[str, str]]
+"""The text files of a thread at a checkpoint."""
+
+_FACTS = (
+    *("number", "prompt", "text", "events", "usage", "budget", "model", "seconds", "started", "cell"),
+    *("interrupted", "error", "asked"),
+)
+
+
+class KeptTurns:
+    """Writes turns, and reads them again; what was read is known and not written anew."""
+
+    def __init__(self, records: Records, paths: Paths) -> None:
+        """`paths` know which files are not in the checkpoints."""
+        self._records = records
+        self._paths = paths
+        self._ids: dict[str, list[tuple[Turn, str]]] = {}
+        """Thread -> its turns as they are kept, and their ids."""
+        self._known: dict[int, tuple[Turn, str, str | None]] = {}
+        """id() of the state after a turn -> the turn, its id and that of the one before: forks have turns in common."""
+        self._states: dict[int, tuple[Snapshot, dict[str, Any]]] = {}
+        self._values: dict[str, Any] = {}
+        self._heads: dict[str, tuple[Sent, ...]] = {}
+
+    def write(self, thread: str, turns: Sequence[Turn]) -> str | None:
+        """Keep what is new of a thread's turns; gives the id of the last one."""
+        kept = self._ids.setdefault(thread, [])
+        same = next((n for n, (a, b) in enumerate(zip(kept, turns, strict=False)) if a[0] is not b), None)
+        same = min(len(kept), len(turns)) if same is None else same
+        del kept[same:]
+        for turn in turns[same:]:
+            kept.append((turn, self._write(turn, kept[-1] if kept else None)))
+        return kept[-1][1] if kept else None
+
+    def forget(self) -> None:
+        """Know no more what is there: what was written last was taken back, or changed."""
+        for known in (self._ids, self._known, self._states, self._values, self._heads):
+            known.clear()
+
+    def _write(self, turn: Turn, before: tuple[Turn, str] | None) -> str:
+        parent = before[1] if before else None
+        known = self._known.get(id(turn.after))
+        if known is not None and known[2] == parent and replace(known[0], thread=turn.thread) == turn:
+            return known[1]
+        writer = Writer(self._records.put, last_request(before[0].events) if before else None)
+        record = {name: writer.plain(getattr(turn, name)) for name in _FACTS}
+        record |= {} if turn.structured is None else {"structured": True}  # its text is its JSON
+        record |= {"before": self.state(turn.before), "after": self.state(turn.after)}
+        id_ = self._records.add_turn(parent, record)
+        self._known[id(turn.after)] = turn, id_, parent
+        return id_
+
+    def state(self, state: Snapshot) -> dict[str, Any]:
+        """A state in JSON's own words."""
+        if id(state) not in self._states:
+            self._states[id(state)] = state, self._state(state)
+        return self._states[id(state)][1]
+
+    def _state(self, state: Snapshot) -> dict[str, Any]:
+        put, shared = self._records.put, self._paths.shared()
+        writer = Writer(put)
+        others = {p: put(text) for p, text in state.files.items() if shared(p)}
+        last = state.messages[-1].id if state.messages else None
+        return {
+            "thread": state.thread,
+            "checkpoint": state.checkpoint,
+            "messages": len(state.messages),
+            "last": last,
+            "next": list(state.next),
+            "memory": put(dumps(writer.plain(dict(state.memory)))),
+            "skills": put(dumps(writer.plain(state.skills))),
+            "offload": put(dumps(writer.plain(state.offload))) if state.offload else None,
+            "others": put(dumps(others)),
+        }
+
+    def read(self, thread: str, head: str | None, messages: Messages, files_at: FilesAt) -> list[Turn]:
+        """The turns of a thread that holds these messages now."""
+        kept, before = list[tuple[Turn, str]](), None
+        held = {id_: turn for turn, id_ in self._ids.get(thread, ())}
+        state = self._reader(messages, files_at)
+
+        for row in self._records.turns(head):
+            turn = held.get(row.id) or self._turn(thread, row, before, state)
+            before = last_request(turn.events)
+            kept.append((turn, row.id))
+            self._known[id(turn.after)] = turn, row.id, row.parent
+        self._ids[thread] = kept
+        return [turn for turn, _ in kept]
+
+    def snapshot(self, plain: dict[str, Any], messages: Messages, files_at: FilesAt) -> Snapshot:
+        """Return a state that `state` gave in JSON's own words, of a thread that holds these messages now."""
+        return self._reader(messages, files_at)(plain)
+
+    def _reader(self, messages: Messages, files_at: FilesAt) -> Callable[[Any], Snapshot]:
+        at = {message.id: n for n, message in enumerate(messages, 1)}
+        return lambda plain: self._snapshot(plain, messages, at, files_at)
+
+    def _turn(self, thread: str, row: TurnRow, before: Request | None, state: Callable[[Any], Snapshot]) -> Turn:
+        try:
+            reader = Reader(self._records.get, before, self._heads)
+            facts = {name: reader.value(row.record[name]) for name in _FACTS}
+            facts |= {"structured": json.loads(facts["text"])} if row.record.get("structured") else {}
+            return Turn(thread=thread, before=state(row.record["before"]), after=state(row.record["after"]), **facts)
+        except (LookupError, TypeError, ValueError) as error:
+            raise self._records.damaged(f"a turn can't be read: {error}") from None
+
+    def _snapshot(
+        self, plain: dict[str, Any], messages: Messages, at: Mapping[str, int], files_at: FilesAt
+    ) -> Snapshot:
+        thread, checkpoint = plain["thread"], plain["checkpoint"]
+        place, shared = Snapshot(thread, checkpoint=checkpoint), self._paths.shared()
+
+        def files() -> Mapping[str, str]:
+            own = files_at(place) if checkpoint else {}
+            others = {p: self._records.get(name) for p, name in self._value(plain["others"]).items()}
+            return {**{p: text for p, text in own.items() if not shared(p)}, **others}
+
+        count = at.get(plain["last"], plain["messages"])
+        made = Snapshot(
+            thread,
+            files=LazyMapping(files),
+            memory=LazyMapping(lambda: self._value(plain["memory"])),
+            skills=self._value(plain["skills"]),
+            messages=messages.first(count),
+            offload=self._value(plain["offload"]) if plain["offload"] else None,
+            next=tuple(plain["next"]),
+            checkpoint=checkpoint,
+        )
+        self._states[id(made)] = made, plain
+        return made
+
+    def _value(self, name: str) -> Any:
+        if name not in self._values:
+            try:
+                self._values[name] = Reader(self._records.get).value(json.loads(self._records.get(name)))
+            except (LookupError, TypeError, ValueError) as error:
+                raise self._records.damaged(f"a state can't be read: {error}") from None
+        return self._values[name]
+
+
+assert {*_FACTS, "structured", "before", "after", "thread"} == {f.name for f in fields(Turn)}
+
+
+# -- threads that a given checkpointer already holds: read when they are first looked at, their turns numbered on
+
+
+ENDED = "its kernel ended before the turn did"
+
+FilesSeen = Callable[[Snapshot, str | None], Mapping[str, str]]
+"""The text files of a thread in a state, with memory as the checkpoint of this ID saw it."""
+
+
+def turns_of(
+    thread: Thread, messages: Sequence[BaseMessage], begun: Mapping[str, Begin], files_at: FilesSeen
+) -> tuple[Turn, ...]:
+    """The turns of a thread whose snapshot has been read, out of its messages and where each `begun`."""
+    waiting = {call.id for call in thread.asked}
+    if thread.runs:  # its open calls are being run
+        waiting |= {call["id"] for m in messages[-1:] for call in getattr(m, "tool_calls", ())}
+    found = list(stored_turns(messages, waiting))
+    log, at, made = Messages(), 0, list[Turn]()
+    for one in found:
+        log, at = log.replace_from(len(log), [to_message(m) for m in messages[at : one.start]]), one.start
+        begin = begun.get(one.request)
+        places = ((begin.before, begin.first), (begin.ended, begin.ended)) if begin else ((None, None), (None, None))
+        before, ended = (_state(thread.name, place, seen, log, files_at) for place, seen in places)
+        if made:
+            made[-1] = replace(made[-1], after=ended)
+        made.append(_turn_of(thread.name, one, len(made) + 1, before, begin.at if begin else ""))
+    if made:
+        stopped = thread.unfinished and not thread.asked
+        why = (RUNS if thread.runs else ENDED) if stopped else None
+        after = thread.snapshot
+        files = LazyMapping(lambda: files_at(after, after.checkpoint))  # without what was written to memory since
+        made[-1] = replace(made[-1], after=replace(after, files=files), asked=thread.asked, interrupted=why)
+    return tuple(made)
+
+
+def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
+    """The turns of a thread that another session went on with: those we know all of, then the others.
+
+    One that failed and was taken out of the thread is none of the checkpointer's.
+    """
+    there = [turn for turn in known if turn.error is None or len(turn.after.messages) > len(turn.before.messages)]
+    pairs = zip(there, stored, strict=False)
+    kept = [
+        b
+        if a.prompt != b.prompt or (bool(a.after.next) and len(b.after.messages) > len(a.after.messages))
+        else replace(a, number=b.number)
+        for a, b in pairs
+    ]
+    return [*kept, *stored[len(kept) :]]
+
+
+def _state(thread: str, checkpoint: str | None, seen: str | None, messages: Messages, files_at: FilesSeen) -> Snapshot:
+    place = Snapshot(thread, checkpoint=checkpoint)
+    files = LazyMapping(lambda: files_at(place, seen))
+    return Snapshot(thread, files=files, messages=messages, checkpoint=checkpoint)
+
+
+def _turn_of(thread: str, one: StoredTurn, number: int, before: Snapshot, started: str) -> Turn:
+    facts: dict[str, Any] = {"usage": one.usage, "model": one.model, "started": started}
+    return Turn(number, thread, one.prompt, one.text, one.events, before, before, budget=None, **facts)

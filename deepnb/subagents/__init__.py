@@ -1,0 +1,1 @@
+"""Subagents: as files, and the tool by which an agent hands a task on to one."""

@@ -1,0 +1,295 @@
+"""What an agent is made of, as it is listed: skills, subagents, models, and the features of a graph somebody else made."""
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from deepnb.values.errors import RefusedError
+from deepnb.values.request import SKILLS_CLOSE, SKILLS_OPEN
+from deepnb.values.text import Listing, short_repr
+
+LONGEST = 64
+"""Characters of the name of a skill or a subagent (agentskills.io)."""
+
+
+def normal(name: str) -> str:
+    """Return the name as it is compared: NFKC, no white space around it."""
+    return unicodedata.normalize("NFKC", name).strip()
+
+
+def wrong_name(name: str) -> str | None:
+    """Return what is wrong with a normal name; None for a good one.
+
+    Letters without a case (Chinese, say) are as good as lowercase ones.
+    """
+    if not name:
+        return "the name is empty"
+    if len(name) > LONGEST:
+        return f"the name has {len(name):,} characters; the limit is {LONGEST}"
+    if strange := next((c for c in name if not c.isalnum() and c != "-"), None):
+        plain = strange.isprintable() and not unicodedata.combining(strange)
+        shown = repr(strange) if plain else f"U+{ord(strange):04X}"
+        return f"the name can't contain {shown}: use lowercase letters, digits and single hyphens"
+    if name != name.lower():
+        return "the name is not all lowercase"
+    if name.startswith("-") or name.endswith("-") or "--" in name:
+        return "the name begins or ends with a hyphen, or has two in a row"
+    return None
+
+
+def near(name: str, otherwise: str = "my-skill") -> str:
+    """Return a good name made of what is good in another."""
+    kept = "".join(c if c.isalnum() else "-" for c in normal(name).lower())
+    made = "-".join(filter(None, kept.split("-")))[:LONGEST].strip("-")
+    return made if wrong_name(made) is None else otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to fix in a SKILL.md; `broken` where the skill can't be used until then."""
+
+    path: str
+    line: int
+    """Counted from 1; 0 where it is no line that is wrong."""
+    what: str
+    do: str
+    """What to write instead."""
+    broken: bool = True
+
+    def __str__(self) -> str:
+        where = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{where}: {self.what}: {self.do}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill: what it is for and where to read it, never its body."""
+
+    name: str
+    """Empty where its file gives none that holds."""
+    description: str
+    path: str
+    """Of its SKILL.md."""
+    problem: str | None = None
+    """Why it can't be used, in one line; None for a good one."""
+    license: str = ""
+    compatibility: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    allowed_tools: tuple[str, ...] = ()
+    """Tools it asks to have approved beforehand."""
+    source: str = ""
+    """The label of the source it comes from."""
+    overrides: tuple[str, ...] = ()
+    """Paths of skills of the same name in earlier sources, that it replaces."""
+    notes: tuple[str, ...] = ()
+    """What to fix, though it can be used."""
+    enabled: bool = True
+    """Whether the agent sees it."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether the agent sees it: it has no problem and is enabled."""
+        return self.problem is None and self.enabled
+
+    @property
+    def directory(self) -> str:
+        """The name of its directory, which a good one has for a name."""
+        return self.path.rpartition("/")[0].rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillRead:
+    """That the agent read a skill's file in a thread."""
+
+    turns: tuple[int, ...]
+    """Counted from 1."""
+    lines: int
+    """How many different lines of it the agent was shown."""
+    total: int
+    """How many the file had then."""
+    changed: bool = False
+    """Whether the file is another one now."""
+    pinned: bool = False
+    """Whether it was put before a prompt, whole."""
+
+    @property
+    def whole(self) -> bool:
+        return self.pinned or 0 < self.total <= self.lines
+
+
+def skill_line(name: str, description: str, path: str) -> str:
+    """Return what of a skill is in every request: one line, whatever its description holds."""
+    line = " ".join(description.split()).replace(SKILLS_CLOSE, "(agent_skills)").replace(SKILLS_OPEN, "(agent_skills)")
+    return f"- **{name}**: {line} -> read_file `{path}`"
+
+
+# -- A subagent: what it is made of, as it is given, and as it is listed
+
+FOLDER = "/agents/"
+"""Where subagents stand as files, `NAME.md`."""
+
+TASK = "task"
+"""The tool by which an agent hands a task on; its arguments are `description` and `subagent_type`, the name."""
+
+FILE_TOOLS = ("ls", "read_file", "write_file", "edit_file", "delete", "glob", "grep", "execute")
+
+
+@dataclass(frozen=True)
+class Subagent:
+    """An agent that others hand tasks to: it begins with the task alone, and only its last words come back.
+
+    It gets nothing of memory, and skills only where it names them.
+    """
+
+    name: str
+    """Lowercase letters, digits and single hyphens, 64 characters at most."""
+    description: str
+    """What it is for, and when: by this the model chooses it."""
+    system_prompt: str = ""
+    tools: tuple[Any, ...] | None = None
+    """Names: these tools and no others. Tools and functions: beside the file tools and `task`. None: those of the
+    main agent, less memory's."""
+    model: Any = None
+    """A name, a variable or a chat model; None for the main agent's."""
+    skills: tuple[str, ...] = ()
+    """Directories of skills in the files (`/skills/`), or names of skills of the session."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What else deepagents takes: `middleware`, `response_format`, `runnable`."""
+
+    @property
+    def named_tools(self) -> tuple[str, ...] | None:
+        """The names its tools are limited to; None where they are not."""
+        names = tuple(tool for tool in self.tools or () if isinstance(tool, str))
+        return names or None
+
+
+GENERAL_PURPOSE = Subagent(
+    "general-purpose",
+    "Does any task of several steps by itself, with all tools of the main agent but those of memory. For work whose"
+    " steps need not be seen: searching many files, reading long ones, looking through data, trying something out. Use"
+    " it also where you are not sure to find what you look for at the first tries. It knows nothing of the"
+    " conversation.",
+    """\
+You are a subagent: another agent has handed you one task, and it sees nothing of your work but your last message.
+Do the task with your tools, then answer in full: what your last message leaves out is lost.""",
+)
+"""The one that is there by default."""
+
+WITHOUT_MEMORY = GENERAL_PURPOSE.description.replace(" but those of memory", "")
+"""Its description where the main agent has no memory."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A subagent as it is listed, one that can't be used too."""
+
+    agent: Subagent
+    source: Literal["built in", "Python", "file"]
+    path: str = ""
+    """Of its file."""
+    problem: str | None = None
+    """Why it can't be used, in one line; None for a good one."""
+    notes: tuple[str, ...] = ()
+    """What to fix, though it can be used."""
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """Field of its file -> its line, from 1."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a subagent was used for in a thread."""
+
+    runs: int = 0
+    """Tasks it was handed."""
+    calls: int = 0
+    """Model calls it made."""
+    input: int = 0
+    """Tokens, as the provider reported them, or as they were counted where it did not."""
+    output: int = 0
+    exact: bool = True
+    """Whether all of them were reported."""
+
+
+# -- A chat model as it is listed: whether it can be used here, and what is known of it
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """One model, or one provider whose models can't be used yet."""
+
+    name: str
+    """What `%agent use` takes; of a provider that can't be used, the provider."""
+    usable: bool
+    window: int | None = None
+    """Tokens; None where it is unknown."""
+    sees: bool | None = None
+    """Whether it takes images."""
+    caches: bool | None = None
+    """Whether its provider caches prompts."""
+    note: str = ""
+    """`in use`, `no LLM`, where the key is from."""
+    do: str = ""
+    """What makes it usable, in one line; empty where it is."""
+
+    def __repr__(self) -> str:
+        window = f" window={self.window}" if self.window else ""
+        return short_repr(self, f"{self.name}{window}" if self.usable else f"{self.name}: {self.do}")
+
+
+class ModelInfos(Listing[ModelInfo]):
+    """Models and providers, those that can be used first."""
+
+    __slots__ = ()
+
+
+# -- What an agent that somebody else made has of what deepnb shows and does, found once
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature, whether it is there, and what would give it where it is not."""
+
+    name: str
+    what: str
+    """What the graph has of it, or why it lacks it, in a few words."""
+    do: str = ""
+    """What would give it; empty where it is there."""
+    has: bool = True
+    ours: bool = False
+    """Whether only deepnb's own agent can have it."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """All of them, by name; an agent that deepnb made has every one and lists none."""
+
+    agent: str = ""
+    listed: tuple[Feature, ...] = ()
+
+    def __repr__(self) -> str:
+        has, lacks = (", ".join(one.name for one in self.listed if one.has is there) for there in (True, False))
+        return short_repr(
+            self, f"of {self.agent}: has {has or 'none of them'}; lacks {lacks}" if self.listed else "all"
+        )
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self.listed)
+
+    def __bool__(self) -> bool:
+        return bool(self.listed)
+
+    @property
+    def lacks(self) -> tuple[Feature, ...]:
+        """The features that are not there."""
+        return tuple(one for one in self.listed if not one.has)
+
+    def has(self, name: str) -> bool:
+        """Return whether it is there."""
+        return all(one.name != name for one in self.lacks)
+
+    def need(self, name: str) -> None:
+        """Raise an error in one line where the feature is not there."""
+        for one in self.lacks:
+            if one.name == name:
+                raise RefusedError(f"{self.agent} has no {one.name} ({one.what})", one.do)

@@ -1,0 +1,207 @@
+"""What the events of a turn tell: what it waits for, what is said in it, and the same without credentials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from deepnb.gate import redact, redact_value
+from deepnb.values.agent import TASK
+from deepnb.values.budget import Budget
+from deepnb.values.turn import (
+    CodeOutput,
+    Compacted,
+    Event,
+    ModelEnded,
+    ModelStarted,
+    Notice,
+    Path,
+    Retry,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    Turn,
+    Usage,
+)
+
+WAITS = {
+    "answer": "waiting for the model",
+    "summary": "compacting the context: summarizing",
+    "flush": "compacting the context: asking the model what is worth keeping",
+}
+"""What a model was called for -> what is waited for until it answers."""
+
+
+class Activity:
+    """Takes the events of a turn as they happen."""
+
+    def __init__(self) -> None:
+        self.budget: Budget | None = None
+        """What the main agent's last request held."""
+        self.usage = Usage()
+        """Tokens of the calls that have ended."""
+        self._begun = False
+        self._open: dict[tuple[str, ...], tuple[Path, str]] = {}
+        """Calls of models and tools that go on, the newest last: key -> where, and in words."""
+        self._agents: dict[str, str] = {}
+        """Id of a task -> the subagent that has it."""
+
+    def add(self, event: Event) -> None:
+        """Something happened."""
+        self._begun = True
+        match event:
+            case ModelStarted(call=call):
+                self._begin(("model", *event.path), event.path, WAITS[call.purpose])
+                if not event.path and call.purpose == "answer":
+                    self.budget = call.budget
+            case TextDelta():
+                self._go_on(event.path, "the model answers")
+            case ThinkingDelta():
+                self._go_on(event.path, "the model thinks")
+            case Retry():
+                self._begin(("model", *event.path), event.path, event.line)
+            case ModelEnded(call=call):
+                self._open.pop(("model", *event.path), None)
+                self.usage += call.spent
+            case ToolStarted():
+                self._agents |= {event.id: str(event.args.get("subagent_type", ""))} if event.name == TASK else {}
+                self._begin(("tool", event.id), event.path, event.name)
+            case ToolEnded():
+                for key in [k for k, (path, _) in self._open.items() if k == ("tool", event.id) or event.id in path]:
+                    del self._open[key]
+
+    @property
+    def line(self) -> str:
+        """`waiting for the model`, `run_python`, `subagent research: grep`; of several at once the newest."""
+        outer = {id_ for path, _ in self._open.values() for id_ in path}
+        inner = [(key, *at) for key, at in self._open.items() if key[0] == "model" or key[1] not in outer]
+        if not inner:
+            return "between two steps" if self._begun else "starting"
+        key, path, said = inner[-1]
+        if key[0] == "tool" and key[1] in self._agents:
+            said = f"subagent {self._agents[key[1]]}"
+        agent = self._agents.get(path[-1], "") if path else ""
+        more = f" and {len(inner) - 1} more" if len(inner) > 1 else ""
+        return f"{f'subagent {agent}: ' * bool(path)}{said}{more}"
+
+    def _begin(self, key: tuple[str, ...], path: Path, words: str) -> None:
+        self._open.pop(key, None)
+        self._open[key] = path, words
+
+    def _go_on(self, path: Path, words: str) -> None:
+        if (key := ("model", *path)) in self._open:
+            self._open[key] = path, words
+
+
+# -- What is said in a turn, piece by piece, to be searched
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPassage:
+    """One piece of a turn."""
+
+    turn: int
+    what: str
+    """`prompt`, `answer`, `thinking`, `Bash`, `result of Bash`, `summary`, `note`; inside a subagent with `subagent: ` before it."""
+    text: str
+
+
+def passages(turn: Turn) -> Iterator[TurnPassage]:
+    """Yield all that is said in a turn, in order."""
+    yield TurnPassage(turn.number, "prompt", turn.prompt)
+    said: list[str] = []
+    now = ("", 0, ())
+    for event in turn.events:
+        if isinstance(event, TextDelta | ThinkingDelta):
+            here = ("answer" if isinstance(event, TextDelta) else "thinking", event.call, event.path)
+            if here != now and said:
+                yield TurnPassage(turn.number, _what(now[0], now[2]), "".join(said))
+                said = []
+            now = here  # type: ignore[assignment]
+            said.append(event.text)
+        elif (one := _other(event)) is not None:
+            yield TurnPassage(turn.number, _what(one[0], getattr(event, "path", ())), one[1])
+    if said:
+        yield TurnPassage(turn.number, _what(now[0], now[2]), "".join(said))
+
+
+def _other(event: object) -> tuple[str, str] | None:
+    match event:
+        case ToolStarted():
+            return event.name, json.dumps(dict(event.args), ensure_ascii=False, default=str)
+        case ToolEnded():
+            return f"result of {event.name}", event.result
+        case Compacted():
+            return "summary", event.offload.summary
+        case Notice():
+            return "note", event.text
+    return None
+
+
+def _what(what: str, path: tuple[str, ...]) -> str:
+    return f"subagent: {what}" if path else what
+
+
+# -- A turn as it may leave the kernel: the same turn without credentials
+# The messages of a thread stay as they were typed and answered; a credential in them, also one that came in several
+# pieces of a stream, is replaced by its mark here.
+
+_NAMES = ("id", "key", "digest")
+"""Fields that say which is which; they are not shown."""
+
+
+def without_credentials(turn: Turn) -> Turn:
+    """Return the turn with each credential in its texts replaced by a mark; the pieces of an answer are joined."""
+    return replace(
+        turn,
+        prompt=redact(turn.prompt),
+        text=redact(turn.text),
+        model=redact(turn.model),
+        events=tuple(_clean(event) for event in _joined(turn.events)),
+        interrupted=_clean(turn.interrupted),
+        error=_clean(turn.error),
+        asked=tuple(_clean(call) for call in turn.asked),
+    )
+
+
+def _joined(events: Iterable[Event]) -> list[Event]:
+    """Return the events; all pieces of one answer, or of one thought, where the first of them was."""
+    out: list[Event] = []
+    at: dict[Any, int] = {}
+    for event in events:
+        if isinstance(event, TextDelta | ThinkingDelta):
+            place = at.setdefault((type(event), event.call, event.path), len(out))
+            if place < len(out):
+                known = out[place]
+                assert isinstance(known, TextDelta | ThinkingDelta)
+                out[place] = replace(known, text=known.text + event.text)
+                continue
+        out.append(event)
+    return out
+
+
+def _clean(value: Any) -> Any:
+    """Return a value with the texts in it redacted."""
+    if isinstance(value, ModelStarted | ModelEnded):  # figures; the request is not shown
+        return value
+    if isinstance(value, CodeOutput):  # pictures are no text, but for drawings
+        shown = {
+            kind: data if kind.startswith("image/") and "svg" not in kind else _clean(data)
+            for kind, data in value.data.items()
+        }
+        return replace(value, text=redact(value.text), data=shown)
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return redact_value(dict(value))
+    if isinstance(value, tuple):
+        return tuple(map(_clean, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        held = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _NAMES}
+        if isinstance(held.get("path"), tuple):  # the ids of the calls round an event
+            del held["path"]
+        return replace(value, **{name: _clean(one) for name, one in held.items()})
+    return value

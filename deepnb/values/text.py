@@ -1,0 +1,201 @@
+"""Short texts: a value in one line, text as a terminal leaves it, moments, and a magic's command as Python."""
+
+import heapq
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from functools import cache
+from typing import TypeVar
+
+MOST = 240
+"""Characters of such a line."""
+
+
+def short_repr(value: object, words: str) -> str:
+    """`<Turn 2 of main: ...>`: the value's class, then `words`; what can't be printed or turns the line is �."""
+    line = "".join(char if char.isprintable() else "\ufffd" for char in excerpt(words, MOST))
+    return f"<{type(value).__name__} {line}>"
+
+
+def excerpt(text: str, most: int = 48) -> str:
+    """`text` on one line of at most `most` characters, ending in … where something was left out."""
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1]}…"
+
+
+# -- A tuple that shows itself as one thing: threads as their tree, diffs as a diff
+
+T = TypeVar("T")
+_ITEMS = 4
+
+
+class Listing(tuple[T, ...]):
+    """A tuple in all respects but how it is shown."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        more = [f"and {len(self) - _ITEMS:,} more"] if len(self) > _ITEMS else []
+        return short_repr(self, ", ".join([*map(repr, self[:_ITEMS]), *more]) or "(empty)")
+
+
+# -- Text as a terminal leaves it standing: what was overwritten is gone, and colours are
+
+_ESCAPES = r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
+
+
+def terminal_text(text: str) -> str:
+    """Without escape sequences; of a line with carriage returns what was written last, as of a progress bar."""
+    if "\x1b" in text:
+        text = re.sub(_ESCAPES, "", text)
+    if "\r" not in text:
+        return text
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+
+
+# -- Moments as they are written down
+
+
+def moment(at: str) -> float:
+    """Return seconds since 1970 of an ISO timestamp, for sorting: where clocks go back, text does not sort by time.
+
+    What is no timestamp comes first.
+    """
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def in_turn(places: Iterable[Iterable[T]], at: Callable[[T], str]) -> list[T]:
+    """Return what several places tell, by time; what one place tells stays in its order, whatever its clock did."""
+    return list(heapq.merge(*places, key=lambda one: moment(at(one))))
+
+
+# -- What a magic's command is in Python: the magics only call methods of a session
+
+CALLS = {
+    "%agent": "session.run({})",
+    "%agent approve": "session.resume(session.asked[0].approve())",
+    "%agent budget": "session.budget()",
+    "%agent compact": "session.compact()",
+    "%agent edit": "session.asked[0].edit({})",
+    "%agent export": "session.export({})",
+    "%agent export --yes": "session.export({}, overwrite=True)",
+    "%agent fork": "session.fork({})",
+    "%agent fork NAME --at": "session.fork(NAME, at={})",
+    "%agent history": "session.history()",
+    "%agent history --bring": "session.bring_back({})",
+    "%agent jobs": "session.jobs",
+    "%agent jobs join": "session.switch(session.jobs.job({}).thread)",
+    "%agent jobs stop": "session.jobs.job({}).stop()",
+    "%agent key": "session.key({})",
+    "%agent models": "session.models()",
+    "%agent mount": "session.mount({})",
+    "%agent new": "session.new({})",
+    "%agent open": "deepnb.open_session({})",
+    "%agent package": "session.package({})",
+    "%agent package --yes": "session.package({}, write=True)",
+    "%agent panel approvals": "session.asked[0].args",
+    "%agent persist": "session.persist({})",
+    "%agent record": "session.record({})",
+    "%agent record --yes": "session.record({}, overwrite=True)",
+    "%agent record stop": "session.recording.stop()",
+    "%agent reject": "session.resume(session.asked[0].reject({}))",
+    "%agent replay": "session.replay({})",
+    "%agent resume": "session.resume({})",
+    "%agent rewind": "session.rewind({})",
+    "%agent subagents": "session.subagents.show({})",
+    "%agent subagents add": "session.subagents.new({})",
+    "%agent switch": "session.switch({})",
+    "%agent threads": "session.threads",
+    "%agent tools": "session.approvals",
+    "%agent tools ask": "session.approvals.rule({}, 'ask')",
+    "%agent tools add": "session.tools.add({})",
+    "%agent tools deny": "session.approvals.rule({}, 'deny')",
+    "%agent tools remove": "session.tools.remove({})",
+    "%agent turns": "session.turns",
+    "%agent undo": "session.undo()",
+    "%agent use?": "help(session.use)",
+    "%agent use --base-url": "session.models({})",
+    "%agent use": "session.use({})",
+    "%memory": "session.memory.text()",
+    "%memory add": "session.memory.add({})",
+    "%memory daily": "session.memory.daily({})",
+    "%memory diff": "session.memory.diff({})",
+    "%memory forget": "session.memory.forget({})",
+    "%memory log": "session.memory.log()",
+    "%memory pending": "session.memory.pending()",
+    "%memory promote": "session.memory.promote()",
+    "%memory revert": "session.memory.revert({})",
+    "%memory save": "session.memory.save({})",
+    "%memory save --yes": "session.memory.save({}, overwrite=True)",
+    "%memory show": "session.memory.read({})",
+    "%memory search": "session.memory.search({})",
+    "%memory sources": "session.memory.sources",
+    "%memory sources add": "session.memory.add_source({})",
+    "%memory sources remove": "session.memory.remove_source({})",
+    "%%memory": "session.memory.write({}, TEXT)",
+    "%skills": "session.skills.list()",
+    "%skills add": "session.skills.add({})",
+    "%skills add --yes": "session.skills.add({}, replace=True)",
+    "%skills enable": "session.skills.enable({})",
+    "%skills new": "session.skills.new({})",
+    "%skills pin": "session.skills.pinned",
+    "%skills remove": "session.skills.remove({})",
+    "%skills show": "session.skills.show({})",
+    "%%skills": "session.skills.write({}, TEXT)",
+    "%config DeepNB.window =": "session.configure(max_input_tokens={})",
+    "%pip install": "pip install {}",
+}
+"""A command as it is typed -> the same in Python; `{}` is for what follows it."""
+
+_WORDS_TEXT = """
+above adds and approves as asks brings compares continues creates ends fixes follows for gives goes is lists
+makes names or overwrites plays proposes reads rejects replaces restores runs says sets shows starts takes then
+to undoes with writes
+"""
+_WORDS = _WORDS_TEXT.split()
+"""Words of a sentence, which end what belongs to a command."""
+
+
+def in_python(line: str) -> str:
+    """Return a line with its magics as calls of a session: `%agent new b starts it` -> `session.new('b') starts it`."""
+    return _commands().sub(_call, line) if "%" in line else line
+
+
+@cache
+def _commands() -> re.Pattern[str]:
+    """Return the pattern of a command with what belongs to it; most sessions never compile it."""
+    names = "|".join(re.escape(name) for name in sorted(CALLS, key=len, reverse=True))
+    return re.compile(rf"({names})(?![\w?])((?: (?!(?:{'|'.join(_WORDS)})\b)[^\s,;()]*[^\s,;:()])*)")
+
+
+def _call(found: re.Match[str]) -> str:
+    call, given = CALLS[found[1]], found[2].split()
+    if found[1] == "%agent use" and given and (given[0] == "URL" or "://" in given[0]):
+        call = "session.attach({})"
+    if found[1] == "%agent" and not given:  # shows where the session stands
+        return f"session{found[2]}"
+    if "{}" not in call:
+        return call + found[2]
+    if "(" not in call:
+        return call.format(" ".join(given))
+    return call.format(", ".join(_arguments(given)))
+
+
+def _arguments(given: list[str]) -> Iterator[str]:
+    """Yield words as arguments, `--base-url URL` by its name."""
+    words = list(given)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            yield _argument(word)
+            continue
+        value = _argument(words.pop(0)) if words and not words[0].startswith("--") else "True"
+        yield f"{word.lstrip('-').replace('-', '_')}={value}"
+
+
+def _argument(word: str) -> str:
+    """Return a number and the name of what is to be filled in as they are, anything else as text."""
+    return word if word.isdigit() or re.fullmatch(r"[A-Z][A-Z.:|\[\]]*", word) else repr(word)

@@ -1,0 +1,1 @@
+"""Features that can be left out: a folder each, independent of each other, registered in `deepnb/values/wings.py`."""

@@ -1,0 +1,145 @@
+"""`%%agent --compare OPTION=A,B`: a prompt with several options, shown side by side as its columns come."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Never
+
+from deepnb.magics import ask
+from deepnb.magics.options import AgentRun
+from deepnb.magics.scene import Scene
+from deepnb.magics.slips import nearest
+from deepnb.magics.usage import OPTIONS
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.files import uninterrupted
+from deepnb.views.turn import filled_lines
+from deepnb.widgets.screen import Output
+from deepnb.wings.compare.comparison import Choice, Comparison, comparisons
+from deepnb.wings.compare.view import comparison_view
+from deepnb.wiring.options import Options
+
+_TAKEN = next(flag.choices for flag in OPTIONS if flag.name == "--compare")
+COMPARED = {name: tuple(filter(None, words.split(","))) for name, _, words in (one.partition("=") for one in _TAKEN)}
+"""What `--compare` takes: option -> the words that are its values; empty if these are not words of ours."""
+_SIZES = ("trigger", "keep")
+_PATHS = ("memory", "skills")
+_SWITCH = ("on", "off")
+_ALIASES = {"window": "max_input_tokens"}
+
+
+def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
+    """Run a prompt with each combination of options and show the columns; an interrupt ends it in order."""
+    if "bg" in run.more or run.format not in ("markdown", "text"):
+        other = "--bg" if "bg" in run.more else f"--format {run.format}"
+        raise InvalidError(f"--compare does not go with {other}", "leave one of them out")
+    made = ask.request(scene, run, cell=cell)
+    steps = comparisons(
+        scene.session.workspace,
+        made.text,
+        _choices(scene, run.more["compare"]),
+        base={name: value for name in ("model", "max_steps") if (value := getattr(run, name)) is not None},
+        thread=run.thread,
+        images=made.filled.images,
+        keep="keep" in run.more,
+    )
+    notes = (*filled_lines(made.filled.filled), *made.filled.notes, *made.notes)
+    found = _shown(scene, steps, notes, live=scene.buttons and not run.quiet)
+    if run.as_name:
+        scene.namespace[run.as_name] = found
+    if found.interrupted:
+        done = sum(column.state == "done" for column in found.columns)
+        raise DeepnbError(f"interrupted: {done} of {len(found.columns)} columns are done", "run the cell again for all")
+
+
+def refuse_to_keep(scene: Scene, run: AgentRun, *, cell: bool) -> Never:
+    """Raise an error: without `--compare` there are no forks."""
+    raise InvalidError("--keep goes with --compare", "type --compare OPTION=A,B --keep")
+
+
+def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *, live: bool) -> Comparison:
+    """Show the comparison as it grows, if the page can follow, else when it has ended; return it."""
+    output: Output | None = None
+    found: Comparison | None = None
+
+    def show(now: Comparison) -> None:
+        nonlocal output
+        view = comparison_view(now.columns, now.thread)
+        view = replace(view, lines=(*view.lines, *notes))
+        if output is None:
+            output = scene.screen.show(view)
+        else:
+            output.update(view)
+
+    try:
+        for found in steps:
+            if live:
+                with uninterrupted():
+                    show(found)
+    except KeyboardInterrupt:  # it came while a column was shown
+        if found is None:
+            raise
+        found = found.stopped
+    assert found is not None
+    show(found)
+    return found
+
+
+def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
+    """Return option -> its values, as they were typed."""
+    found: dict[str, list[Any]] = {}
+    for text in given:
+        name, _, values = text.partition("=")
+        option = _ALIASES.get(name, name)
+        if option not in COMPARED:
+            near = nearest(name, tuple(COMPARED))
+            what = "can't be compared" if option in Options.__dataclass_fields__ else "is no option"
+            raise InvalidError(f"{name} {what}", f"type {f'{near}, or ' if near else ''}one of {', '.join(COMPARED)}")
+        if option in found:
+            raise InvalidError(f"--compare {name} was given twice", f"type all its values in one: {name}=A,B,C")
+        found[option] = [_value(scene, option, word) for word in values.split(",")]
+    return found
+
+
+def _value(scene: Scene, option: str, word: str) -> Any:
+    """Return one value of an option, as it was typed."""
+    if option == "model":
+        return Path(word) if word.endswith(".jsonl") else word
+    if option == "system_prompt":
+        return Choice(_prompt(scene, word), word)
+    if words := COMPARED[option]:
+        if word not in words:
+            raise InvalidError(f"{option} can't be {word!r}", f"type one of {', '.join(words)}")
+        return word == "on" if words == _SWITCH else word
+    if option in _PATHS:
+        return tuple(word.split("+"))
+    if word == "none":
+        return None
+    if option in _SIZES:
+        return _size(option, word)
+    if not word.isdecimal():
+        raise InvalidError(f"{option} can't be {word!r}", "type whole numbers, or none")
+    return int(word)
+
+
+def _size(option: str, word: str) -> tuple[str, float]:
+    """Return `0.5` is that part of the window, `8000` so many tokens, `20messages` so many messages."""
+    number = word.removesuffix("messages")
+    if number != word and number.isdecimal():
+        return ("messages", int(number))
+    if word.isdecimal():
+        return ("tokens", int(word))
+    try:
+        return ("fraction", float(word))
+    except ValueError:
+        do = "type a part of the window such as 0.5, tokens such as 8000, or 20messages"
+        raise InvalidError(f"{option} can't be {word!r}", do) from None
+
+
+def _prompt(scene: Scene, word: str) -> str:
+    """Return the text of a variable; `default` is deepnb's own prompt, `none` no prompt."""
+    if word in ("default", "none"):
+        return Options.system_prompt if word == "default" else ""
+    text = scene.namespace.get(word)
+    if not isinstance(text, str):
+        raise NotFoundError(f"no variable {word} that holds a text", "assign the system prompt to one first")
+    return text

@@ -1,0 +1,356 @@
+"""A comparison: a prompt run with several options, one after another, each in a fork that nothing else knows of.
+
+A fork has a workspace and a checkpointer of its own, in memory, and a copy of the thread's memory. So the session
+stays as it is by construction, also if it is kept in a database, and if the kernel ends in the middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deepnb.context.ledger import last_request
+from deepnb.memory.layers import layers
+from deepnb.running.runner import Runner, TurnStream
+from deepnb.running.thread import Thread, asks_only, waits
+from deepnb.running.workspace import Workspace
+from deepnb.values.approvals import policy_of
+from deepnb.values.budget import PARTS
+from deepnb.values.errors import DeepnbError, InvalidError, LimitError, RefusedError
+from deepnb.values.image import PromptImage
+from deepnb.values.text import excerpt, short_repr
+from deepnb.values.turn import Snapshot, Turn
+from deepnb.wings.compare.column import NOT_RUN, Column
+from deepnb.wings.compare.fork import code_asks, workspace_beside
+from deepnb.wiring.options import Options, changed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deepnb.views.view import View
+    from deepnb.wings.compare.view import ComparisonView
+
+MOST = 4
+"""Combinations in one comparison."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value of an option with the words it is shown by."""
+
+    value: Any
+    words: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of a prompt with each combination of options; its forks are gone but for those that were kept."""
+
+    prompt: str
+    thread: str
+    """The thread that was forked."""
+    columns: tuple[Column, ...]
+
+    def __repr__(self) -> str:
+        names = ", ".join(column.name for column in self.columns)
+        return short_repr(self, f"of {excerpt(self.prompt)!r} in {self.thread}: {names}")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped before all columns had run."""
+        return any(column.state == "interrupted" for column in self.columns)
+
+    @property
+    def stopped(self) -> Comparison:
+        """Give the comparison where nothing goes on: what has not ended is not run."""
+        open_ = ("running", "waiting")
+        columns = [replace(c, state="not run") if c.state in open_ else c for c in self.columns]
+        first = next((n for n, c in enumerate(self.columns) if c.state in open_), None)
+        if first is not None:
+            columns[first] = replace(columns[first], state="interrupted", problem="interrupted before it ended")
+        return replace(self, columns=tuple(columns))
+
+    @property
+    def view(self) -> ComparisonView:
+        """As it is shown."""
+        from deepnb.wings.compare.view import comparison_view
+
+        return comparison_view(self.columns, self.thread)
+
+    def text(self) -> str:
+        """The columns for a terminal, differences marked."""
+        return self.view.text()
+
+    def html(self) -> str:
+        """The columns side by side for a page, differences marked."""
+        return self.view.html()
+
+    def df(self) -> pd.DataFrame:
+        """One row per column: its options, how it ended, the answer, and the figures."""
+        import pandas as pd
+
+        rows = [
+            {
+                **column.options,
+                "state": column.state,
+                "answer": column.answer,
+                "tool_calls": [call.name for call, _ in column.tool_calls],
+                "stale": list(column.stale),
+                **{part: column.budget.parts.get(part, 0) if column.budget else None for part in PARTS},
+                "context": column.budget.total if column.budget else None,
+                "input": column.usage.input,
+                "output": column.usage.output,
+                "exact": column.usage.exact,
+                "cached": column.cached,
+                "cacheable": column.cacheable,
+                "calls": len(column.calls),
+                "changed": [diff.path for diff in column.changed],
+                "cost": column.usage.cost,
+                "seconds": round(column.turn.seconds, 3) if column.turn else None,
+                "problem": column.problem,
+                "thread": column.thread,
+            }
+            for column in self.columns
+        ]
+        kinds = {
+            **dict.fromkeys((*PARTS, "context"), "Int64"),
+            **dict.fromkeys(("cached", "cacheable", "cost"), "Float64"),
+        }
+        return pd.DataFrame(rows).astype(kinds)
+
+
+def comparison_value(comparison: Comparison) -> View:
+    """Return a comparison as a value shows it: whole answers if there is room."""
+    from deepnb.views.values import brief
+
+    shorter = [lambda: replace(comparison.view, brief=True)]
+    return brief(comparison.view, shorter, "whole answers: .df(), or .columns")
+
+
+def comparisons(
+    work: Workspace,
+    prompt: str,
+    choices: Mapping[str, Sequence[Any]],
+    *,
+    base: Mapping[str, Any] | None = None,
+    thread: str | None = None,
+    images: Sequence[PromptImage] = (),
+    keep: bool = False,
+) -> Iterator[Comparison]:
+    """Yield the comparison as it is so far, each time a column begins or has ended; an interrupt ends it.
+
+    What is wrong with the options is raised before the first. `base` are options of all columns. With `keep`, the forks
+    that ended well become threads.
+    """
+    combinations = _combinations(work, choices)
+    if not prompt.strip():
+        raise InvalidError("the prompt is empty", "%agent PROMPT")
+    work.need("comparisons")
+    source = _source(work, thread)
+    every = [_options(work, {**(base or {}), **{o: choice.value for o, choice in one.items()}}) for one in combinations]
+    begun = next((r for turn in reversed(source.turns) if (r := last_request(turn.events)) is not None), None)
+    columns = [Column({o: choice.words for o, choice in one.items()}, begun=begun) for one in combinations]
+    now = Comparison(prompt, thread or work.current.thread.name, tuple(columns))
+    for at, options in enumerate(every):
+        columns[at] = replace(columns[at], state="running")
+        yield replace(now, columns=tuple(columns))
+        columns[at] = _run(work, source, options, columns[at], prompt, images, keep)
+        if columns[at].state == "interrupted":
+            columns[at + 1 :] = [replace(left, state="not run") for left in columns[at + 1 :]]
+            break
+    yield replace(now, columns=tuple(columns))
+
+
+# -- what is compared
+
+
+def _combinations(work: Workspace, choices: Mapping[str, Sequence[Any]]) -> list[dict[str, Choice]]:
+    """Return every combination of the values of the options, in their order."""
+    named: list[list[tuple[str, Choice]]] = []
+    for option, values in choices.items():
+        if isinstance(values, str | bytes) or not isinstance(values, Sequence) or len(values) < 2:
+            raise InvalidError(f"{option} needs at least two values to compare", f"give two to {MOST}")
+        found = [_choice(work, option, value) for value in values]
+        named.append([(option, one) for one in _told_apart(option, found)])
+    if not named:
+        raise InvalidError("nothing to compare", "give an option two values, such as memory_refresh")
+    combinations = list(product(*named))
+    if len(combinations) > MOST:
+        raise LimitError(f"{len(combinations)} combinations to compare, {MOST} at most", "compare fewer values")
+    return [dict(one) for one in combinations]
+
+
+def _told_apart(option: str, choices: Sequence[Choice]) -> list[Choice]:
+    """Return the choices, those with the same words numbered."""
+    found: list[Choice] = []
+    for one in choices:
+        alike = [other for other in found if other.words.partition(" #")[0] == one.words]
+        if any(other.value is one.value or other.value == one.value for other in alike):
+            raise InvalidError(f"{option} has the same value twice", "name each value once")
+        found.append(replace(one, words=f"{one.words} #{len(alike) + 1}") if alike else one)
+    return found
+
+
+def _choice(work: Workspace, option: str, value: Any) -> Choice:
+    if isinstance(value, Choice):
+        return value
+    if option == "model" and isinstance(value, Path):
+        from deepnb.session.disk import named_tape
+
+        return Choice(named_tape(work, value), f"tape {value.name}")
+    return Choice(value, _words(option, value))
+
+
+def _words(option: str, value: Any) -> str:
+    """Return a value as it is shown."""
+    if option in ("trigger", "keep") and isinstance(value, tuple | list) and len(value) == 2:
+        return f"{value[1]}" if value[0] == "fraction" else f"{value[1]:,} {value[0]}"
+    if isinstance(value, bool) or value is None:
+        return {True: "on", False: "off", None: "none"}[value]
+    if isinstance(value, str | int | float):
+        return excerpt(f"{value:,}" if isinstance(value, int) else str(value), 40)
+    if isinstance(value, tuple | list):
+        return " + ".join(_words("", one) for one in value) or "none"
+    if option == "model":
+        from deepnb.models.resolve import label_of
+
+        return label_of(value)
+    return excerpt(repr(value), 40)
+
+
+# -- one column
+
+
+def _source(work: Workspace, name: str | None) -> Thread:
+    """Return the thread that is forked, as it is now; nothing is written to it."""
+    work.current.idle()
+    if (graph := work.options.graph) is not None and graph.backend is not None and not graph.in_state:
+        raise RefusedError(
+            f"{graph.name} keeps files outside of its state, which each run of a comparison would change",
+            "compile it with deepagents' StateBackend()",
+        )
+    thread = work.threads[name] if name else work.threads.current
+    if work.state.is_busy(thread) and work.persistence is not None:
+        raise work.persistence.database.busy(thread.name)
+    if thread.root is not None:
+        work.state.ensure_checkpoint(thread)
+    if thread.asked:
+        raise waits(thread, thread is work.current.thread)
+    return thread
+
+
+def _options(work: Workspace, changes: Mapping[str, Any]) -> Options:
+    """Return the options of a fork: it asks about calls that are allowed from now on, since they would run several times."""
+    options = changed(work.options, changes)
+    asks = code_asks(policy_of(options.approve).without_allowed)
+    return replace(options, checkpointer=None, approve=asks.option)
+
+
+def _run(
+    work: Workspace,
+    source: Thread,
+    options: Options,
+    column: Column,
+    prompt: str,
+    images: Sequence[PromptImage],
+    keep: bool,
+) -> Column:
+    """Return a column that has ended, however it ended; a model that can't be set up ends its column alone."""
+    try:
+        fork = _Fork(work, source, options)
+    except DeepnbError as error:
+        return _ended(column, None, error.typed, False)
+    except KeyboardInterrupt:
+        return _ended(column, None, "", True)
+    try:
+        column = fork.run(column, prompt, images)
+        return replace(column, thread=fork.keep()) if keep and column.state == "done" else column
+    finally:
+        fork.close()
+
+
+class _Fork:
+    """A fork of a thread with options of its own."""
+
+    def __init__(self, work: Workspace, source: Thread, options: Options) -> None:
+        self._session, self._source = work, source
+        turns = list(source.turns)
+        # Named as the thread it comes from: what is sent is what would be sent there, and a tape knows it.
+        self._thread = replace(
+            source, turns=turns, snapshot=Snapshot(source.name), files={}, asked=(), decided={}, root=None
+        )
+        self._thread.granted = frozenset()
+        self._work = made = workspace_beside(work, options, self._thread)
+        made.home.copy(work.home, source.home)
+        made.graphs.undoable = made.home.in_kernel
+        if source.root is not None:
+            made.state.begin(self._thread, work.state.values_at(source.snapshot))
+            self._thread.root = self._thread.snapshot
+
+    def run(self, column: Column, prompt: str, images: Sequence[PromptImage]) -> Column:
+        """Return the column when its turn has ended, however it ended."""
+        context = copy_context()
+        context.run(self._session.current.begin_background)
+        problem, stopped = "", False
+        stream = Runner(self._work).stream(prompt, images=images)
+        try:
+            while context.run(next, stream, None) is not None:
+                pass
+        except DeepnbError as error:
+            problem = error.typed
+        except KeyboardInterrupt:
+            stopped = True
+        finally:
+            _close(stream)
+        last = self._source.turns[-1].model if self._source.turns else ""
+        if stream.turn is not None and stream.turn.model != last:
+            column = replace(column, begun=None)  # no model has in its cache what another was sent
+        if stream.turn is not None:
+            column = replace(column, caching=self._work.built.caching)
+        options, files = self._work.options, self._work.options.memory
+        if options.graph is None:
+            files = tuple(filter(self._thread.scope.may_read, layers(files, self._work.current.now()[:10])))
+        return _ended(replace(column, layers=files), stream.turn, problem, stopped)
+
+    def keep(self) -> str:
+        """Make it a thread of the session, with a memory of its own; return its name."""
+        work, values = self._session, self._work.state.values_at(self._thread.snapshot)
+        memory, name = self._work.home.files(self._thread.home), work.threads.free_name("compare", 1)
+        made = work.threads.adopt(self._source, name, values, memory, self._thread.turns[-1])
+        work.transcripts.forked(self._source.name, name, made.snapshot.messages, made.parent or "")
+        work.current.tell()
+        return name
+
+    def close(self) -> None:
+        """Drop its workspace."""
+        self._work.close()
+
+
+def _close(stream: TurnStream) -> None:
+    """End a run that is still going on; a second interrupt does not stop the ending."""
+    while True:
+        try:
+            return stream.close()
+        except KeyboardInterrupt:
+            continue
+
+
+def _ended(column: Column, turn: Turn | None, problem: str, stopped: bool) -> Column:
+    column = replace(column, turn=turn)
+    why = turn.interrupted if turn is not None else None
+    if stopped:
+        return replace(column, state="interrupted", problem=why or "interrupted before the turn started")
+    if why is not None:  # at a limit of the turn
+        return replace(column, state="stopped", problem=why)
+    if problem:
+        return replace(column, state="failed", problem=problem)
+    if turn is not None and turn.asked and asks_only(turn.asked):
+        return replace(column, state="stopped", problem="the graph asks a question, which a comparison does not answer")
+    if turn is not None and turn.asked:
+        names = ", ".join(dict.fromkeys(call.name for call in turn.asked))
+        return replace(column, state="needs approval", problem=f"{names} needs approval: {NOT_RUN}")
+    return replace(column, state="done")

@@ -1,0 +1,311 @@
+"""Turns in the background: each plays in a thread of Python's, in a workspace of its own, on a fork of a thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import Any, Literal, Protocol
+
+from deepnb.backends.writer import note_writes
+from deepnb.running.current import Current
+from deepnb.running.runner import Runner, TurnStream
+from deepnb.running.thread import Thread
+from deepnb.running.workspace import Workspace
+from deepnb.values.approvals import policy_of
+from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
+from deepnb.values.events import Activity
+from deepnb.values.image import PromptImage
+from deepnb.values.text import excerpt, short_repr
+from deepnb.values.turn import Event, Turn
+from deepnb.wings.compare.fork import code_asks, workspace_beside
+
+JobState = Literal["running", "needs approval", "done", "stopped", "failed"]
+
+_GRACE = 5.0
+"""Seconds that a job which is being stopped is waited for; a tool that is blocked may go on, and is ignored."""
+
+
+class JobStream(TurnStream):
+    """The events of a background turn, for the thread that plays it; stopping it is an interrupt there."""
+
+    def __init__(self, stream: TurnStream, arrived: threading.Event) -> None:
+        """`stream` was begun with `arrived.set` as `notify`."""
+        self._stream, self._arrived = stream, arrived
+        self._first: Event | None = None
+        self._stop = threading.Event()
+        self.activity = Activity()
+
+    @property
+    def turn(self) -> Turn | None:
+        return self._stream.turn
+
+    def begin(self) -> None:
+        """Begin the turn: what is wrong with its model or its options is raised here."""
+        self._first = self._stream.poll()
+
+    def __next__(self) -> Event:
+        while not self._stop.is_set():
+            event, self._first = self._first or self._stream.poll(), None
+            if event is not None:
+                self.activity.add(event)
+                return event
+            self._arrived.wait()
+            self._arrived.clear()
+        raise KeyboardInterrupt
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def stop(self) -> None:
+        """Interrupt whoever reads it; called in another thread."""
+        self._stop.set()
+        self._arrived.set()
+
+
+class Job:
+    """A turn in the background. It runs in a fork of a thread, with the options and the policy of when it started.
+
+    Code never runs in it: such a call needs approval, and the turn then continues as any other, in the session.
+    """
+
+    def __init__(self, number: int, prompt: str, source: str, thread: Thread, current: Current) -> None:
+        """`source` is the thread that was forked, `current` that of the session."""
+        self.number = number
+        self.prompt = prompt
+        self.source = source
+        self.started = current.now()
+        """ISO timestamp."""
+        self._thread, self._current = thread, current
+        self._at = len(thread.turns) + 1
+        self._began = perf_counter()
+        self._turn: Turn | None = None
+        self._stream: JobStream | None = None
+        self._context = copy_context()
+        self._ended = threading.Event()
+        self.problem: DeepnbError | None = None
+        """Why the turn failed."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.number} in {self.thread}, {self.state}: {excerpt(self.prompt)!r}")
+
+    @property
+    def thread(self) -> str:
+        """The name of its thread: `session.switch(job.thread)` continues there once it is no longer running."""
+        return self._thread.name
+
+    @property
+    def turn(self) -> Turn | None:
+        """Its turn as it is now; None while it is running."""
+        if not self._ended.is_set():
+            return None
+        kept = self._thread.turns[self._at - 1 : self._at]
+        self._turn = kept[0] if kept else self._turn
+        return self._turn
+
+    @property
+    def state(self) -> JobState:
+        """What has become of it."""
+        if not self._ended.is_set():
+            return "running"
+        turn = self.turn
+        if turn is None or turn.interrupted is not None:
+            return "stopped"
+        if turn.error is not None:
+            return "failed"
+        return "needs approval" if turn.asked else "done"
+
+    @property
+    def activity(self) -> Activity:
+        """Says what the job waits for, and the tokens of its calls so far."""
+        return self._stream.activity if self._stream is not None else Activity()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running, or ran."""
+        turn = self.turn
+        return turn.seconds if turn is not None else perf_counter() - self._began
+
+    def wait(self, timeout: float | None = None) -> Turn | None:
+        """Its turn, once it has ended or needs approval; None where it is still running after `timeout` seconds."""
+        if not self._ended.wait(timeout):
+            return None
+        self._current.catch_up()
+        return self.turn
+
+    def stop(self) -> Turn | None:
+        """Stop it, with all kept that was reached; gives its turn."""
+        if self.state != "running":
+            raise NotFoundError(f"job {self.number} is not running: it is {self.state}", "%agent jobs lists the others")
+        self.interrupt()
+        return self.wait(_GRACE)
+
+    def interrupt(self) -> None:
+        """Let it end soon; called in whichever thread."""
+        if self._stream is not None:
+            self._stream.stop()
+
+    # -- for whoever starts it
+
+    def begin(self, work: Workspace, stream: Callable[[Runner, Callable[[], None]], TurnStream]) -> None:
+        """Begin the turn of `stream` in the job's own workspace; what is wrong with its options is raised here."""
+        arrived = threading.Event()
+        self._stream = JobStream(stream(Runner(work), arrived.set), arrived)
+        self._context.run(self._current.begin_background)
+        self._context.run(note_writes, f"background job {self.number}")
+        self._context.run(self._stream.begin)
+
+    def run(self, read: Callable[[JobStream], object], end: Callable[[], None]) -> None:
+        """Have `read` read the stream in a thread of its own, in the context it was begun in; `end` comes last there."""
+        assert self._stream is not None
+        stream = self._stream
+
+        def run() -> None:
+            try:
+                read(stream)
+            except DeepnbError as error:
+                self.problem = error
+            except KeyboardInterrupt:
+                pass  # `stop` raised it; the turn, which `close` records, says that it was interrupted and where
+            finally:
+                stream.close()
+                self._turn = stream.turn
+                end()
+                self._ended.set()
+
+        threading.Thread(target=self._context.run, args=(run,), daemon=True, name=f"deepnb-job-{self.number}").start()
+
+
+class Reader(Protocol):
+    """Who reads the events of a job."""
+
+    def read(self, job: Job, stream: JobStream) -> None:
+        """Read them to their end; called in the job's own thread."""
+
+    def landed(self, job: Job) -> None:
+        """Its thread is one of the session's now; called in the session's own thread."""
+
+
+class _Silent:
+    """Reads them, and says nothing of them."""
+
+    def read(self, job: Job, stream: JobStream) -> None:
+        for _ in stream:
+            pass
+
+    def landed(self, job: Job) -> None:
+        """Nothing is to be done."""
+
+
+MOST = 4
+"""Jobs that run at once."""
+
+
+class Jobs(Sequence[Job]):
+    """The jobs of a session, in the order they were started; `job(3)` is number 3."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._jobs: list[Job] = []
+
+    def __repr__(self) -> str:
+        return short_repr(self, ", ".join(f"{job.number} {job.state}" for job in self) or "(empty)")
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._jobs[at]
+
+    def __iter__(self) -> Iterator[Job]:
+        return iter(tuple(self._jobs))
+
+    @property
+    def running(self) -> tuple[Job, ...]:
+        """The jobs whose turn has not ended."""
+        return tuple(job for job in self if job.state == "running")
+
+    def job(self, number: int) -> Job:
+        """Job `number`, counted from 1."""
+        if not 1 <= number <= len(self._jobs):
+            raise NotFoundError(f"no job {number}", "%agent jobs lists them")
+        return self._jobs[number - 1]
+
+    def start(
+        self,
+        prompt: str,
+        *,
+        model: Any = None,
+        thread: str | None = None,
+        max_steps: int | None = None,
+        cell: str | None = None,
+        images: Sequence[PromptImage] = (),
+        response_format: Any = None,
+        reader: Reader | None = None,
+    ) -> Job:
+        """Run a prompt in the background, in a fork of a thread."""
+        work, reader = self._workspace, reader or _Silent()
+        work.current.idle()
+        if not prompt.strip():
+            raise InvalidError("the prompt is empty", "%agent PROMPT")
+        if len(self.running) >= MOST:
+            raise LimitError(f"{MOST} jobs are running", "wait until one ends, or %agent jobs stop N")
+        source = work.threads[thread] if thread else work.threads.current
+        number = len(self._jobs) + 1
+        fork = work.threads.branch(source, work.threads.free_name("job", number))
+        work.transcripts.forked(source.name, fork.name, fork.snapshot.messages, fork.parent or "")
+        work.current.save()
+        apart = self._workspace_of(fork)
+        job = Job(number, prompt, source.name, fork, work.current)
+        options = {"model": model, "max_steps": max_steps, "cell": cell, "images": images}
+        options |= {"response_format": response_format}
+        try:
+            job.begin(apart, lambda runner, notify: runner.stream(prompt, **options, notify=notify))
+        except BaseException:
+            work.threads.remove(fork)
+            apart.close()
+            raise
+        work.threads.lend(fork)
+        self._jobs.append(job)
+        land = partial(self._land, job, fork, apart, reader)
+        job.run(partial(reader.read, job), partial(work.current.later, land))
+        return job
+
+    def stop(self) -> int:
+        """Stop all that run; gives how many these were."""
+        running = self.running
+        for job in running:
+            job.interrupt()
+        for job in running:
+            try:
+                job.stop()
+            except DeepnbError:  # it has ended meanwhile
+                continue
+        return len(running)
+
+    def _workspace_of(self, thread: Thread) -> Workspace:
+        """Return a workspace for one thread alone: its options are those of now, but code always asks before it runs."""
+        work = self._workspace
+        asks = code_asks(policy_of(work.options.approve))
+        made = workspace_beside(work, replace(work.options, checkpointer=None, approve=asks.option), thread)
+        made.keep_with(work)
+        made.home.share(work.home)
+        made.transcripts.share(work.transcripts[thread.name])
+        return made
+
+    def _land(self, job: Job, thread: Thread, apart: Workspace, reader: Reader) -> None:
+        """The turn has ended: its thread is one of the session's, and so is what waits for the user."""
+        work, turn = self._workspace, job.wait()  # its thread of Python's has left to say that it ended
+        guard = apart.backend  # where its thread's files are now, which are the session's from here on
+        work.threads.take_back(thread)
+        notes = guard.drain()
+        if turn is not None:
+            with work.current.on(thread):
+                work.backend.take_over(guard, notes)
+            work.current.last = turn
+        apart.close()
+        reader.landed(job)
+        work.current.tell()

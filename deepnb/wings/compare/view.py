@@ -1,0 +1,211 @@
+"""A prompt with several options, side by side: answers, tool calls, figures, and where they differ."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape, unescape
+from typing import cast
+
+from deepnb.values.budget import PARTS
+from deepnb.views import html as h
+from deepnb.views.data_images import without_data
+from deepnb.views.diff import counts, marks, pieces, rows, words
+from deepnb.views.markdown import markdown_html
+from deepnb.views.search_marks import MARK
+from deepnb.views.text import clean, cost, counted, indent, page, percent, seconds, short, title_line, tokens
+from deepnb.views.tool import Status, Tool, call_line, tool_html
+from deepnb.views.turn import model_words
+from deepnb.views.view import table_html, table_text
+from deepnb.wings.compare.column import Column, State
+
+DIFFERS = "≠"
+_STATES: dict[State, str] = {"running": "running …", "waiting": "waits for its turn"}
+_COLOURS = {"failed": h.RED.format(0.2), "done": h.GREEN.format(0.18)}
+_UNKNOWN = "–"
+_BRIEF = 96
+"""Columns of an answer in short."""
+_CACHEABLE = "cacheable: the share of the input that the provider can have kept from the request before"
+_CARD = f"flex:1 1 17em;min-width:0;box-sizing:border-box;border:1px solid {h.LINE};border-radius:6px;padding:6px 10px"
+"""Cards side by side while each has 17em of room, else below each other."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of every column."""
+
+    label: str
+    values: tuple[str, ...]
+    compared: bool = True
+    """False for what is never the same: the time."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the columns that have it differ in it."""
+        return self.compared and len({value for value in self.values if value != _UNKNOWN}) > 1
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """The columns, the figures below them, and what became of the forks."""
+
+    columns: tuple[Column, ...]
+    figures: tuple[Figure, ...]
+    lines: tuple[str, ...]
+    stamp: str = ""
+    brief: bool = False
+    """Whether answers and calls are cut to their first words."""
+
+    @property
+    def title(self) -> str:
+        """`comparison · memory_refresh`."""
+        return f"comparison · {', '.join(self.columns[0].options)}"
+
+    def text(self) -> str:
+        lines = [title_line(self.title, self.stamp)]
+        seen: dict[str, str] = {}
+        for column, answer in zip(self.columns, marked_text([c.answer for c in self.columns]), strict=True):
+            first = seen.setdefault(answer, column.name)
+            said = answer if first == column.name else f"(the same answer as with {first})"
+            said = short(said, _BRIEF) if self.brief else said
+            lines += ["", f"{column.name}  {_state(column)}", *([indent(said)] if answer else [])]
+            calls = () if self.brief else _calls(column)
+            lines += [f"  {DIFFERS if self._only(call) else '→'} {call_line(*call)}  {how}" for call, how in calls]
+            lines += [f"  {line}" for line in _remarks(column)]
+        return page([*lines, "", table_text(*self._table()), "", *self.lines])
+
+    def html(self) -> str:
+        answers = marked_html([column.answer for column in self.columns])
+        cards = (self._card(*one) for one in zip(self.columns, answers, strict=True))
+        side = h.el("div", *cards, style="display:flex;flex-wrap:wrap;gap:8px;margin:4px 0 8px 0")
+        head, rows, right = self._table()
+        bold = [[h.el("b", cell) if row[0] else cell for cell in row] for row in rows]
+        table = h.el("div", table_html(head, bold, right), style="overflow-x:auto")
+        title, what = self.title.split(" · ", 1)
+        return h.box(h.heading(title, what, stamp=self.stamp), side, table, *map(h.small, self.lines))
+
+    def _card(self, column: Column, answer: h.Html) -> h.Html:
+        colour = _COLOURS.get(column.state, h.ORANGE.format(0.22))
+        head = h.el("div", h.el("b", column.name), " ", h.swatch(_state(column), colour))
+        mark = h.el("mark", f"{DIFFERS} differs", style=MARK)
+        calls = (
+            h.el("div", mark if self._only(call) else None, tool_html(Tool("", *call, status=cast(Status, how))))
+            for call, how in _calls(column)
+        )
+        edge = f"border-left:3px solid {h.ORANGE.format(0.8)};padding:0 8px;margin:4px 0"
+        remarks = (h.el("div", line, style=edge) for line in _remarks(column))
+        return h.el("div", head, answer, *calls, *remarks, style=_CARD)
+
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]], tuple[int, ...]]:
+        rows = [(DIFFERS if one.differs else "", one.label, *one.values) for one in self.figures]
+        names = (", ".join(column.options.values()) for column in self.columns)
+        return ("", "", *names), rows, tuple(range(2, len(self.columns) + 2))
+
+    def _only(self, call: tuple[str, object]) -> bool:
+        """Return whether some column that has ended has made no such call."""
+        ended = [column for column in self.columns if column.state == "done"]
+        return any(all(call != other for other, _ in _calls(column)) for column in ended)
+
+
+def comparison_view(columns: Sequence[Column], thread: str, stamp: str = "") -> ComparisonView:
+    """Return the columns of a prompt that was run in forks of a thread."""
+    return ComparisonView(tuple(columns), tuple(_figures(columns)), tuple(_lines(columns, thread)), stamp)
+
+
+def _figures(columns: Sequence[Column]) -> Iterator[Figure]:
+    def row(label: str, value: Callable[[Column], str], compared: bool = True) -> Figure:
+        return Figure(label, tuple(value(c) if c.calls else _UNKNOWN for c in columns), compared)
+
+    model = row("model", lambda c: model_words(c.turn.model) if c.turn else _UNKNOWN)
+    if any(value not in (_UNKNOWN, c.options.get("model")) for value, c in zip(model.values, columns, strict=True)):
+        yield model
+    if any(c.turn and c.turn.after.memory for c in columns):
+        yield row("memory in the prompt", lambda c: "stale" if c.stale else "current")
+    yield row("context", lambda c: tokens(c.budget.total, c.budget.exact) if c.budget else _UNKNOWN)
+    for part in PARTS:
+        if any(c.budget and c.budget.parts.get(part) for c in columns):
+            yield row(f"· {part}", lambda c, part=part: tokens(c.budget.parts.get(part, 0)) if c.budget else _UNKNOWN)  # type: ignore[misc]
+    yield row("tokens in", lambda c: tokens(c.usage.input, c.usage.exact))
+    yield row("tokens out", lambda c: tokens(c.usage.output, c.usage.exact))
+    if any(c.cached is not None for c in columns):
+        yield row("cached", lambda c: _share(c.cached))
+    yield row("cacheable", lambda c: _share(c.cacheable))
+    yield row("model calls", lambda c: f"{len(c.calls):,}")
+    yield row("tool calls", lambda c: f"{len(c.tool_calls):,}")
+    if any(c.compactions for c in columns):
+        yield row("compactions", lambda c: f"{c.compactions:,}")
+    if any(c.changed for c in columns):
+        yield row("files changed", lambda c: ", ".join(f"{d.path} {counts(rows(d))}" for d in c.changed) or "none")
+    if any(c.usage.cost is not None for c in columns):
+        yield row("cost", lambda c: _UNKNOWN if c.usage.cost is None else cost(c.usage.cost))
+    yield row("time", lambda c: seconds(c.turn.seconds) if c.turn else _UNKNOWN, compared=False)
+
+
+def _lines(columns: Sequence[Column], thread: str) -> Iterator[str]:
+    yield f"{DIFFERS} and marked words: not the same in all columns"
+    yield _CACHEABLE
+    kept = [column.thread for column in columns if column.thread]
+    if any(column.state in _STATES for column in columns):
+        return
+    forks = f"kept as {', '.join(kept)}, with a memory of {'its' if len(kept) == 1 else 'their'} own" if kept else ""
+    left = sum(column.state != "not run" for column in columns) - len(kept)
+    dropped = f"{counted(left, 'fork')} dropped" if left else ""
+    yield f"thread {thread} and its memory are as before · {'; '.join(filter(None, (forks, dropped)))}"
+
+
+def _remarks(column: Column) -> list[str]:
+    """Return what was said of it, that its model did not know of a change of memory, and how it ended, where not well."""
+    stale = [f"stale: the memory in its prompt is older than {', '.join(column.stale)}"] if column.stale else []
+    return [*column.notes, *stale, *([column.problem] if column.problem else [])]
+
+
+def _calls(column: Column) -> list[tuple[tuple[str, dict[str, object]], str]]:
+    return [((call.name, dict(call.args)), how) for call, how in column.tool_calls]
+
+
+def _state(column: Column) -> str:
+    return _STATES.get(column.state, column.state)
+
+
+def _share(value: float | None) -> str:
+    return _UNKNOWN if value is None else percent(value, 1)
+
+
+# -- answers with the words marked in which they differ
+
+
+_TAG = re.compile(r"""(<(?:[^">]|"[^"]*")*>|\$\$[^<]+?\$\$|\$[^$<]+\$|\\\([^<]+?\\\)|\\\[[^<]+?\\\])""")
+"""A tag, or a formula: an element within it would break it."""
+_FORMULA = re.compile(r"[$\\]")
+"""What may be part of a formula that was not found."""
+
+
+def marked_text(answers: Sequence[str]) -> list[str]:
+    """Return the Markdown with »« round what differs."""
+    texts = [clean(without_data(answer)) for answer in answers]
+    return [
+        "".join(f"»{piece.text}«" if piece.changed else piece.text for piece in pieces(text, marked))
+        for text, marked in zip(texts, marks(texts), strict=True)
+    ]
+
+
+def marked_html(answers: Sequence[str]) -> list[h.Html]:
+    """Return the Markdown rendered, and what differs in <mark>."""
+    split = [_TAG.split(markdown_html(answer)) for answer in answers]
+    texts = [[unescape(node) for node in nodes[::2]] for nodes in split]  # every other one is a tag or a formula
+    marked = marks([" ".join(nodes) for nodes in texts])
+    return [h.Html("".join(_marked(*one))) for one in zip(split, texts, marked, strict=True)]
+
+
+def _marked(split: Sequence[str], texts: Sequence[str], marked: Sequence[bool]) -> Iterator[str]:
+    """Yield the markup with marks in the texts between its tags."""
+    at = 0
+    for number, text in enumerate(texts):
+        count = len(words(text))
+        here, at = marked[at : at + count], at + count
+        if any(here) and not _FORMULA.search(text):
+            for piece in pieces(text, here):
+                same = h.Html(escape(piece.text, quote=False).replace("\xa0", "&nbsp;"))  # as it was written there
+                yield h.el("mark", same, style=MARK) if piece.changed else same
+        else:
+            yield split[2 * number]
+        yield from split[2 * number + 1 : 2 * number + 2]

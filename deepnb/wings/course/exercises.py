@@ -1,0 +1,357 @@
+"""The exercises of the notebooks: what each asks for, looked for in the state of a session.
+
+The source of a cell is never read: any way to get there counts. What is missing says what is not there, never what to
+type for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from deepnb.backends.journal import Entry
+from deepnb.running.thread import Thread
+from deepnb.session.session import Session
+from deepnb.values.approvals import Decision
+from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE
+from deepnb.values.turn import Decided, ToolEnded, Turn
+
+THREAD = "exercise"
+"""The thread that the exercises ask to work in."""
+_NOTEBOOK_SKILLS = {"explore-dataframe", "clear-plot", "weekly-report", "demo"}
+"""Those that notebook 03 makes."""
+_NOTEBOOK_DAYS = "2026-03-04"
+"""The last day of notebook 05."""
+
+
+@dataclass(frozen=True)
+class CheckPart:
+    """One thing that the exercise asks for."""
+
+    what: str
+    missing: str = ""
+    """What is not there yet; empty where all of it is."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it is there."""
+        return not self.missing
+
+    @property
+    def word(self) -> str:
+        """`done` or `missing`."""
+        return "missing" if self.missing else "done"
+
+
+Parts = Iterator[CheckPart]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """The exercise of one notebook."""
+
+    title: str
+    parts: Callable[[Session], Parts]
+    """What there is of each thing that it asks for."""
+
+
+def _part(what: str, done: object, missing: str) -> CheckPart:
+    return CheckPart(what, "" if done else missing)
+
+
+def _no_thread(session: Session) -> str:
+    """Said of each part where there is no such thread."""
+    return "" if THREAD in session.workspace.threads.names else f"there is no thread {THREAD}"
+
+
+def _start(session: Session) -> Parts:
+    made = [turn for thread in threads(session) for turn in thread.turns if thread.name != "main"]
+    kept = [one for one in entries(session, origin="agent") if one.thread != "main" and added(one)]
+    yield _part("the agent has looked at a table", results(made, "inspect_variable"), "no variable was inspected")
+    yield _part(
+        "it has computed an answer from the table",
+        results(made, "query_table") or results(made, "run_python"),
+        "after the picture, neither query_table nor approved code has run",
+    )
+    yield _part("it has remembered something new", kept, "the agent wrote nothing to memory after the picture")
+
+
+def _first_agent(session: Session) -> Parts:
+    gone = _no_thread(session)
+    kept = [line for one in entries(session, origin="agent", thread=THREAD) for line in added(one)]
+    names = [thread.name for thread in threads(session)]
+    after = [thread for thread in threads(session) if not gone and names.index(thread.name) > names.index(THREAD)]
+    later = [turn for thread in after for turn in thread.turns]
+    yield _part(
+        f"in the thread {THREAD} the agent has written to memory",
+        kept,
+        gone or "memory has no line that the agent wrote in that thread",
+    )
+    yield _part("another thread was begun after that one", after, gone or f"{THREAD} is the newest thread")
+    yield _part(
+        "an answer in it says what only memory could know",
+        [turn for turn in later for line in kept if draws_on(turn, line)],
+        gone or "no answer there has a word of that line which its prompts do not have, too",
+    )
+
+
+def _memory(session: Session) -> Parts:
+    gone = _no_thread(session)
+    first = [one for one in entries(session, origin="agent", thread=THREAD) if added(one)]
+    wrong = [
+        (one, change) for one in first for change in entries(session, origin="user") if _undoes(one, change, session)
+    ]
+    right = [(one, back) for one, change in wrong for back in entries(session, note=f"revert of {change.id}")]
+    yield _part(
+        f"in the thread {THREAD} the agent has written a line to memory",
+        first,
+        gone or "memory has no line that the agent wrote in that thread",
+    )
+    yield _part("then you have changed that line", wrong, gone or "nobody but the agent has touched it")
+    yield _part(
+        "the change was reverted, and the line of the agent is back",
+        [one for one, _ in right if set(added(one)) <= set(session.memory.read(one.path).split("\n"))],
+        gone or "the journal has no revert of such a change",
+    )
+
+
+def _undoes(one: Entry, change: Entry, session: Session) -> bool:
+    ids = [entry.id for entry in session.memory.log_entries()]
+    later = ids.index(change.id) > ids.index(one.id) and not change.note.startswith("revert")
+    return later and change.path == one.path and bool(set(added(one)) & set(removed(change)))
+
+
+def _skills(session: Session) -> Parts:
+    none = "there are only the skills of this notebook"
+    own = [skill for skill in session.skills.list_skills() if skill.name not in _NOTEBOOK_SKILLS]
+    good = [skill for skill in own if not skill.problem]
+    when = [skill for skill in good if "when" in skill.description.lower()]
+    reads = session.skills.reads()
+    whole = [
+        skill for skill in good if skill.path in reads and reads[skill.path].whole and not reads[skill.path].pinned
+    ]
+    yield _part(
+        "there is a skill of yours, and it can be used",
+        good,
+        "yours can't be used: %skills validate says why" if own else none,
+    )
+    yield _part("its description says when to use it", when, "the description does not say when" if good else none)
+    yield _part("the agent has read all of its file in a turn", whole, "no turn of this thread has" if good else none)
+
+
+def _budget(session: Session) -> Parts:
+    gone = _no_thread(session)
+    made = turns(session, THREAD)
+    full = [turn for turn in made if turn.compacted]
+    back = [(turn, text) for turn in made for text in came_back(turn)]
+    used = [turn for turn, text in back if draws_on(turn, text)]
+    yield _part(
+        f"the thread {THREAD} has passed the trigger and was compacted",
+        full,
+        gone or f"its fullest request had {_fullest(made):,} tokens, and nothing was compacted",
+    )
+    yield _part("a message was brought back from its history", back, gone or "no prompt had one added to it")
+    yield _part("the answer to that prompt uses it", used, gone or "no such answer has a word of it")
+
+
+def _fullest(made: list[Turn]) -> int:
+    return max((call.budget.total for turn in made for call in turn.calls), default=0)
+
+
+def _long_term(session: Session) -> Parts:
+    notes = {
+        path.removeprefix("/memory/").removesuffix(".md"): path
+        for path in session.memory.paths()
+        if path.startswith("/memory/") and path.removeprefix("/memory/") > f"{_NOTEBOOK_DAYS}.md"
+    }
+    today = session.clock().date()
+    old = [day for day in notes if _is_old(day, today)]
+    long_term = session.memory.read("/MEMORY.md").split("\n") if "/MEMORY.md" in session.files else []
+    kept = [line for line in long_term for day in notes if f"memory/{day}.md" in line]
+    facts = [line.partition("<!--")[0].strip() for line in kept]
+    known = [
+        turn
+        for thread in threads(session)
+        for turn in thread.turns
+        for fact in facts
+        if fact and fact in turn.after.memory.get("/MEMORY.md", "") and draws_on(turn, fact)
+    ]
+    yield _part("there is a note of a later day than the notebook's", notes, f"there is none after {_NOTEBOOK_DAYS}")
+    yield _part(
+        "it has left the prompt: that day is neither today nor yesterday",
+        old,
+        f"today is {today}, and the note is too new" if notes else "there is no such note",
+    )
+    yield _part("it was promoted to long-term memory", kept, "MEMORY.md has no line that comes from such a note")
+    yield _part("an answer comes from there", known, "no answer has a word of such a line that its prompt lacks")
+
+
+def _is_old(day: str, today: date) -> bool:
+    try:
+        return today - date.fromisoformat(day) >= timedelta(days=2)
+    except ValueError:
+        return False
+
+
+def _approvals(session: Session) -> Parts:
+    gone = _no_thread(session)
+    made = turns(session, THREAD)
+    decided: list[Decision] = [one for one in decisions(made) if one.call.name == "run_python"]
+    approved = [one for one in decided if one.kind in ("approve", "edit")]
+    variable = session.options.namespace.get("by_island")
+    yield _part(
+        f"in the thread {THREAD} you have approved code, and it ran",
+        approved and results(made, "run_python"),
+        gone or ("what was approved ended with an error" if approved else "no call of run_python was approved there"),
+    )
+    yield _part(
+        "the variable by_island has the mean bill length of each island",
+        _is_mean(session, variable),
+        "there is no variable by_island" if variable is None else "its figures are others",
+    )
+    yield _part(
+        "you have rejected a call there, with a reason",
+        [one for one in decided if one.kind == "reject" and one.reason],
+        gone or "no call was rejected with a reason",
+    )
+
+
+def _is_mean(session: Session, variable: object) -> bool:
+    table = session.options.namespace.get("penguins")
+    if table is None or variable is None:
+        return False
+    try:
+        figures = sorted(float(x) for x in variable.squeeze().tolist())  # type: ignore[attr-defined]
+        means = sorted(float(x) for x in table.groupby("island")["bill_length_mm"].mean())
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
+    return len(figures) == len(means) and all(abs(a - b) < 0.1 for a, b in zip(figures, means, strict=True))
+
+
+def _tapes(session: Session) -> Parts:
+    kept = session.workspace.persistence
+    forks = [info for info in session.threads if (info.parent or "").startswith("evening@")]
+    early = [info for info in forks if (info.parent or "").removeprefix("evening@") == "1"]
+    yield _part("the session is kept in a file", kept, "it is in this kernel only")
+    yield _part(
+        "a thread continues from turn 1 of evening",
+        early,
+        "a fork of evening begins at another turn" if forks else "no thread was forked from evening",
+    )
+    yield _part("it has a turn of its own", [one for one in early if one.turns > 1], "nothing was asked in it yet")
+
+
+def _own_agent(session: Session) -> Parts:
+    attached = session.options.graph
+    own = "" if attached is not None else "the agent in use is deepnb's own"
+    wanted = ("memory", "skills")
+    lacks = [one.name for one in session.features.lacks if one.name in wanted]
+    kept = [(turn, line) for turn in session.turns for line in _remembered(session, turn)] if not own else []
+    later = [turn for first, line in kept for turn in session.turns if turn.number > first.number and _sent(turn, line)]
+    yield _part("a graph of yours is in use", attached is not None, own)
+    yield _part(
+        "it has memory and skills", attached is not None and not lacks, own or f"it lacks {' and '.join(lacks)}"
+    )
+    yield _part("it has written to memory", kept, own or "memory is as it was")
+    yield _part("the prompt of a later turn has what it wrote", later, own or "no later prompt has a line of it")
+
+
+def _remembered(session: Session, turn: Turn) -> list[str]:
+    changes = session.memory.between(turn.before, turn.after)
+    return [line.strip() for change in changes for hunk in change.hunks for line in hunk.lines if line.strip()]
+
+
+def _sent(turn: Turn, line: str) -> bool:
+    """Return whether the prompt of a turn had a line of memory: in its block, or as a change."""
+    updates = (message.text for message in turn.after.messages if message.source == MEMORY_UPDATE)
+    return any(line in text for text in (*turn.after.memory.values(), *updates))
+
+
+EXERCISES = {
+    "00": Exercise("a question of yours", _start),
+    "01": Exercise("a new thread remembers", _first_agent),
+    "02": Exercise("revert a mistake", _memory),
+    "03": Exercise("a skill of your own", _skills),
+    "04": Exercise("bring a message back", _budget),
+    "05": Exercise("a note that lasts", _long_term),
+    "06": Exercise("approve and reject", _approvals),
+    "07": Exercise("continue from an earlier turn", _tapes),
+    "08": Exercise("memory and skills in a graph of yours", _own_agent),
+}
+"""Number of the notebook -> its exercise."""
+
+
+# -- what happened in a session, as far as exercises ask
+
+
+_WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*|[㐀-鿿]{2}")
+"""What tells one fact from another: a word of some length, anything with a figure in it, two Chinese characters."""
+
+
+def threads(session: Session) -> list[Thread]:
+    """Return all threads, in the order they were made."""
+    found = session.workspace.threads
+    return [found[name] for name in found.names]
+
+
+def turns(session: Session, thread: str) -> list[Turn]:
+    """Return the turns of a thread; none if there is no such thread."""
+    found = session.workspace.threads
+    return list(found[thread].turns) if thread in found.names else []
+
+
+def results(made: Iterable[Turn], tool: str) -> list[ToolEnded]:
+    """Return the calls of a tool that ended well."""
+    events = (event for turn in made for event in turn.events if isinstance(event, ToolEnded))
+    return [event for event in events if event.name == tool and event.status == "ok"]
+
+
+def decisions(made: Iterable[Turn]) -> list[Decision]:
+    """Return what the user decided on calls."""
+    return [event.decision for turn in made for event in turn.events if isinstance(event, Decided)]
+
+
+def entries(
+    session: Session, *, origin: str | None = None, thread: str | None = None, note: str | None = None
+) -> list[Entry]:
+    """Return the changes in the journal of memory files and notes that fit, oldest first."""
+    wanted = {"origin": origin, "thread": thread, "note": note}
+    fits = {name: value for name, value in wanted.items() if value is not None}
+    return [
+        one
+        for one in session.memory.log_entries()
+        if not one.path.endswith("/SKILL.md") and all(getattr(one, name) == value for name, value in fits.items())
+    ]
+
+
+def added(change: Entry) -> list[str]:
+    """Return the lines that a change of the journal brought."""
+    return _lines(change, "+")
+
+
+def removed(change: Entry) -> list[str]:
+    """Return the lines that it took away."""
+    return _lines(change, "-")
+
+
+def _lines(change: Entry, sign: str) -> list[str]:
+    body = change.diff.split("@@", 1)[-1].split("\n")[1:]
+    return [line[1:] for line in body if line.startswith(sign) and line[1:].strip()]
+
+
+def came_back(turn: Turn) -> list[str]:
+    """Return the texts that were brought back from the history in a turn."""
+    new = turn.after.messages[len(turn.before.messages) :]
+    return [message.text for message in new if message.source == BROUGHT_BACK]
+
+
+def draws_on(turn: Turn, text: str) -> bool:
+    """Return whether an answer has a word of a text that nobody said in the thread."""
+    said = [turn.prompt, *(m.text for m in turn.before.messages if m.role == "user" and m.source is None)]
+    return bool(_words(turn.text) & _words(text) - _words(" ".join(said)))
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold())) - {"user"}  # which is how an agent's notes name who said it

@@ -1,0 +1,225 @@
+"""Chat messages in the forms of LangChain and of OpenAI's interface: what each says, and files of `{"messages": [...]}`.
+
+Such a file is one conversation in JSON, or one a line; or a bare list of messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from deepnb.values.errors import NotFoundError
+from deepnb.values.text import excerpt
+from deepnb.values.turn import Usage
+from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
+from deepnb.wings.open.indexing import HeldSession
+from deepnb.wings.open.items import (
+    HEAD,
+    Arrangement,
+    Context,
+    Entry,
+    Fact,
+    Item,
+    Other,
+    Prompt,
+    Reply,
+    Result,
+    Text,
+    Thought,
+    Tool,
+)
+from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, memory_files, size, text
+from deepnb.wings.open.jsonl import changed
+from deepnb.wings.open.values import HIDDEN, SessionRow
+
+_CALLS = frozenset(
+    ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta")
+)
+"""Blocks of calls, which `tool_calls` tells too."""
+_TASKS = ("task", "Task", "Agent")
+_ROLES = {
+    "human": "human", "user": "human", "ai": "ai", "assistant": "ai", "tool": "tool", "function": "tool",
+    "system": "system", "developer": "system", "remove": "remove", "chat": "human",
+}  # fmt: skip
+
+
+def message(value: Any) -> dict[str, Any] | None:
+    """Return a message as a dict with LangChain's fields, `type` among them, or None where the value is no message."""
+    if isinstance(value, str):
+        return {"type": "human", "content": value}
+    if is_pair(value):
+        value = {"role": value[0], "content": value[1]}
+    if not isinstance(value, dict):
+        return None
+    if "lc" in value and isinstance(value.get("id"), list):
+        name = str(value["id"][-1:]).lower()
+        kinds = ("human", "ai", "tool", "system", "remove", "function")
+        value = {"type": next((kind for kind in kinds if kind in name), ""), **mapping(value.get("kwargs"))}
+    elif isinstance(value.get("data"), dict) and "type" in value:
+        value = {"type": value["type"], **value["data"]}
+    kind = str(value.get("type") or value.get("role") or "").removesuffix("MessageChunk").lower()
+    if "role" in value and kind not in _ROLES:
+        kind = str(value["role"])
+    return {**value, "type": _ROLES[kind]} if kind in _ROLES else None
+
+
+def is_pair(value: Any) -> bool:
+    """Return whether it is a message as (role, text); stored tuples come back as lists."""
+    return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str) and value[0] in _ROLES
+
+
+def message_items(message: Mapping[str, Any], key: str, *, system: str = "context") -> Iterator[Item]:
+    """Yield what one message says; its `type` is human, ai, tool or system. `key` names the reply of a model."""
+    content = message.get("content")
+    said = content_text(content)
+    source = text(mapping(message.get("additional_kwargs")).get("lc_source"))
+    match message.get("type"):
+        case "human" if source:
+            yield Context(said, len(said), source)
+        case "human":
+            results = [b for b in blocks(content) if b.get("type") == "tool_result"]
+            for block in results:
+                out = content_text(block.get("content"))
+                yield Result(out, len(out), text(block.get("tool_use_id")), error=bool(block.get("is_error")))
+            if said or not results:
+                yield Prompt(said, len(said))
+        case "ai":
+            yield from _answer(message, key)
+        case "tool":
+            id_ = text(message.get("tool_call_id")) or text(message.get("name"))
+            failed = message.get("status") == "error"
+            yield Result(said, len(said), id_, text(message.get("name")), failed)
+        case "system":
+            yield Fact(said, len(said), "system_prompt") if system == "prompt" else Context(said, len(said), "system")
+
+
+def _answer(message: Mapping[str, Any], key: str) -> Iterator[Item]:
+    about = mapping(message.get("response_metadata"))
+    yield Reply(key=key, model=text(about.get("model_name")) or text(about.get("model")), usage=_usage(message, about))
+    if thought := text(mapping(message.get("additional_kwargs")).get("reasoning_content")):
+        yield Thought(thought, 0, key)
+    for block in blocks(message.get("content")):
+        kind = text(block.get("type"))
+        if kind in ("text", "output_text"):
+            yield Text(text(block.get("text")), len(text(block.get("text"))), key)
+        elif kind in ("thinking", "reasoning", "redacted_thinking"):
+            yield Thought(_thought(block), 0, key)
+        elif kind not in _CALLS:
+            yield Other(f"block {text(kind) or '(no type)'}"[:HEAD])
+    for id_, name, args in _tool_calls(message):
+        task = text(args.get("description") or args.get("prompt"))[:HEAD] if name in _TASKS else ""
+        agent = text(args.get("subagent_type")) if name in _TASKS else ""
+        yield Tool(agent, size(args), key, id_, name, args, memory_files(name, args), task)
+
+
+def _thought(block: Mapping[str, Any]) -> str:
+    told = "\n\n".join(filter(None, (text(mapping(s).get("text")) for s in array(block.get("summary")))))
+    return text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN
+
+
+def _tool_calls(message: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    calls = array(message.get("tool_calls")) or array(mapping(message.get("additional_kwargs")).get("tool_calls"))
+    calls = calls or [b for b in blocks(message.get("content")) if b.get("type") == "tool_use"]
+    if isinstance(old := message.get("function_call"), dict):
+        calls = [{"id": text(old.get("name")), "function": old}]  # its result names the function, and no id
+    for call in map(mapping, [*calls, *array(message.get("invalid_tool_calls"))]):
+        function = mapping(call.get("function")) or call
+        given: object = next((function[k] for k in ("args", "arguments", "input") if function.get(k) is not None), {})
+        yield text(call.get("id")), text(function.get("name")), _arguments(given)
+
+
+def _arguments(given: object) -> Mapping[str, Any]:
+    if not isinstance(given, str):
+        return mapping(given)
+    try:
+        value = json.loads(given)
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {"arguments": text(given)}
+
+
+def _usage(message: Mapping[str, Any], about: Mapping[str, Any]) -> Usage | None:
+    told = mapping(message.get("usage_metadata"))
+    if told:
+        cached = count(mapping(told.get("input_token_details")).get("cache_read"))
+        made = Usage(count(told.get("input_tokens")), count(told.get("output_tokens")), cached)
+    else:
+        told = mapping(about.get("token_usage"))
+        made = Usage(count(told.get("prompt_tokens")), count(told.get("completion_tokens")))
+    return made if made.input else None
+
+
+# -- files of them
+
+_FILE_ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
+_MOST_ROWS = 200
+
+
+class ChatFormat:
+    """Messages by role, as chat models take them. There is no usage in them: token figures are estimates."""
+
+    name = "chat"
+    kind = "chat messages"
+
+    def matches(self, head: Head) -> bool:
+        values = head.objects or ((head.whole,) if isinstance(head.whole, dict) else ())
+        return bool(values and _messages(values[0])) or bool(_messages(head.whole))
+
+    def rows(self, head: Head) -> tuple[SessionRow, ...]:
+        rows = []
+        for id_, value in _conversations(head, BadLines()):
+            prompts = (i.text for entry in _entries(value) for i in entry.items if isinstance(i, Prompt))
+            said, length = excerpt(next(prompts, ""), HEAD), len(str(_messages(value)))
+            rows.append(SessionRow(str(head.path), id_, self.kind, changed(head.path), said, length))
+            if len(rows) == _MOST_ROWS:
+                break
+        return tuple(rows)
+
+    def open(self, head: Head, session: str | None) -> HeldSession:
+        bad = BadLines()
+        found = dict(_conversations(head, bad))
+        id_ = session or next(iter(found), "")
+        if id_ not in found:
+            many = f"it has conversations 1 to {len(found)}" if found else "choose another file"
+            raise NotFoundError(f"{head.path} has no conversation {id_}", many)
+        value = found[id_]
+        entries = _entries(value)
+        system = next((i.text for e in entries for i in e.items if getattr(i, "name", "") == "system_prompt"), None)
+        notices = ["it has no usage: all token figures are estimates"]
+        if len(found) > 1:
+            notices.append(f"the file has {len(found):,} conversations: this is {id_}")
+        facts = {
+            "format": self.name, "kind": self.kind, "path": str(head.path), "id": id_, "bytes": head.size,
+            "system_prompt": system, "bad_lines": tuple(bad.numbers), "bad": bad.count,
+        }  # fmt: skip
+        return HeldSession(Arrangement(entries, notices=notices), facts)
+
+
+def _messages(value: Any) -> list[Any]:
+    """Return the messages of a conversation, or none."""
+    given = value if isinstance(value, list) else array(value.get("messages")) if isinstance(value, dict) else []
+    first = given[0] if given else None
+    return given if isinstance(first, dict) and text(first.get("role")) in _FILE_ROLES and "parts" not in first else []
+
+
+def _conversations(head: Head, bad: BadLines) -> Iterator[tuple[str, Any]]:
+    """Yield (number, conversation) of each in a file."""
+    if not head.objects or not _messages(head.objects[0]):
+        yield "1", head.whole
+        return
+    with open_file(head.path) as file:
+        for n, line in enumerate(json_lines(file, bad), 1):
+            yield text(line.value.get("id")) or str(n), line.value
+
+
+def _entries(value: Any) -> list[Entry]:
+    out = []
+    for n, given in enumerate(_messages(value)):
+        one = message(given) if isinstance(given, dict) else None
+        items = list(message_items(one, f"message-{n}", system="prompt")) if one else []
+        out.append(Entry(items, "", f"message-{n}", line=n + 1, place=(n, n + 1)))
+    return out
+
+
+CHAT = ChatFormat()

@@ -1,0 +1,350 @@
+"""OpenAI Codex's rollouts: JSON lines with a payload, and the bare items of early 2025."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from deepnb.values.turn import Usage
+from deepnb.wings.open.items import (
+    HEAD,
+    Arrangement,
+    Compaction,
+    Context,
+    Entry,
+    Fact,
+    Interruption,
+    Item,
+    Note,
+    Other,
+    Prompt,
+    Reply,
+    Result,
+    Text,
+    Thought,
+    Tool,
+)
+from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, memory_files, size, text
+from deepnb.wings.open.jsonl import JsonlFormat
+from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
+
+_LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+_STATE = frozenset(
+    (
+        *("world_state", "inter_agent_communication", "token_usage_record", "retained_context"),
+        *("security_risk_score", "realtime_item"),
+    )
+)
+_BARE = frozenset(("message", "reasoning", "function_call", "function_call_output", "local_shell_call"))
+_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"))
+_OUTPUTS = frozenset(
+    ("function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output")
+)
+_COMPACTED = frozenset(("compaction", "context_compaction", "compaction_summary"))
+_TOLD_TWICE = frozenset(
+    (
+        *("agent_message", "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break"),
+        *("task_complete", "turn_complete", "entered_review_mode", "exited_review_mode", "patch_apply_begin"),
+        *("patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end"),
+        *("sub_agent_activity", "collab_agent_spawn_end", "exec_command_begin", "exec_command_end", "turn_diff"),
+        *("item_started", "item_completed", "plan_update", "thread_name_updated"),
+    )
+)
+"""Events of the screen that other lines tell as well."""
+_INJECTED = (
+    "<environment_context>", "<user_instructions>", "<permissions", "<turn_aborted>", "<skill", "# AGENTS.md",
+    "<user_shell_command>", "<collaboration_mode>", "<subagent_notification>", "<INSTRUCTIONS>",
+)  # fmt: skip
+
+
+def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether these are lines of a rollout."""
+    if any(isinstance(value.get("payload"), dict) and value.get("type") in _LINES for value in objects):
+        return True
+    first = objects[0] if objects else {}
+    bare = any(text(v.get("type")) in _BARE - {"message"} or ("record_type" in v) or _is_item(v) for v in objects)
+    return "type" not in first and "id" in first and "timestamp" in first and (bare or "instructions" in first)
+
+
+def _is_item(value: Mapping[str, Any]) -> bool:
+    kinds = {text(block.get("type")) for block in blocks(value.get("content"))}
+    return value.get("type") == "message" and bool(kinds & {"input_text", "output_text"})
+
+
+def parse(value: dict[str, Any]) -> Entry:
+    """Return what one line says."""
+    kind, payload = text(value.get("type")), mapping(value.get("payload"))
+    if "payload" not in value:
+        bare = kind in _BARE | _CALLS | _OUTPUTS or "record_type" in value
+        kind, payload = ("response_item" if bare else "session_meta" if "id" in value and not kind else kind), value
+    facts: dict[str, Any] = {"type": kind}
+    inner = text(payload.get("type"))
+    if kind == "turn_context":
+        facts["model"] = text(payload.get("model"))
+    elif kind == "session_meta" and (payload.get("forked_from_id") or "subagent" in mapping(payload.get("source"))):
+        facts["copied"] = True
+    elif kind == "event_msg":
+        facts |= _event_facts(inner, payload)
+    elif kind == "response_item" and payload.get("role") == "user":
+        facts["user"] = True
+    items = list(_items(kind, inner, payload, value))
+    return Entry(items, iso(value.get("timestamp")), text(payload.get("id")), None, facts)
+
+
+def _event_facts(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+    if kind == "thread_rolled_back":
+        return {"rollback": count(payload.get("num_turns"))}
+    if kind == "context_compacted":
+        return {"echo": True}
+    if kind != "token_count":
+        return {}
+    info = mapping(payload.get("info"))
+    total, last = mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage"))
+    state = tuple(count(one.get(k)) for one in (total, last if not total else {}) for k in _FIGURES)
+    return {"tokens": state, "sum": count(last.get("total_tokens"))} if total or last else {"tokens": None}
+
+
+_FIGURES = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens")
+
+
+def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[Item]:
+    match kind:
+        case "session_meta":
+            yield from _about(payload)
+        case "response_item" if "record_type" not in value:
+            yield from _item(inner, payload)
+        case "event_msg":
+            yield from _event(inner, payload)
+        case "compacted":
+            summary = text(payload.get("message"))
+            encrypted = any(mapping(i).get("encrypted_content") for i in array(payload.get("replacement_history")))
+            summary = summary or (HIDDEN if encrypted else "")
+            yield Compaction(summary, 0 if summary == HIDDEN else len(summary))
+        case _ if kind not in _STATE and kind not in ("turn_context", "response_item"):
+            yield Other(f"line {kind or '(no type)'}"[:HEAD])
+
+
+def _about(payload: Mapping[str, Any]) -> Iterator[Item]:
+    for name, key in (("id", "id"), ("cwd", "cwd"), ("version", "cli_version")):
+        if found := text(payload.get(key)):
+            yield Fact(found, 0, name)
+    if system := text(mapping(payload.get("base_instructions")).get("text")):
+        yield Fact(system, len(system), "system_prompt")
+
+
+def _item(kind: str, item: Mapping[str, Any]) -> Iterator[Item]:
+    if kind == "message":
+        said = content_text(item.get("content"))
+        role = item.get("role")
+        if role == "assistant":
+            yield Reply()
+            yield Text(said, len(said))
+        else:
+            yield Context(said, len(said), "context" if role == "user" else text(role) or "context")
+    elif kind == "reasoning":
+        told = [*array(item.get("summary")), *array(item.get("content"))]
+        thought = "\n\n".join(filter(None, (text(mapping(one).get("text")) for one in told)))
+        yield Reply()
+        yield Thought(thought or HIDDEN, 0)
+    elif kind in _CALLS:
+        yield Reply()
+        yield _call(kind, item)
+        if kind in ("web_search_call",):
+            yield Result(text(item.get("status")), 0, text(item.get("call_id")) or text(item.get("id")))
+    elif kind in _OUTPUTS:
+        yield _output(item)
+    elif kind in _COMPACTED:
+        yield Compaction(HIDDEN if item.get("encrypted_content") else content_text(item.get("content")))
+    elif kind != "ghost_snapshot":
+        yield Other(f"block {kind or '(no type)'}"[:HEAD])
+
+
+def _call(kind: str, item: Mapping[str, Any]) -> Tool:
+    name = text(item.get("name")) or {"local_shell_call": "shell"}.get(kind, kind.removesuffix("_call"))
+    args: Mapping[str, Any]
+    if isinstance(given := item.get("arguments"), str):
+        args = _json(given) or {"arguments": text(given)}
+    elif kind == "custom_tool_call":
+        args = {"input": text(item.get("input"))}
+    else:
+        args = mapping(item.get("arguments")) or mapping(item.get("action"))
+    id_ = text(item.get("call_id")) or text(item.get("id"))
+    return Tool("", size(args), "", id_, name, args, memory_files(name, args))
+
+
+def _output(item: Mapping[str, Any]) -> Result:
+    output = item.get("output", item.get("tools"))
+    structured = _json(output) if isinstance(output, str) else mapping(output)
+    code = mapping(structured.get("metadata")).get("exit_code")
+    failed = structured.get("success") is False or (isinstance(code, int) and code != 0)
+    if isinstance(structured.get("output"), str):
+        said = text(structured["output"])
+    else:
+        said = content_text(structured.get("content") if isinstance(output, dict) else output)
+    return Result(said, len(said), text(item.get("call_id")), error=failed)
+
+
+def _json(given: str) -> Mapping[str, Any]:
+    if not given.lstrip().startswith("{"):
+        return {}
+    try:
+        return mapping(json.loads(given))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[Item]:
+    match kind:
+        case "user_message":
+            said = text(payload.get("message"))
+            if said.lstrip().startswith(_INJECTED) or payload.get("kind") in (
+                "user_instructions",
+                "environment_context",
+            ):
+                return
+            pictures = len(array(payload.get("images"))) + len(array(payload.get("local_images")))
+            yield Prompt(said or "\n".join(["[image]"] * pictures), len(said))
+        case "token_count":
+            info = mapping(payload.get("info"))
+            if info:
+                yield Reply(usage=_usage(mapping(info.get("last_token_usage"))))
+                yield Fact(str(count(info.get("model_context_window")) or ""), 0, "window")
+        case "task_started" | "turn_started":
+            yield Fact(str(count(payload.get("model_context_window")) or ""), 0, "window")
+        case "turn_aborted":
+            yield Interruption(f"stopped: {text(payload.get('reason')) or 'interrupted'}")
+        case "context_compacted":
+            yield Compaction()
+        case "error" | "stream_error" | "warning":
+            yield Note(text(payload.get("message")))
+        case _ if kind not in _TOLD_TWICE and kind != "thread_rolled_back":
+            yield Other(f"line event_msg/{kind}"[:HEAD])
+
+
+def _usage(last: Mapping[str, Any]) -> Usage | None:
+    given, said, cached = (count(last.get(k)) for k in ("input_tokens", "output_tokens", "cached_input_tokens"))
+    made = Usage(given, said, cached)
+    return made if made.input else None
+
+
+def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:
+    """Return the thread as it stands: each thing once, calls counted, without the turns that were taken back."""
+    rollout = _Rollout(entries)
+    for entry in entries:
+        rollout.add(entry)
+    notices = []
+    if any(e.facts.get("copied") for e in entries) or sum(e.facts["type"] == "session_meta" for e in entries) > 1:
+        notices.append("it begins with a copy of another session's lines: their turns and tokens are counted here, too")
+    counts = {OTHER_BRANCHES: rollout.undone} if rollout.undone else {}
+    return Arrangement(rollout.main, counts=counts, notices=notices)
+
+
+class _Rollout:
+    """Reads the lines in order, and keeps what the lines themselves do not say: the call, the model, the last totals."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.main: list[Entry] = []
+        self.undone = 0
+        self._typed = any(entry.has(Prompt) for entry in entries)
+        self._counted = any(entry.facts.get("tokens") for entry in entries)
+        self._model = ""
+        self._calls = 0
+        self._open = False
+        """Whether more may come of the last reply."""
+        self._totals: object = None
+        self._last: Usage | None = None
+        self._compaction: Entry | None = None
+        """The last thing of the thread, where that is a compaction."""
+        self._tools: dict[str, str] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Take the next line."""
+        self._model = entry.facts.get("model") or self._model
+        if "tokens" in entry.facts:
+            self._tokens(entry)
+        elif entry.facts.get("rollback"):
+            self._roll_back(entry.facts["rollback"])
+        elif entry.has(Compaction):
+            self._compact(entry)
+        elif entry.facts.get("user"):
+            self._user(entry)
+        elif entry.items:
+            self._item(entry)
+
+    def _user(self, entry: Entry) -> None:
+        """Take what the model got as the user's: prompts are told by events, if a file has them."""
+        said = entry.items[0] if entry.items else Context()
+        injected = said.text.lstrip().startswith(_INJECTED)
+        if self._typed and not injected:
+            return
+        if not injected and said.text:
+            entry.items = [Prompt(said.text, said.size)]
+            self._end()
+        self.main.append(entry)
+
+    def _item(self, entry: Entry) -> None:
+        if entry.has(Prompt, Interruption):
+            self._end()
+        for item in entry.items:
+            if isinstance(item, Reply):
+                self._begin()
+                item.key, item.model = f"call-{self._calls}", self._model
+            elif isinstance(item, Text | Thought | Tool):
+                item.key = f"call-{self._calls}"
+            elif isinstance(item, Result) and not self._counted:
+                self._open = False
+        self.main.append(entry)
+
+    def _begin(self) -> None:
+        self._compaction = None
+        if not self._open:
+            self._calls += 1
+            self._open = True
+
+    def _end(self) -> None:
+        self._open, self._compaction = False, None
+
+    def _tokens(self, entry: Entry) -> None:
+        """Take the tokens of a call, told after it; often again, unchanged."""
+        reply = next((item for item in entry.items if isinstance(item, Reply)), None)
+        if reply is None or entry.facts["tokens"] == self._totals:
+            return
+        self._totals = entry.facts["tokens"]
+        if reply.usage is None:  # an estimate of what is left after a compaction
+            if self._compaction is not None:
+                _compaction(self._compaction).after = entry.facts["sum"]
+            return
+        if not self._open:
+            self._calls += 1
+            reply.summary = self._compaction is not None
+        reply.key, reply.model, self._open, self._last = f"call-{self._calls}", self._model, False, reply.usage
+        self.main.append(entry)
+
+    def _compact(self, entry: Entry) -> None:
+        """Take a compaction; up to three lines tell of one."""
+        known = self._compaction
+        if known is not None:
+            if entry.facts["type"] == "compacted" and known.facts["type"] != "compacted":
+                _compaction(entry).before = _compaction(known).before
+                self.main[self.main.index(known)] = self._compaction = entry
+            return
+        _compaction(entry).before = self._last.input if self._last else 0
+        self._open, self._compaction = False, entry
+        self.main.append(entry)
+
+    def _roll_back(self, turns: int) -> None:
+        starts = [n for n, entry in enumerate(self.main) if entry.has(Prompt)]
+        if starts:
+            turns = min(turns, len(starts))
+            self.undone += turns
+            del self.main[starts[-turns] :]
+        self._end()
+
+
+def _compaction(entry: Entry) -> Compaction:
+    return next(item for item in entry.items if isinstance(item, Compaction))
+
+
+CODEX = JsonlFormat("codex", "Codex", fits, parse, arrange)

@@ -1,0 +1,191 @@
+"""What a line of a session file can say, in one vocabulary for all formats.
+
+A reader makes items of each line; from the same items the index is made (their texts cut to the first words, so
+that a file of any size fits) and, of one turn's lines, the content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from deepnb.values.offload import Cause
+from deepnb.values.turn import Usage
+
+HEAD = 200
+"""Characters of a text that the index keeps."""
+
+
+@dataclass(slots=True)
+class Item:
+    """`size` is how many characters the whole text has; 0 where nothing of it is sent to the model."""
+
+    text: str = ""
+    size: int = 0
+
+    def cut(self) -> None:
+        """Keep the first words only."""
+        if len(self.text) > HEAD:
+            self.text = self.text[:HEAD]
+
+
+@dataclass(slots=True)
+class Prompt(Item):
+    """What a person asked: a turn begins."""
+
+
+@dataclass(slots=True)
+class Command(Item):
+    """A slash command, as it was typed."""
+
+
+@dataclass(slots=True)
+class Context(Item):
+    """Text that the model got as the user's, and that nobody typed as a prompt."""
+
+    source: str = "context"
+
+
+@dataclass(slots=True)
+class Reply(Item):
+    """That a model replied; several lines may tell of one reply, by its key."""
+
+    key: str = ""
+    model: str = ""
+    usage: Usage | None = None
+    summary: bool = False
+    """Whether it was asked to sum up for a compaction."""
+
+
+@dataclass(slots=True)
+class Text(Item):
+    key: str = ""
+
+
+@dataclass(slots=True)
+class Thought(Item):
+    key: str = ""
+
+
+@dataclass(slots=True)
+class Tool(Item):
+    """A call of a tool."""
+
+    key: str = ""
+    id: str = ""
+    name: str = ""
+    args: Mapping[str, Any] = field(default_factory=dict)
+    memory: tuple[str, ...] = ()
+    """Memory files that it changes."""
+    task: str = ""
+    """First words of what a nested agent was asked."""
+
+    def cut(self) -> None:
+        Item.cut(self)
+        self.args = {}
+
+
+@dataclass(slots=True)
+class Result(Item):
+    """What a tool gave back."""
+
+    id: str = ""
+    name: str = ""
+    error: bool = False
+    agent: str = ""
+    """Id of the nested agent that did it."""
+    before: str | None = None
+    after: str | None = None
+    """The file it changed, whole, where the line holds it."""
+
+    def cut(self) -> None:
+        Item.cut(self)
+        self.before = self.after = None
+
+
+@dataclass(slots=True)
+class Compaction(Item):
+    """The context was compacted; `text` is the summary, unless a Summary follows."""
+
+    before: int = 0
+    after: int = 0
+    cause: Cause = "trigger"
+    cleared: bool = False
+    """Only results of tools were cleared; no summary follows."""
+
+
+@dataclass(slots=True)
+class Summary(Item):
+    """The summary of the compaction before it."""
+
+
+@dataclass(slots=True)
+class Note(Item):
+    """One line to show."""
+
+
+@dataclass(slots=True)
+class Interruption(Item):
+    """The user stopped the turn."""
+
+
+@dataclass(slots=True)
+class Fact(Item):
+    """Something about the session: `name` is `id`, `cwd`, `version`, `title`, `window`, `system_prompt` or `at`."""
+
+    name: str = ""
+
+    def cut(self) -> None:
+        if self.name != "system_prompt":
+            Item.cut(self)
+
+
+@dataclass(slots=True)
+class Other(Item):
+    """A type of line or block that the reader has no use for; `text` names it."""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One record of a file: where it is, and what it says."""
+
+    items: list[Item]
+    at: str = ""
+    """ISO timestamp, or empty."""
+    id: str = ""
+    parent: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What only its own reader knows the use of; small."""
+    line: int = 0
+    """Number in the file, from 1."""
+    place: tuple[int, int] = (0, 0)
+    """[start, end) in the file."""
+    file: int = 0
+    """Which of the session's files: 0 is its own, the others are those of nested agents."""
+
+    def has(self, *kinds: type[Item]) -> bool:
+        """Return whether it holds an item of one of these kinds."""
+        return any(isinstance(item, kinds) for item in self.items)
+
+
+@dataclass(slots=True)
+class Agent:
+    """A nested agent."""
+
+    id: str
+    name: str = ""
+    """Its type."""
+    call: str = ""
+    """Id of the tool call that started it; empty where that is unknown."""
+    entries: list[Entry] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Arrangement:
+    """Which entries are the session as it stands, in order, and what else there is."""
+
+    main: list[Entry]
+    agents: list[Agent] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)

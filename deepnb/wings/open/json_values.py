@@ -1,0 +1,210 @@
+"""Values of foreign JSON, whatever they turn out to be: text, numbers, moments, the text of content blocks.
+
+And of the arguments of a tool call: which memory files it changes, and what it puts there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+_MOST = 10**12
+"""A larger number is not taken for a count of tokens."""
+
+
+def text(value: object) -> str:
+    """Return the value if it is a text; halves of surrogate pairs, which no page can show, become `?`."""
+    if not isinstance(value, str):
+        return ""
+    if value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "replace").decode()
+    return value
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Return the value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def array(value: object) -> list[Any]:
+    """Return the value if it is an array, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def count(value: object) -> int:
+    """Return the value if it is a count, else 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
+        return 0
+    return int(value)
+
+
+def dollars(value: object) -> float | None:
+    """Return the value if it is a price, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
+        return None
+    return float(value)
+
+
+def size(value: object) -> int:
+    """Return about how many characters a value has as JSON."""
+    if isinstance(value, str):
+        return len(value) + 2
+    if isinstance(value, dict):
+        return sum(size(key) + size(one) + 3 for key, one in value.items())
+    return sum(map(size, value)) + 2 if isinstance(value, list) else 4
+
+
+def iso(value: object) -> str:
+    """Return a moment as an ISO timestamp: given as one, or in milliseconds since 1970; empty if it is none."""
+    if isinstance(value, str):
+        if value.isdigit() and len(value) > 9:
+            return iso(int(value))
+        return value if len(value) <= 40 and value[:4].isdigit() else ""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 10**14:
+        return ""
+    seconds = value / 1000 if value > 10**11 else value
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def blocks(content: object) -> Iterator[Mapping[str, Any]]:
+    """Yield the blocks of a message's content; a plain text is one block."""
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+    for block in array(content):
+        if isinstance(block, dict):
+            yield block
+        elif isinstance(block, str):
+            yield {"type": "text", "text": block}
+
+
+def content_text(content: object) -> str:
+    """Return the text of a message's content, its media named in brackets."""
+    return "\n\n".join(filter(None, (block_text(block) for block in blocks(content))))
+
+
+def block_text(block: Mapping[str, Any]) -> str:
+    """Return the text of one block: `[image: image/png]` for media, empty for what has none."""
+    if isinstance(block.get("text"), str):
+        return text(block["text"])
+    kind = text(block.get("type"))
+    if kind in ("image", "document", "input_image", "image_url", "file", "audio", "input_audio", "input_file"):
+        return f"[{kind.removeprefix('input_').removesuffix('_url')}: {_medium(block)}]"
+    if kind == "tool_reference":
+        return text(block.get("tool_name"))
+    return ""
+
+
+def _medium(block: Mapping[str, Any]) -> str:
+    source = mapping(block.get("source")) or block
+    named = source.get("media_type") or source.get("mimeType") or source.get("mime_type")
+    if named:
+        return text(named)[:100]
+    url = block.get("image_url")
+    url = mapping(url).get("url") if isinstance(url, dict) else url
+    where = text(url) or text(source.get("url"))
+    return where[5:].partition(";")[0][:100] if where.startswith("data:") else where[:200] or "data"
+
+
+# -- what a tool call does to memory files
+
+
+NAMES = frozenset(("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "MEMORY.md", "SOUL.md", "USER.md", "GEMINI.md"))
+"""Files that agents read as their memory, wherever they are."""
+
+_TOOLS = frozenset(
+    (
+        *("edit", "write", "multiedit", "edit_file", "write_file", "str_replace", "create_file", "create"),
+        *("str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "append_file"),
+    )
+)
+_SHELLS = frozenset(("shell", "exec_command", "shell_command", "local_shell_call", "local_shell", "container.exec"))
+Change = tuple[str, str | None, tuple[tuple[str, str], ...]]
+"""(path, the whole text after or None, what was replaced by what) of a file that a call changes."""
+_PATHS = ("file_path", "filePath", "path")
+
+
+def is_memory_file(path: str) -> bool:
+    """Return whether a path is one of memory: a file of `NAMES`, below `.claude/`, or Markdown below `memory/`."""
+    *folders, name = path.replace("\\", "/").split("/")
+    return name in NAMES or ".claude" in folders or ("memory" in folders and name.endswith(".md"))
+
+
+def memory_files(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the memory files that a call changes."""
+    found = (path for path, _, _ in changes(tool, args))
+    return tuple(dict.fromkeys(path for path in found if is_memory_file(path)))
+
+
+def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield each file that a call changes."""
+    name = tool.lower()
+    if name in _SHELLS:
+        yield from _patched(_command(args))
+        return
+    if name not in _TOOLS:
+        return
+    if name == "apply_patch":
+        yield from _patched(next((text(args[k]) for k in ("input", "patch", "patchText") if args.get(k)), ""))
+        return
+    path = next((text(args[key]) for key in _PATHS if args.get(key)), "")
+    if not path or text(args.get("command")) == "view":
+        return
+    if hunks := tuple(_replacements(args)):
+        yield path, None, hunks
+    else:
+        whole = next((args[key] for key in ("content", "file_text") if isinstance(args.get(key), str)), None)
+        yield path, None if whole is None else text(whole), ()
+
+
+def _replacements(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for edit in (args, *map(mapping, array(args.get("edits")))):
+        for old, new in (("old_string", "new_string"), ("oldText", "newText"), ("old_str", "new_str")):
+            if isinstance(edit.get(old), str) or isinstance(edit.get(new), str):
+                yield text(edit.get(old)), text(edit.get(new))
+
+
+def _command(args: Mapping[str, Any]) -> str:
+    command = args.get("command") or args.get("cmd") or mapping(args.get("action")).get("command")
+    return "\n".join(map(text, command)) if isinstance(command, list) else text(command)
+
+
+def _patched(patch: str) -> Iterator[Change]:
+    """Yield the files of a patch in the form `*** Begin Patch`."""
+    start = patch.find("*** Begin Patch")
+    if start < 0:
+        return
+    path, kind, lines = "", "", list[str]()
+    for line in [*patch[start:].split("\n")[1:], "*** End Patch"]:
+        if not line.startswith("*** ") or line.startswith("*** End of File"):
+            lines.append(line)
+            continue
+        head, _, rest = line.partition(": ")
+        if head == "*** Move to":
+            continue
+        if path:
+            yield _file(path, kind, lines)
+        path, kind, lines = rest.strip(), head, []
+        if line.startswith("*** End Patch"):
+            return
+
+
+def _file(path: str, kind: str, lines: list[str]) -> Change:
+    if kind == "*** Add File":
+        return path, "".join(f"{line[1:]}\n" for line in lines if line.startswith("+")), ()
+    hunks: list[tuple[list[str], list[str]]] = [([], [])]
+    for line in lines:
+        if line.startswith("@@"):
+            hunks.append(([], []))
+        elif line.startswith("-"):
+            hunks[-1][0].append(line[1:])
+        elif line.startswith("+"):
+            hunks[-1][1].append(line[1:])
+        else:
+            hunks[-1][0].append(line[1:])
+            hunks[-1][1].append(line[1:])
+    return path, None, tuple(("\n".join(a), "\n".join(b)) for a, b in hunks if a or b)

@@ -1,0 +1,179 @@
+"""Sessions that are files of JSON lines: what all such formats have in common."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from deepnb.values.errors import NotFoundError
+from deepnb.values.text import excerpt
+from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file, read_line
+from deepnb.wings.open.indexing import Turns, check_turn
+from deepnb.wings.open.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
+from deepnb.wings.open.values import FileContent, SessionIndex, SessionRow
+
+Parse = Callable[[dict[str, Any]], Entry]
+"""What one line says, without the knowledge of any other."""
+Arrange = Callable[[list[Entry], dict[Path, list[Entry]]], Arrangement]
+"""(entries of the file, those of its companions) -> the session as it stands."""
+Companions = Callable[[Path], Iterable[Path]]
+"""Files that belong to a session, each in a folder of its own or beside it."""
+
+_TAIL = 1 << 17
+"""Bytes of a file's end that a list of sessions looks at."""
+_LAST = ("title", "summary", "window", "version", "at")
+"""Facts of which the last one counts."""
+
+
+@dataclass(frozen=True)
+class JsonlFormat:
+    """A format of JSON lines."""
+
+    name: str
+    kind: str
+    fits: Callable[[Sequence[dict[str, Any]]], bool]
+    """Whether the first objects of a file are of this format."""
+    parse: Parse
+    arrange: Arrange
+    companions: Companions = lambda path: ()
+    version: str = ""
+
+    def matches(self, head: Head) -> bool:
+        return self.fits(head.objects)
+
+    def open(self, head: Head, session: str | None) -> JsonlSession:
+        with _no_collection():
+            opened = JsonlSession(self, head.path)
+        if session not in (None, opened.index.id):
+            raise NotFoundError(f"{head.path} has no session {session}", f"its session is {opened.index.id}")
+        return opened
+
+    def rows(self, head: Head) -> tuple[SessionRow, ...]:
+        first = [self.parse(value) for value in head.objects]
+        last = [self.parse(value) for value in _tail(head.path)]
+        facts = _facts(first) | {k: v for k, v in _facts(last).items() if k in _LAST}
+        prompt = next((i.text for e in first for i in e.items if isinstance(i, Prompt)), "")
+        at = next((e.at for e in reversed(last) if e.at), "") or changed(head.path)
+        title = facts.get("title") or facts.get("summary", "")
+        about = excerpt(title or prompt, HEAD)
+        id_ = facts.get("id") or head.path.stem
+        return (SessionRow(str(head.path), id_, self.kind, at, about, head.size, _context(last)),)
+
+
+class JsonlSession:
+    """A session that is a file of JSON lines, with the files of its nested agents."""
+
+    def __init__(self, of: JsonlFormat, path: Path) -> None:
+        self._format = of
+        self._files = [path]
+        bad, unknown = BadLines(), Counter[str]()
+        entries = self._scan(path, 0, bad, unknown)
+        beside: dict[Path, list[Entry]] = {}
+        bad_beside = BadLines()
+        for companion in of.companions(path):
+            self._files.append(companion)
+            beside[companion] = self._scan(companion, len(self._files) - 1, bad_beside, unknown)
+        arrangement = of.arrange(entries, beside)
+        facts = _facts(entries) | {k: v for k, v in _facts(arrangement.main).items() if k == "window"}
+        window = int(facts["window"]) if facts.get("window") else None
+        self._turns = Turns(arrangement, self._full, window)
+        notices = list(arrangement.notices)
+        if bad_beside.count:
+            notices.append(f"lines of nested agents' files that can't be read: {bad_beside.count:,}")
+        if bad.last:
+            notices.append("the last line is cut: its writer may still be at work")
+        self.index = SessionIndex(
+            format=of.name,
+            kind=of.kind,
+            path=str(path),
+            id=facts.get("id") or path.stem,
+            turns=self._turns.figures,
+            title=facts.get("title") or facts.get("summary", ""),
+            cwd=facts.get("cwd", ""),
+            version=facts.get("version", "") or of.version,
+            window=window,
+            system_prompt=facts.get("system_prompt"),
+            bytes=path.stat().st_size,
+            counts=arrangement.counts,
+            unknown=dict(unknown),
+            bad_lines=tuple(bad.numbers),
+            bad=bad.count,
+            notices=tuple(notices),
+        )
+
+    def content(self, turn: int) -> FileContent:
+        """Return one turn word for word; turns count from 1."""
+        return self._turns.content(check_turn(self.index, turn))
+
+    def _scan(self, path: Path, file: int, bad: BadLines, unknown: Counter[str]) -> list[Entry]:
+        entries = []
+        with open_file(path) as opened:
+            for line in json_lines(opened, bad):
+                entry = self._format.parse(line.value)
+                for one in filter(None, (entry, entry.facts.get("mirror"))):
+                    one.line, one.place, one.file = line.number, (line.start, line.end), file
+                    for item in one.items:
+                        item.cut()
+                        if isinstance(item, Other):
+                            unknown[item.text] += 1
+                entries.append(entry)
+        return entries
+
+    def _full(self, entry: Entry) -> list[Item]:
+        value = read_line(self._files[entry.file], entry.place)
+        read = self._format.parse(value)
+        return list((read.facts["mirror"] if entry.facts.get("inner") else read).items)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep objects that are made in the block: looking for cycles among a million of them took half the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _facts(entries: Iterable[Entry]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for entry in entries:
+        for item in entry.items:
+            if isinstance(item, Fact) and item.text and (item.name in _LAST or item.name not in found):
+                found[item.name] = item.text
+    return found
+
+
+def _tail(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file's last lines."""
+    with open_file(path) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _TAIL))
+        pieces = file.read().split(b"\n")
+    values = (object_of(piece) for piece in (pieces[1:] if size > _TAIL else pieces) if piece.strip())
+    return [value for value in values if value is not None]
+
+
+def _context(entries: Sequence[Entry]) -> int | None:
+    """Return tokens that the last call was given, if no compaction came after it."""
+    for entry in reversed(entries):
+        for item in reversed(entry.items):
+            if isinstance(item, Compaction) and not item.cleared:
+                return item.after or None
+            if isinstance(item, Reply) and item.usage and item.usage.input and not entry.facts.get("side"):
+                return item.usage.input
+    return None
+
+
+def changed(path: Path) -> str:
+    """Return when a file was changed last, as an ISO timestamp."""
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,182 @@
+"""Threads of LangGraph's checkpoints, deepagents and deepagents-code among them, without the graph that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from deepnb.values.errors import DeepnbError, NotFoundError
+from deepnb.values.text import excerpt
+from deepnb.wings.open.chat import message, message_items
+from deepnb.wings.open.file import Head
+from deepnb.wings.open.indexing import HeldSession, link
+from deepnb.wings.open.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
+from deepnb.wings.open.json_values import array, content_text, count, mapping, text
+from deepnb.wings.open.jsonl import changed
+from deepnb.wings.open.values import OTHER_BRANCHES, SessionRow
+
+if TYPE_CHECKING:
+    from deepnb.wings.open.checkpoints import Branch, Checkpoints
+
+_MOST_ROWS, _MOST_AGENTS = 1_000, 200
+_EPOCH = datetime(1582, 10, 15, tzinfo=UTC)
+_SCHEMA = 1 << 16
+"""Bytes in which the first pages of a database name its tables."""
+
+
+class LangGraphFormat:
+    """A database with the tables `checkpoints` and `writes`."""
+
+    name = "langgraph"
+    kind = "LangGraph"
+
+    def matches(self, head: Head) -> bool:
+        if not head.is_sqlite:
+            return False
+        known = all(name in head.start[:_SCHEMA] for name in (b"TABLE checkpoints", b"TABLE writes", b"checkpoint_ns"))
+        return known or head.tables >= {"checkpoints", "writes"}  # what a writer did not yet put there needs a copy
+
+    def rows(self, head: Head) -> tuple[SessionRow, ...]:
+        return rows_of(head.path, changed(head.path))
+
+    def open(self, head: Head, session: str | None) -> HeldSession:
+        return open_thread(head.path, session)
+
+
+def _database(place: Path | str) -> AbstractContextManager[Checkpoints]:
+    from deepnb.wings.open.checkpoints import postgres_checkpoints, sqlite_checkpoints  # they import LangGraph
+
+    return postgres_checkpoints(place) if isinstance(place, str) else sqlite_checkpoints(place)
+
+
+def rows_of(place: Path | str, at: str = "") -> tuple[SessionRow, ...]:
+    """Return the threads of a file, or of the PostgreSQL database at an address."""
+    with _database(place) as database:
+        return tuple(_rows(database, at))
+
+
+def open_thread(place: Path | str, session: str | None) -> HeldSession:
+    """Return a thread of a file, or of the PostgreSQL database at an address: the newest, unless one is named."""
+    with _database(place) as database:
+        return _opened(database, session)
+
+
+def _rows(database: Checkpoints, at: str) -> Iterator[SessionRow]:
+    for thread, begun, newest in database.threads()[:_MOST_ROWS]:
+        row = SessionRow(database.where, thread, LANGGRAPH.kind, time_of(newest) or at)
+        try:
+            given = mapping(database.at(thread, "", begun)[0].get("__start__")).get("messages")
+            said = map(message, given if isinstance(given, list) else [given])
+            first = next((one for one in said if one and one["type"] == "human"), {})
+            prompt = excerpt(content_text(first.get("content")), HEAD)
+            yield replace(row, prompt=prompt, bytes=database.size(thread))
+        except DeepnbError as error:
+            yield replace(row, problem=error.what)
+
+
+def _opened(database: Checkpoints, session: str | None) -> HeldSession:
+    names = [thread for thread, *_ in database.threads()]
+    if not names:
+        raise NotFoundError(f"{database.where} has no threads", "choose another database")
+    if session is not None and session not in names:
+        known = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise NotFoundError(f"{database.where} has no thread {session}", f"it has {known}")
+    thread = session or names[0]
+    root = database.branch(thread)
+    nested = {space: database.branch(thread, space) for space in database.namespaces(thread)[:_MOST_AGENTS]}
+    facts = {
+        "format": LANGGRAPH.name,
+        "kind": LANGGRAPH.kind,
+        "path": database.where,
+        "id": thread,
+        "cwd": text(root.metadata.get("cwd")),
+        "version": text(mapping(root.metadata.get("versions")).get("deepagents")),
+        "bytes": database.size(thread),
+    }
+    arranged = _arranged(root, nested)
+    if len(names) > 1:
+        arranged.notices.append(
+            f"the database has {len(names):,} threads: this is {thread}; --list shows them, --thread NAME opens another"
+        )
+    return HeldSession(arranged, facts)
+
+
+def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:
+    main = _entries(root, "")
+    prompts = [entry for entry in main if entry.has(Prompt)]
+    if len(prompts) == len(root.inputs):  # each began a turn
+        for entry, checkpoint in zip(prompts, root.inputs, strict=True):
+            entry.at = time_of(checkpoint)
+    agents = [Agent(space, entries=_entries(one, space)) for space, one in nested.items() if one.messages]
+    link(agents, [*main, *(entry for agent in agents for entry in agent.entries)])
+    linked = [agent for agent in agents if agent.call]
+    counts = {OTHER_BRANCHES: root.left, "subagents": len(linked)}
+    notices = list(_pending(root))
+    if left := len(agents) - len(linked):
+        notices.append(f"{left} nested graph{'s' if left > 1 else ''} that no call of a tool names: left out")
+    return Arrangement(main, linked, {name: n for name, n in counts.items() if n}, notices)
+
+
+def _entries(found: Branch, space: str) -> list[Entry]:
+    """Return the messages, and the compactions where they were."""
+    out: list[Entry] = []
+    events = [(count(mapping(event).get("created_at_index")) or there, event) for there, event in found.events]
+    told: set[tuple[int, str]] = set()
+    for n, one in enumerate([*found.messages, None]):
+        while events and events[0][0] <= n:
+            entry = _compaction(events.pop(0)[1])
+            mark = (count(entry.facts["cutoff"]), entry.items[0].text)
+            if mark not in told:
+                told.add(mark)
+                out.append(entry)
+        if one is not None:
+            key = text(one.get("id")) or f"{space}message-{n}"
+            items = list(message_items(one, key))
+            out.append(Entry(items, "", key, line=n + 1, place=(n, n + 1)))
+    out += (_compaction(event) for _, event in events)
+    return out
+
+
+def _compaction(event: Any) -> Entry:
+    about = mapping(event)
+    summed = message(about.get("summary_message")) or {}
+    held = mapping(summed.get("additional_kwargs"))
+    said = content_text(summed.get("content"))
+    start, end = said.find("<summary>"), said.rfind("</summary>")
+    said = said[start + len("<summary>") : end].strip() if 0 <= start < end else said
+    sizes = [*map(count, array(held.get("tokens"))), 0, 0]
+    cause: Any = held.get("cause") if held.get("cause") in ("by hand", "overflow") else "trigger"
+    items: list[Item] = [Compaction(said, len(said), sizes[0], sizes[1], cause)]
+    return Entry(items, text(held.get("summarized_at")), facts={"cutoff": about.get("cutoff_index")})
+
+
+def _pending(root: Branch) -> Iterator[str]:
+    """Yield what an unfinished step left behind: it is not part of the thread yet."""
+    channels = [channel for channel, _ in root.pending]
+    if "__interrupt__" in channels:
+        yield "its last turn waits for an answer (an interrupt)"
+    for channel, value in root.pending:
+        if channel == "__error__":
+            yield f"its last step failed: {excerpt(str(value), HEAD)}"
+    if n := channels.count("messages"):
+        yield f"{n} write{'s' if n > 1 else ''} of messages of its last step {'are' if n > 1 else 'is'} not committed, and left out"
+
+
+def time_of(checkpoint: str) -> str:
+    """Return when a checkpoint was made: its id is a UUID of version 6, which holds the time; empty for any other."""
+    try:
+        number = UUID(checkpoint)
+    except ValueError:
+        return ""
+    if number.version != 6:
+        return ""
+    ticks = (number.int >> 80) << 12 | (number.int >> 64 & 0x0FFF)
+    return (_EPOCH + timedelta(microseconds=ticks // 10)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+LANGGRAPH = LangGraphFormat()

@@ -1,0 +1,166 @@
+"""`%agent open`, and what the other subcommands do in a session that was opened: they show it, or refuse."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+from deepnb.magics.memory_commands import changes_of_turn
+from deepnb.magics.pictures import history_picture
+from deepnb.magics.scene import Args, Command, Result, Scene, notice
+from deepnb.values.server_address import POSTGRES, without_password
+from deepnb.views.diff import diff_view
+from deepnb.views.search_marks import found_view
+from deepnb.views.text import counted, tokens
+from deepnb.views.turn import long_turn_view
+from deepnb.views.values import brief
+from deepnb.views.view import Stack, View, notice_view, table_view, text_view
+from deepnb.wings.open.session import OpenedSession, list_sessions, open_session
+from deepnb.wings.open.values import SessionRows
+from deepnb.wings.open.view import file_turns_view, opened_view, sessions_view
+
+_DIFFS = 20
+"""Turns whose diffs of memory are shown at once, the last ones."""
+
+
+def agent_open(scene: Scene, args: Args) -> Result:
+    """List the sessions of a directory; or show a session of a file or database, which is in use from then on.
+
+    One that was opened before is read again.
+    """
+    path = args["path"].strip("\"'")
+    if args["list"] or (args["thread"] is None and Path(path).expanduser().is_dir()):
+        return sessions_view(list_sessions(path), without_password(path) if path.startswith(POSTGRES) else path)
+    sessions = scene.sessions
+    sessions.live.workspace.current.idle()
+    made = open_session(path, args["thread"], into=sessions.own)
+    known, threads = sessions.opened.get(made.thread), sessions.live.workspace.threads
+    if made.thread in threads or (isinstance(known, OpenedSession) and known.index.path != made.index.path):
+        free = (f"{made.thread}-{n}" for n in count(2))
+        name = next(one for one in free if one not in sessions.opened and one not in threads)
+        made = OpenedSession(made.file, name, sessions.own)
+    sessions.read(made, instead)
+    return opened_view(made.index, made.thread)
+
+
+def opened_picture(opened: OpenedSession) -> View:
+    """Return what an opened session shows of itself in a cell."""
+    return brief(opened_view(opened.index, opened.thread), rest="all of it: %agent")
+
+
+def rows_picture(rows: SessionRows) -> View:
+    """Return what a list of sessions shows of itself in a cell."""
+    return brief(sessions_view(rows, ""), [lambda: sessions_view(rows[:8], "")], "all of them: list(rows)")
+
+
+def instead(magic: str, name: str) -> Command | None:
+    """Return what a subcommand does in an opened session; None where that is the same as in any other."""
+    return None if (magic, name) in _SAME else _COMMANDS.get((magic, name), _refuse)
+
+
+def _opened(scene: Scene) -> OpenedSession:
+    opened = scene.sessions.current
+    assert isinstance(opened, OpenedSession)  # `instead` is asked of no other
+    return opened
+
+
+def _refuse(scene: Scene, args: Args) -> Result:
+    raise _opened(scene).refusal
+
+
+def _status(scene: Scene, args: Args) -> Result:
+    opened = _opened(scene)
+    return opened_view(opened.index, opened.thread)
+
+
+def _turns(scene: Scene, args: Args) -> Result:
+    opened, which = _opened(scene), args["which"]
+    if which is None:
+        return file_turns_view(opened.figures, scene.stamp)
+    if which.isdigit():
+        return long_turn_view(opened.turn(int(which)))
+    return found_view(opened.passages(which), which, scene.stamp)
+
+
+def _fork(scene: Scene, args: Args) -> Result:
+    name = _opened(scene).fork(args["name"], args["at"])
+    live = scene.sessions.use_own()
+    thread, offered = live.workspace.thread, [held for held in live.memory.pending() if held.line]
+    what = f"thread {name}, forked from {thread.parent}: {counted(len(thread.snapshot.messages), 'message')}"
+    shown = notice(f"{what}, what its model then had (%agent undo reverses this)")
+    if not offered:
+        return shown
+    lines = counted(len(offered), "line")
+    return Stack(shown, notice_view(f"{lines} of its memory can be taken: %memory pending, %memory accept ID or all"))
+
+
+def _history(scene: Scene, args: Args) -> Result:
+    if args["bring"] is not None:
+        return _refuse(scene, args)
+    opened = _opened(scene)
+    if not opened.index.compactions:
+        return notice_view("the context of this session was not compacted, as far as its file tells")
+    return history_picture(opened, args["search"])
+
+
+def _transcript(scene: Scene, args: Args) -> Result:
+    table: object = _opened(scene).transcript()
+    return table
+
+
+def _subagents(scene: Scene, args: Args) -> Result:
+    if args["what"] is not None:
+        return _refuse(scene, args)
+    rows = [
+        (name, f"{one.calls:,}", tokens(one.input, one.exact), tokens(one.output, one.exact))
+        for name, one in _opened(scene).spent().items()
+    ]
+    return table_view(("subagent", "calls", "in", "out"), rows, "subagents", (1, 2, 3), "no subagents", scene.stamp)
+
+
+def _memory_show(scene: Scene, args: Args) -> Result:
+    memory = _opened(scene).memory
+    paths = [args["path"]] if args["path"] else memory.shown
+    return _stack(*(text_view(path, memory.read(path), scene.stamp) for path in paths))
+
+
+def _memory_diff(scene: Scene, args: Args) -> Result:
+    """Return what changed between two turns, or in each turn that edited memory."""
+    opened = _opened(scene)
+    if args["a"] is not None:
+        a, b = args["a"], args["b"]
+        return diff_view(opened.memory.diff(a, b), f"memory from turn {a} to {b or 'the end'}", scene.stamp)
+    edited = [turn.number for turn in opened.figures if turn.edits]
+    views = [changes_of_turn(scene, number) for number in edited[-_DIFFS:]]
+    more = len(edited) - len(views)
+    first = f"{counted(more, 'turn')} before these edited memory, too: %memory diff A B"
+    return _stack(*([notice_view(first)] if more else []), *views)
+
+
+def _memory_search(scene: Scene, args: Args) -> Result:
+    return found_view(_opened(scene).passages(args["query"]), args["query"], scene.stamp)
+
+
+def _stack(*views: View) -> View:
+    return Stack(*views) if views else notice_view("this session edited no memory file")
+
+
+_COMMANDS: dict[tuple[str, str], Command] = {
+    ("agent", "status"): _status,
+    ("agent", "turns"): _turns,
+    ("agent", "fork"): _fork,
+    ("agent", "history"): _history,
+    ("agent", "transcript"): _transcript,
+    ("agent", "subagents"): _subagents,
+    ("memory", "show"): _memory_show,
+    ("memory", "diff"): _memory_diff,
+    ("memory", "search"): _memory_search,
+}
+"""What is shown of an opened session; all that is neither here nor in `_SAME` is refused."""
+_SAME = frozenset(
+    (
+        *(("agent", name) for name in ("open", "threads", "switch", "use", "models", "export", "code")),
+        *(("agent", name) for name in ("budget", "xray", "panel", "dashboard")),
+        *(("memory", name) for name in ("picture", "panel")),
+    )
+)

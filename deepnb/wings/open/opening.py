@@ -1,0 +1,234 @@
+"""Open a session made elsewhere, or list those below a directory. Nothing is written, and nothing of a file is run.
+
+Others add a format by an entry point of the group `deepnb.formats` that names an object with the protocol `Format`:
+
+    [project.entry-points."deepnb.formats"]
+    my-agent = "my_agent.deepnb_format:FORMAT"
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.failures import one_line
+from deepnb.values.server_address import POSTGRES
+from deepnb.values.text import moment
+from deepnb.wings.open.chat import CHAT
+from deepnb.wings.open.claude_code import CLAUDE_CODE
+from deepnb.wings.open.codex import CODEX
+from deepnb.wings.open.file import Head
+from deepnb.wings.open.langgraph import LANGGRAPH, open_thread, rows_of
+from deepnb.wings.open.pi import PI
+from deepnb.wings.open.transcript import TRANSCRIPT
+from deepnb.wings.open.values import FileContent, SessionIndex, SessionRow, SessionRows
+
+
+class SessionFile(Protocol):
+    """A session that was opened."""
+
+    @property
+    def index(self) -> SessionIndex:
+        """Its turns in figures."""
+        ...
+
+    def content(self, turn: int) -> FileContent:
+        """One turn word for word; turns count from 1."""
+        ...
+
+
+@runtime_checkable
+class Format(Protocol):
+    """One format of session files. Nothing of a file is run, and no path in it is opened."""
+
+    @property
+    def name(self) -> str:
+        """`claude-code`."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """`Claude Code`."""
+        ...
+
+    def matches(self, head: Head) -> bool:
+        """Whether a file that begins like this is of this format."""
+        ...
+
+    def rows(self, head: Head) -> tuple[SessionRow, ...]:
+        """The sessions in a file, without reading all of it."""
+        ...
+
+    def open(self, head: Head, session: str | None) -> SessionFile:
+        """A session of the file; where it has several and none is named, the newest."""
+        ...
+
+
+GROUP = "deepnb.formats"
+"""Entry points that name formats of others."""
+
+_BUILT_IN: tuple[Format, ...] = (TRANSCRIPT, LANGGRAPH, CODEX, PI, CLAUDE_CODE, CHAT)
+_ENDS = (".jsonl", ".json", ".jsonl.zst", ".db", ".sqlite", ".sqlite3")
+_DEPTH, _FILES, _ROWS = 8, 20_000, 500
+_GLANCE = 1 << 16
+"""Bytes of a file's beginning that a list looks at."""
+
+
+@cache
+def formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
+    """Return (the formats there are, deepnb's own first; what is to be said of entry points that can't be used)."""
+    from importlib.metadata import entry_points
+
+    found, problems = list(_BUILT_IN), []
+    for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
+        try:
+            made = point.load()
+        except Exception as error:  # whatever a package of others does when it is imported
+            problems.append(f"the format {point.name} can't be loaded: {one_line(error)}")
+            continue
+        if isinstance(made, Format):
+            found.append(made)
+        else:
+            problems.append(f"the format {point.name} is not usable: it needs name, kind, matches, rows and open")
+    return tuple(found), tuple(problems)
+
+
+def open_session(path: str | Path, session: str | None = None) -> SessionFile:
+    """Return a session of a file; of several the newest, unless one is named by its id."""
+    if str(path).startswith(POSTGRES):
+        return open_thread(str(path), session)
+    file = Path(path).expanduser()
+    if file.is_dir():
+        raise InvalidError(f"{path} is a directory", "name one of the sessions below it")
+    head = Head.of(file)
+    return format_of(head).open(head, session)
+
+
+def format_of(head: Head) -> Format:
+    """Return the format of a file; raise InvalidError, which says what the file seems to be, if no format matches."""
+    known, problems = formats()
+    for one in known:
+        if one.matches(head):
+            return one
+    what, do = seems(head)
+    raise InvalidError("; ".join((f"{head.path} {what}", *problems)), do)
+
+
+def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
+    """Return the sessions below a directory, or in a file, newest first; of each only beginning and end are read."""
+    if str(path).startswith(POSTGRES):
+        return SessionRows(_named(rows_of(str(path))))
+    place = Path(path).expanduser()
+    if not place.exists():
+        raise NotFoundError(f"there is no directory {path}", "check the path")
+    if not place.is_dir():
+        head = Head.of(place)
+        return SessionRows(_named(format_of(head).rows(head)))
+    known, _ = formats()
+    rows: list[SessionRow] = []
+    for file in _files(place):
+        rows += _rows(file, known)
+        if len(rows) >= most:
+            break
+    return SessionRows(sorted(rows, key=lambda row: moment(row.at), reverse=True)[:most])
+
+
+def _rows(file: Path, known: tuple[Format, ...]) -> tuple[SessionRow, ...]:
+    """Return the sessions in a file of a directory; none in one of another kind."""
+    try:
+        head = Head.of(file, _GLANCE)
+        found = next((one for one in known if one.matches(head)), None)
+        return _named(found.rows(head)) if found else ()
+    except OSError:
+        return ()
+    except Exception as error:  # one file, or a format of others, must not take the list away
+        problem = error.what if isinstance(error, DeepnbError) else one_line(error)
+        return (SessionRow(str(file), file.stem, "unknown", problem=problem),)
+
+
+def _named(rows: tuple[SessionRow, ...]) -> tuple[SessionRow, ...]:
+    """Return the sessions of a file, each to be named if there are several."""
+    return tuple(replace(row, several=True) for row in rows) if len(rows) > 1 else rows
+
+
+def _files(place: Path) -> Iterator[Path]:
+    """Return files that may be sessions, the one that changed last first; no link is followed."""
+    found: list[tuple[float, Path]] = []
+    for folder, names, files in os.walk(place, followlinks=False):
+        if len(Path(folder).relative_to(place).parts) >= _DEPTH:
+            names.clear()
+        for name in files:
+            file = Path(folder, name)
+            if _may_be(name) and file.is_file() and not file.is_symlink():
+                found.append((file.stat().st_mtime, file))
+        if len(found) >= _FILES:
+            break
+    return (file for _, file in sorted(found, key=lambda one: one[0], reverse=True))
+
+
+def _may_be(name: str) -> bool:
+    """Return whether a file's name is one of a session; those of nested agents belong to another."""
+    return (name.endswith(_ENDS) or ".jsonl." in name) and not name.startswith("agent-")
+
+
+# -- what a file that no reader knows seems to be, in a few words
+
+
+_MAGIC = (
+    (b"%PDF", "a PDF"), (b"PK\x03\x04", "a ZIP archive"), (b"\x89PNG", "an image"), (b"\xff\xd8\xff", "an image"),
+    (b"\x1f\x8b", "a gzip archive"), (b"PAR1", "a Parquet file"), (b"\x7fELF", "a program"), (b"\x80\x04\x95", "a pickle"),
+    (b"\x80\x05\x95", "a pickle"), (b"\xff\xfe", "text in UTF-16"), (b"\xfe\xff", "text in UTF-16"),
+)  # fmt: skip
+_JSONL = 'open a session as JSON Lines, a LangGraph database, or {"messages": [...]}'
+
+
+def seems(head: Head) -> tuple[str, str]:
+    """Return (what it seems to be, what to do)."""
+    start = head.start
+    if not start.strip():
+        return "is empty", "choose another file"
+    if head.is_sqlite:
+        return _database(head), "open a database of LangGraph checkpoints"
+    for magic, name in _MAGIC:
+        if start.startswith(magic):
+            return f"seems to be {name}", _JSONL
+    if b"\x00" in start[:4096]:
+        return "seems to be a binary file", _JSONL
+    for value in (*head.objects[:3], *([head.whole] if isinstance(head.whole, dict) else ())):
+        if found := _object(value):
+            return found
+    if start.lstrip()[:1] == b"<":
+        return "seems to be a page of HTML or XML", "%agent export NAME.jsonl writes a thread that can be opened"
+    if head.objects or head.whole is not None:
+        return "is JSON of no kind that is known here", _JSONL
+    first = start.split(b"\n", 1)[0]
+    if first.count(b",") >= 2 or first.count(b"\t") >= 2:
+        return "seems to be a table (CSV)", _JSONL
+    return "seems to be plain text", _JSONL
+
+
+def _object(value: Mapping[str, Any]) -> tuple[str, str] | None:
+    keys = set(value)
+    if {"nbformat", "cells"} <= keys:
+        return "is a notebook", "%agent export NAME.jsonl writes a thread that can be opened"
+    if {"projectHash", "messages"} <= keys:
+        return "is a session of Gemini CLI, which is not read", "open a session of another program"
+    if {"run_type", "trace_id"} <= keys or {"run_type", "dotted_order"} <= keys:
+        return "holds runs of LangSmith, which are not read", "open the LangGraph database of the same threads"
+    if "info" in keys and isinstance(value.get("messages"), list):
+        return "is an export of OpenCode, which is not read", "open a session of another program"
+    kind = value.get("type")
+    if isinstance(kind, str) and kind.startswith(("thread.", "turn.", "item.")) and "payload" not in keys:
+        return "is the output of codex exec --json", "open the rollout in the sessions folder of Codex"
+    return None
+
+
+def _database(head: Head) -> str:
+    if {"session", "message", "part"} <= head.tables:
+        return "is a database of OpenCode, which is not read"
+    return f"is an SQLite database with {'the tables ' + ', '.join(sorted(head.tables)[:5]) if head.tables else 'no tables'}"

@@ -1,0 +1,207 @@
+"""A session made elsewhere, as its file tells it: an index of its turns, and one turn's content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from deepnb.values.messages import Message
+from deepnb.values.offload import Offload
+from deepnb.values.text import Listing, excerpt, short_repr
+from deepnb.values.turn import Call, Compacted, Event, ModelEnded, Usage
+
+HIDDEN = "(hidden by the provider)"
+"""Stands for thinking that the file holds only in encrypted form."""
+
+OTHER_BRANCHES = "turns in other branches"
+"""In `SessionIndex.counts`: prompts that were taken back or left."""
+
+Begin = Literal["prompt", "command", "start"]
+"""What a turn begins with: a prompt; a slash command; `start`: neither, the file begins in the middle of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """A memory file as a tool call changed it."""
+
+    path: str
+    """As the call named it: it is never opened."""
+    call: str
+    """The id of the tool call."""
+    turn: int
+    before: str | None = None
+    """The whole file before, where the session file holds it."""
+    after: str | None = None
+    """The whole file after, where the session file holds it."""
+    hunks: tuple[tuple[str, str], ...] = ()
+    """What was replaced by what, where the whole is not known."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.path} in turn {self.turn}")
+
+
+@dataclass(frozen=True, slots=True)
+class FileCompaction:
+    """A compaction, and where it was."""
+
+    offload: Offload
+    """`before` and `after` are 0 where the file does not say."""
+    calls: int
+    """Calls of the main agent in the same turn that came before it."""
+
+
+@dataclass(frozen=True)
+class FileTurn:
+    """One prompt and all that came of it, in figures."""
+
+    number: int
+    """Counted from 1."""
+    prompt: str
+    """Its first words; `FileContent.prompt` is the whole."""
+    begin: Begin = "prompt"
+    started: str = ""
+    """ISO timestamp, or empty."""
+    ended: str = ""
+    models: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+    """Of the main agent, and of those it called: these have a `path`. `usage.input` is the context size."""
+    tools: Mapping[str, int] = field(default_factory=dict)
+    """Name -> calls by the main agent."""
+    nested_tools: Mapping[str, int] = field(default_factory=dict)
+    """Name -> calls by the agents it called."""
+    compactions: tuple[FileCompaction, ...] = ()
+    edits: tuple[FileEdit, ...] = ()
+    """Of memory files; without their texts, which `FileContent.edits` has."""
+    places: tuple[tuple[int, int], ...] = ()
+    """[start, end) of its records: bytes of the file, or messages of a checkpointed thread."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.number}: {excerpt(self.prompt)!r} calls={len(self.calls)}")
+
+    @property
+    def usage(self) -> Usage:
+        """All tokens spent in it, those of nested agents included."""
+        return sum((call.usage for call in self.calls if call.usage), Usage())
+
+    @property
+    def context(self) -> int | None:
+        """What its last call of the main agent was given; None where unknown: no call, or a compaction came after it."""
+        own = [call for call in self.calls if not call.path]
+        last = self.compactions[-1] if self.compactions else None
+        since = own[last.calls :] if last else own
+        given = (call.usage.input for call in reversed(since) if call.purpose == "answer" and call.usage)
+        return next(filter(None, given), None) or (last.offload.after or None if last else None)
+
+
+@dataclass(frozen=True)
+class FileContent:
+    """One turn word for word."""
+
+    number: int
+    prompt: str
+    text: str
+    """The last answer."""
+    events: tuple[Event, ...]
+    messages: tuple[Message, ...]
+    """Of the main agent, the prompt first."""
+    edits: tuple[FileEdit, ...] = ()
+    """Of memory files, with their texts."""
+    seconds: float = 0.0
+    interrupted: str | None = None
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"of turn {self.number}: events={len(self.events)} messages={len(self.messages)}")
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Calls of models, in order."""
+        return tuple(e.call for e in self.events if isinstance(e, ModelEnded))
+
+    @property
+    def compactions(self) -> tuple[Offload, ...]:
+        """The compactions of the main agent."""
+        return tuple(e.offload for e in self.events if isinstance(e, Compacted) and not e.path)
+
+
+@dataclass(frozen=True)
+class SessionIndex:
+    """All that is known of a session before its content is looked at."""
+
+    format: str
+    """Name of the format: `claude-code`."""
+    kind: str
+    """As it is shown: `Claude Code`."""
+    path: str
+    """Of its file."""
+    id: str
+    """The session's own; of a database its thread."""
+    turns: tuple[FileTurn, ...] = ()
+    title: str = ""
+    cwd: str = ""
+    """Where it was at work: never opened."""
+    version: str = ""
+    """Of the program that wrote it, or of the format."""
+    window: int | None = None
+    system_prompt: str | None = None
+    """None where it was not recorded."""
+    bytes: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What else was counted: `commands`, `turns in other branches`, `subagents`."""
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    """Types of lines (`line NAME`) and of blocks (`block NAME`) that this reader has no use for -> how many."""
+    bad_lines: tuple[int, ...] = ()
+    """Numbers, from 1, of lines that can't be read; the first 100."""
+    bad: int = 0
+    """How many there are."""
+    notices: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.kind} {self.id}: turns={len(self.turns)}")
+
+    @property
+    def context(self) -> int | None:
+        """What the last call of the main agent was given; None where unknown: no call, or a compaction came after it."""
+        for turn in reversed(self.turns):
+            if turn.compactions or any(c.usage and c.usage.input and not c.path for c in turn.calls):
+                return turn.context
+        return None
+
+    @property
+    def compactions(self) -> int:
+        return sum(len(turn.compactions) for turn in self.turns)
+
+    @property
+    def usage(self) -> Usage:
+        """All tokens spent, those of nested agents included."""
+        return sum((turn.usage for turn in self.turns), Usage())
+
+
+@dataclass(frozen=True)
+class SessionRow:
+    """A session in a list of sessions, as the beginning and the end of its file tell it."""
+
+    path: str
+    """Of its file."""
+    id: str
+    kind: str
+    at: str = ""
+    """ISO timestamp of its last line, or of the file's last change."""
+    prompt: str = ""
+    """First words of the first prompt, or the title."""
+    bytes: int = 0
+    context: int | None = None
+    """Tokens that the last call was given; None where the end of the file does not say."""
+    several: bool = False
+    """Whether its file may have others, so that its id is to be named."""
+    problem: str = ""
+    """Why it can't be opened, in one line; empty for a good one."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, self.problem or f"{self.kind} {self.at}: {excerpt(self.prompt)!r}")
+
+
+class SessionRows(Listing[SessionRow]):
+    """Sessions below a directory, the newest first."""
+
+    __slots__ = ()

@@ -1,0 +1,191 @@
+"""`agent.py` of an application: the call that makes its graph, with the options that differ from the defaults."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+from deepnb.models.keys import OFFLINE, PROVIDERS
+from deepnb.models.resolve import is_tape, resolve
+from deepnb.values.agent import Subagent
+from deepnb.values.approvals import policy_of
+from deepnb.wings.package.installed import distribution, place, requirement
+from deepnb.wings.package.literals import CantWriteError, in_texts, in_value, literal
+from deepnb.wings.package.module import LIST, NAME, Module
+from deepnb.wings.package.values import LeftOut
+from deepnb.wiring.options import SERVED, Options
+
+# -- a chat model as the code that makes it again, less its key, which is read from the environment
+
+
+@dataclass(frozen=True)
+class ModelCode:
+    """An expression, and what it takes."""
+
+    code: str
+    imports: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    key: str = ""
+    """The variable of the environment that holds its key."""
+
+
+def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -> ModelCode:
+    """The code of the model that is meant in a session; CantWriteError where it can't be written."""
+    if model == OFFLINE:
+        return ModelCode(repr(OFFLINE))
+    made = resolve(model, base_url=base_url, namespace=namespace).model
+    if is_tape(made):
+        raise CantWriteError("plays a tape")
+    package = distribution(type(made).__module__)
+    needs = (requirement(package),) if package and package != "deepnb" else ()
+    key = next((one.key or "" for one in PROVIDERS.values() if one.package == package), "")
+    if isinstance(model, str) and namespace.get(model) is not made:
+        return ModelCode(repr(model), (), needs, key)
+    if (found := place(type(made))) is None:
+        raise CantWriteError(f"is a {type(made).__name__}, a class of the notebook")
+    fields = ", ".join(f"{name}={text}" for name, text in _fields(made))
+    return ModelCode(f"{found[1]}({fields})", (f"from {found[0]} import {found[1]}",), needs, key)
+
+
+_NOT_SAID = ("profile", "client", "async_client", "root_client", "root_async_client")
+"""Fields that a model fills in by itself."""
+
+
+def _fields(model: Any) -> Iterator[tuple[str, str]]:
+    """(name, text) of the fields that were given."""
+    for name in sorted(model.model_fields_set):
+        info, value = type(model).model_fields.get(name), getattr(model, name, None)
+        if info is None or info.exclude or name in _NOT_SAID or value is None or hasattr(value, "get_secret_value"):
+            continue
+        if value == info.get_default(
+            call_default_factory=info.default_factory is not None and not info.default_factory_takes_validated_data
+        ):
+            continue
+        if (text := literal(value)) is None:
+            raise CantWriteError(f"has {name}, a {type(value).__name__} that is only in this kernel")
+        if found := in_value(name, value):
+            raise CantWriteError(f"has {name}, which holds {found}")
+        yield name, text
+
+
+# -- `agent.py` of an application
+
+
+_HEAD = '"""The agent of a notebook as a graph, which langgraph.json names; the options are those of deepnb.Session."""'
+
+_ELSEWHERE: Mapping[str, str] = {
+    "backend": "an application keeps memory in the server's store, and other files in the thread",
+    "checkpointer": "the server has its own",
+    "store": "the server has its own",
+    "embeddings": "they are an object of this kernel: memory is searched by words",
+    "middleware": "it is an object of this kernel: import it in agent.py, and pass middleware=[...]",
+    "max_tokens": "tokens are counted in a session only",
+    "max_cost": "costs are counted in a session only",
+}
+"""Option -> why an application does not have it."""
+
+
+@dataclass(frozen=True)
+class AgentFile:
+    """The file, and what it takes."""
+
+    text: str
+    requirements: frozenset[str]
+    keys: tuple[str, ...]
+    """Variables of the environment that hold keys."""
+    left_out: tuple[LeftOut, ...]
+
+
+def agent_file(options: Options, module: Module, known: Sequence[str]) -> AgentFile:
+    """The file for these options; `known` are the tools that subagents can name. CantWriteError where there can't be one."""
+    try:
+        models = [model_code(options.model, options.base_url, options.namespace)]
+    except CantWriteError as why:
+        raise CantWriteError(f"the model {why}") from None
+    agents, left_out = _subagents(options, module, known, models)
+    given = {"model": models[0].code, **dict(_plain(options))}
+    if module.names:
+        given["tools"] = LIST
+    if agents:
+        given["subagents"] = "[\n" + "".join(f"        {text},\n" for text in agents) + "    ]"
+    gone = [LeftOut(name, why) for name, why in _ELSEWHERE.items() if getattr(options, name) not in (None, ())]
+    asked = "what is allowed here is asked about there: approve= in agent.py allows it"
+    gone += [
+        LeftOut(f"allow {one}", asked) for one, rule in policy_of(options.approve).rules.items() if rule == "allow"
+    ]
+    return AgentFile(
+        _text(given, models, module),
+        frozenset(line for one in models for line in one.requirements),
+        tuple(dict.fromkeys(one.key for one in models if one.key)),
+        (*gone, *left_out),
+    )
+
+
+def _text(given: Mapping[str, str], models: Sequence[ModelCode], module: Module) -> str:
+    used = [LIST, *(name for name in module.names.values() if name in given.get("subagents", ""))]
+    imports = {"from deepnb.middleware import application", *(line for one in models for line in one.imports)}
+    if module.names:
+        imports.add(f"from {NAME} import {', '.join(dict.fromkeys(used))}")
+    lines = [_HEAD, "", "from pathlib import Path", "", *sorted(imports), "", "graph = application("]
+    lines += ["    Path(__file__).parent,", *(f"    {name}={text}," for name, text in given.items()), ")", ""]
+    return "\n".join(lines)
+
+
+def _plain(options: Options) -> Iterator[tuple[str, str]]:
+    """(name, text) of the options that are plain values, and not the default."""
+    for one in fields(Options):
+        value = getattr(options, one.name)
+        if (
+            one.name not in SERVED
+            or one.name in ("model", "tools", "middleware", "subagents")
+            or value == (None if one.default is MISSING else one.default)
+        ):
+            continue
+        if one.name == "approve":
+            value = policy_of(value).without_allowed.option  # nothing that is allowed here is allowed there
+            if value == "outside":
+                continue
+        if (text := literal(value)) is None:
+            raise CantWriteError(f"{one.name} is a {type(value).__name__}")
+        if found := in_value(one.name, value):
+            raise CantWriteError(f"{one.name} holds {found}")
+        yield one.name, text
+
+
+def _subagents(
+    options: Options, module: Module, known: Sequence[str], models: list[ModelCode]
+) -> tuple[list[str], list[LeftOut]]:
+    """The texts of the subagents, and those left out; a model of their own is added to `models`."""
+    texts, left_out = list[str](), list[LeftOut]()
+    for agent in options.subagents:
+        try:
+            texts.append(_subagent(agent, options, module, known, models))
+        except CantWriteError as why:
+            left_out.append(LeftOut(f"subagent {agent.name}", str(why)))
+    return texts, left_out
+
+
+def _subagent(agent: Subagent, options: Options, module: Module, known: Sequence[str], models: list[ModelCode]) -> str:
+    if agent.more:
+        raise CantWriteError(f"has {', '.join(agent.more)}, which is only in this kernel")
+    pairs = {name: repr(getattr(agent, name)) for name in ("name", "description", "system_prompt")}
+    if agent.tools is not None:
+        pairs["tools"] = f"[{', '.join(_tool(tool, module, known) for tool in agent.tools)}]"
+    if agent.skills:
+        pairs["skills"] = repr(list(agent.skills))
+    if agent.model is not None:
+        models.append(own := model_code(agent.model, None, options.namespace))
+        pairs["model"] = own.code
+    text = "{" + ", ".join(f"{name!r}: {value}" for name, value in pairs.items()) + "}"
+    if found := in_texts((text, agent.description, agent.system_prompt)):
+        raise CantWriteError(f"holds {found}")
+    return text
+
+
+def _tool(tool: Any, module: Module, known: Sequence[str]) -> str:
+    if isinstance(tool, str):
+        if tool not in known:
+            raise CantWriteError(f"uses the tool {tool}, which is left out")
+        return repr(tool)
+    if (name := module.names.get(id(tool))) is None:
+        raise CantWriteError("has a tool that is left out")
+    return name

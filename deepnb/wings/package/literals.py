@@ -1,0 +1,83 @@
+"""Plain values as Python text."""
+
+import ast
+import math
+import types
+import typing
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from deepnb.gate import credentials, reasons, secrecy
+
+LONGEST = 20_000
+"""Characters: what is longer is data, which belongs into a file."""
+
+_PLAIN = (str, bytes, bool, int, float, complex, type(None))
+
+
+def literal(value: object) -> str | None:
+    """The text that gives this value again; None where there is none, or only a long one."""
+    if not is_plain(value):
+        return None
+    text = repr(value)
+    return text if len(text) <= LONGEST and ast.literal_eval(text) == value else None
+
+
+def texts(value: Any) -> Iterator[str]:
+    """The texts in a plain value, as they are without quotes and escapes."""
+    if isinstance(value, bytes):
+        yield value.decode("latin-1")
+    elif isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, one in value.items():  # a name says what its value is
+            yield from texts(name)
+            yield from (f"{name} = {text}" for text in texts(one))
+    elif isinstance(value, list | tuple | set):
+        for one in value:
+            yield from texts(one)
+
+
+def annotation(value: object) -> str | None:
+    """The text of a type built of those of `typing` and of builtins, which takes `import typing`."""
+    if not isinstance(value, types.GenericAlias | types.UnionType) and type(value).__module__ != "typing":
+        return None
+    text = repr(value)
+    try:
+        same = bool(eval(text, {"typing": typing}) == value)
+    except Exception:  # it names a class of the notebook
+        return None
+    return text if same else None
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is made of numbers, texts, and containers of them alone."""
+    if type(value) is float:
+        return math.isfinite(value)
+    if type(value) is dict:
+        return all(is_plain(one) for pair in value.items() for one in pair)
+    if type(value) in (list, tuple, set):
+        return all(map(is_plain, value))
+    return type(value) in _PLAIN
+
+
+class CantWriteError(Exception):
+    """The reason, as it follows the thing's name."""
+
+
+def in_value(name: str, value: Any) -> str:
+    """What a plain value of this name holds that is a credential; empty for nothing."""
+    held = tuple(texts(value))
+    found = in_texts((f"{name} = {value!r}", *held, *(f"{name} = {text}" for text in held)))
+    return found or next(filter(None, (_secrecy(name, text) for text in held)), "")
+
+
+def _secrecy(name: str, text: str) -> str:
+    """Why one text of a value is not to be given away; a text out of a mapping has its own name before it."""
+    own, given, one = text.partition(" = ")
+    return secrecy(own, one) if given else secrecy(name, text)
+
+
+def in_texts(given: Iterable[str]) -> str:
+    """What the first of these texts that has any credential holds; empty for nothing."""
+    return next((reasons(found) for text in given if (found := credentials(text))), "")

@@ -1,0 +1,218 @@
+"""Functions of a notebook as a module: their source, what they use, and where that comes from; or why they can't be."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from deepnb.wings.package.installed import distribution, is_builtin, place, requirement
+from deepnb.wings.package.literals import CantWriteError, annotation, in_texts, in_value, is_plain, literal
+from deepnb.wings.package.source import Source, class_source, function_source
+from deepnb.wings.package.values import LeftOut
+
+NAME = "notebook_tools"
+"""What the module is imported by."""
+
+LIST = "TOOLS"
+"""What it calls the list of them all."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """The module, and what it takes."""
+
+    text: str
+    names: Mapping[int, str]
+    """Id of a tool that was given -> its name in the module."""
+    requirements: frozenset[str]
+    """Lines of `requirements.txt`."""
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass
+class _Draft:
+    """What has been gathered so far."""
+
+    imports: set[str] = field(default_factory=set)
+    blocks: dict[str, str] = field(default_factory=dict)
+    """Name -> its definition, in the order in which they are needed."""
+    meaning: dict[str, Any] = field(default_factory=lambda: {LIST: object()})
+    """Name -> what it stands for."""
+    requirements: set[str] = field(default_factory=set)
+    future: bool = False
+
+    def copy(self) -> _Draft:
+        return _Draft(set(self.imports), dict(self.blocks), dict(self.meaning), set(self.requirements), self.future)
+
+
+def module_of(tools: Sequence[Any], listed: int | None = None) -> Module:
+    """The module of these tools; `TOOLS` in it has the first `listed` of them, all if not given."""
+    draft, names, left_out = _Draft(), dict[int, str](), list[LeftOut]()
+    for tool in tools:
+        trial = draft.copy()
+        try:
+            names[id(tool)] = _add_tool(trial, tool)
+        except CantWriteError as why:
+            left_out.append(LeftOut(_label(tool), str(why)))
+        else:
+            draft = trial
+    mine = [names[id(tool)] for tool in tools[:listed] if id(tool) in names]
+    return Module(_text(draft, mine), names, frozenset(draft.requirements), tuple(left_out))
+
+
+def _label(tool: Any) -> str:
+    if isinstance(tool, Mapping):
+        return str(tool.get("name") or tool.get("type") or "tool")
+    return str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
+
+
+def _text(draft: _Draft, tools: Iterable[str]) -> str:
+    """The module: values close together, definitions two lines apart."""
+    parts = ['"""Tools of the agent, with what they use, as they are in the notebook."""']
+    parts += ["\nfrom __future__ import annotations"] if draft.future else []
+    imports = sorted(draft.imports, key=lambda line: (line.startswith("from "), line))
+    parts += ["\n" + "\n".join(imports)] if imports else []
+    before = "import"
+    for block in (*draft.blocks.values(), f"{LIST} = [{', '.join(tools)}]"):
+        kind = "definition" if "\n" in block else "value"
+        gap = "" if kind == before == "value" else "\n" if kind == "value" and before == "import" else "\n\n"
+        parts.append(f"{gap}{block}")
+        before = kind
+    return "\n".join(parts) + "\n"
+
+
+# -- one thing after another
+
+
+def _add_tool(draft: _Draft, tool: Any) -> str:
+    """Add a tool; gives its name in the module."""
+    if getattr(tool, "server", None) is not None:
+        raise CantWriteError(f"belongs to the MCP server {tool.server.name}, which this kernel runs")
+    if isinstance(tool, Mapping):
+        name = f"tool_{len(draft.blocks) + 1}"
+        _add_value(draft, name, dict(tool))
+        return name
+    if inspect.isroutine(tool):
+        return _add_definition(draft, tool)
+    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
+    if function is None:
+        raise CantWriteError(f"is a {type(tool).__name__} object: write it as a function with a docstring")
+    source = function_source(function)
+    if not any(one.rpartition(".")[2] == "tool" for one in source.decorators):
+        raise CantWriteError(f"is a {type(tool).__name__}: write it as a function with a docstring, or with @tool")
+    return _add_source(draft, source, tool)
+
+
+def _add_definition(draft: _Draft, value: Any) -> str:
+    """Add a function or class, as an import or as its source; gives its name."""
+    if (found := place(value)) is not None:
+        module, name = found
+        _mean(draft, name, value)
+        _require(draft, module)
+        draft.imports.add(f"from {module} import {name}")
+        return name
+    return _add_source(draft, class_source(value) if isinstance(value, type) else function_source(value), value)
+
+
+def _add_source(draft: _Draft, source: Source, value: Any) -> str:
+    if not _mean(draft, source.name, value):
+        return source.name
+    _check(in_texts((source.text, *source.texts)), "its source")
+    for module in source.imports:
+        if module.startswith(".") or importlib.util.find_spec(module.partition(".")[0]) is None:
+            raise CantWriteError(f"imports {module}, which is not installed")
+        _require(draft, module)
+    for name in source.names:
+        if name in source.values and name.startswith("__"):
+            raise CantWriteError(f"uses {name}, which is another in a file")
+        if name in source.values:
+            _add_name(draft, name, source.values[name], source)
+        elif not is_builtin(name):
+            what = "is only in this kernel" if hasattr(builtins, name) else "is not defined"
+            raise CantWriteError(f"uses {name}, which {what}")
+    draft.blocks[source.name] = source.text
+    draft.future = draft.future or source.future
+    return source.name
+
+
+def _add_name(draft: _Draft, name: str, value: Any, user: Source) -> None:
+    """Add what a name stands for in a definition."""
+    if isinstance(value, ModuleType):
+        _add_module(draft, name, value, user)
+    elif getattr(typing, name, None) is value:
+        if _mean(draft, name, value):
+            draft.imports.add(f"from typing import {name}")
+    elif inspect.isroutine(value) or isinstance(value, type):
+        made = _called(name, lambda: _add_definition(draft, value))
+        if made != name and _mean(draft, name, value):
+            draft.blocks[name] = f"{name} = {made}"
+    elif (function := getattr(value, "func", None)) is not None and hasattr(value, "args_schema"):
+        _called(name, lambda: _add_source(draft, function_source(function), value))
+    else:
+        _add_value(draft, name, value)
+
+
+def _called(name: str, add: Callable[[], str]) -> str:
+    """What `add` gives; why it can't is said of the name."""
+    try:
+        return add()
+    except CantWriteError as why:
+        raise CantWriteError(f"uses {name}, which {why}") from None
+
+
+def _add_module(draft: _Draft, name: str, module: ModuleType, user: Source) -> None:
+    known = module.__name__
+    if sys.modules.get(known) is not module or distribution(known) is None:
+        raise CantWriteError(f"uses {name}, a module that is not installed")
+    _require(draft, known)
+    if not _mean(draft, name, module):
+        return
+    draft.imports.add(f"import {known}" if name == known else f"import {known} as {name}")
+    if name == known:  # of `xml.etree.ElementTree.parse` it takes the import of the submodule
+        chains = (one for one in user.chains if one.startswith(f"{name}."))
+        draft.imports.update(f"import {one}" for one in chains if isinstance(sys.modules.get(one), ModuleType))
+
+
+def _add_value(draft: _Draft, name: str, value: Any) -> None:
+    if (text := literal(value)) is not None:
+        _check(in_value(name, value), name)
+        if _mean(draft, name, value, same=draft.blocks.get(name) == f"{name} = {text}"):
+            draft.blocks[name] = f"{name} = {text}"
+    elif (text := annotation(value)) is not None:
+        draft.imports.add("import typing")
+        if _mean(draft, name, value, same=draft.blocks.get(name) == f"{name} = {text}"):
+            draft.blocks[name] = f"{name} = {text}"
+    else:
+        long = is_plain(value)
+        why = "is too long for code: read it from a file" if long else "is only in this kernel"
+        raise CantWriteError(f"uses {name} ({type(value).__name__}), which {why}")
+
+
+def _mean(draft: _Draft, name: str, value: Any, *, same: bool = False) -> bool:
+    """Whether a name is new to the module; one that stands for something else there is an error."""
+    if name not in draft.meaning:
+        draft.meaning[name] = value
+        return True
+    if draft.meaning[name] is not value and not same:
+        raise CantWriteError(f"has another {name} than a tool before it: rename one of them")
+    return False
+
+
+def _require(draft: _Draft, module: str) -> None:
+    found = distribution(module)
+    if found is None:
+        raise CantWriteError(f"uses {module}, a module that is not installed")
+    if found and found != "deepnb":
+        draft.requirements.add(requirement(found))
+
+
+def _check(found: str, what: str) -> None:
+    if found:
+        raise CantWriteError(f"holds {found} in {what}: read it from os.environ in the function")

@@ -1,0 +1,298 @@
+"""This agent as a LangGraph application: what goes into it, through the gate that memory passes, and writing it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from posixpath import normpath
+
+from deepnb.backends.tree import is_control
+from deepnb.context.history import PREFIX
+from deepnb.gate import credentials, reasons, redact
+from deepnb.gate.directives import is_directive, unsaid
+from deepnb.memory.layers import NOTES, guarded_paths
+from deepnb.running.workspace import Workspace
+from deepnb.session.tools import name_of
+from deepnb.subagents.files import check, tool_names
+from deepnb.values.agent import FOLDER
+from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
+from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
+from deepnb.values.files import make_folder, write_whole
+from deepnb.wings.package.agent_file import agent_file
+from deepnb.wings.package.installed import requirement
+from deepnb.wings.package.literals import CantWriteError
+from deepnb.wings.package.module import NAME, module_of
+from deepnb.wings.package.values import LeftOut, Package, PackageFile
+from deepnb.workshop.approvals import READS
+
+FILES = "files"
+"""The directory of the application that holds the agent's own files."""
+
+_ENGINE = ("deepnb", "deepagents", "langchain", "langgraph")
+_BY_NAME = "is packaged only if you name it"
+
+
+def package(workspace: Workspace, directory: str | Path, include: Sequence[str], *, write: bool) -> Package:
+    """What an application of this agent has; with `write`, it is written to the directory."""
+    workspace.current.idle()
+    options = workspace.options
+    if options.graph is not None:
+        raise RefusedError(
+            "only deepnb's own agent is packaged, not your graph", "name the graph in a langgraph.json of your own"
+        )
+    place = _place(directory)
+    own = [tool for agent in options.subagents for tool in agent.tools or () if not isinstance(tool, str)]
+    module = module_of([*options.tools, *own], len(options.tools))
+    kept = [tool for tool in options.tools if id(tool) in module.names]
+    known = tool_names(kept, options.enable_filesystem)
+    try:
+        agent = agent_file(options, module, known)
+        engine = {requirement(name) for name in _ENGINE}
+    except CantWriteError as why:
+        raise RefusedError(f"this agent can't be packaged: {why}", "change that, then package again") from None
+    files, gone = _files(workspace, include, known)
+    left_out = (*_bound(workspace), *module.left_out, *agent.left_out, *gone)
+    lines = {*engine, *agent.requirements, *module.requirements}
+    texts = {"langgraph.json": langgraph_json(), "agent.py": agent.text}
+    texts |= {f"{NAME}.py": module.text} if module.names else {}
+    told = [one for one in left_out if one.why != _BY_NAME]  # which other files there are is nobody else's business
+    texts |= {"requirements.txt": requirements_txt(lines), "README.md": readme(place.name, agent.keys, told)}
+    made = [PackageFile(path, text.encode(), _WHAT[path]) for path, text in texts.items()]
+    whole = Package(place, tuple(_replaced(place, one) for one in (*made, *files)), left_out, typed=str(directory))
+    for one in whole.files:  # nothing that was missed before leaves the kernel
+        if found := credentials(f"{one.path}\n{one.content.decode('utf-8', 'replace')}"):
+            raise RefusedError(f"{one.path} would hold {reasons(found)}", "take it out, then package again")
+    return _written(whole) if write else whole
+
+
+_WHAT: Mapping[str, str] = {
+    "langgraph.json": "what the server reads",
+    "agent.py": "the graph, with your options",
+    f"{NAME}.py": "source of your tools",
+    "requirements.txt": "packages, in the versions of this kernel",
+    "README.md": "how to serve it",
+}
+
+
+def _bound(workspace: Workspace) -> Iterator[LeftOut]:
+    """The tools over the notebook."""
+    from deepnb.workshop.namespace import namespace_tools
+
+    code = (*CODE_TOOLS, *PROPOSAL_TOOLS) if workspace.current.kernel else ()
+    names = (*map(name_of, namespace_tools(workspace.options.namespace)), *code)
+    return (LeftOut(name, "works on this notebook and its kernel") for name in dict.fromkeys(names))
+
+
+# -- the agent's files
+
+
+def _files(
+    workspace: Workspace, include: Sequence[str], known: Sequence[str]
+) -> tuple[list[PackageFile], list[LeftOut]]:
+    """The files that go through the gate, and those that don't."""
+    backend = workspace.backend
+    found = backend.glob("**/*", "/").matches or ()
+    named = workspace.home.memory_paths()
+    there = sorted({*named, *(f["path"] for f in found if not f.get("is_dir"))})
+    wanted = _named(there, include)
+    usual = [path for path in there if path in wanted or _goes_by_default(workspace, path)]
+    heard = _heard(workspace)
+    # The lines that passed the gate when they were written, or that the user accepted.
+    mine = (entry for entry in backend.journal() if entry.origin != "external")
+    passed = frozenset(line[1:] for entry in mine for line in entry.diff.splitlines() if line.startswith("+"))
+    files, left_out = list[PackageFile](), list(_others(workspace, [path for path in there if path not in usual]))
+    for response in backend.download_files(usual):
+        try:
+            content, note = _through_the_gate(response.path, response.content or b"", heard, passed)
+            if response.path.startswith(FOLDER) and response.path.endswith(".md"):
+                _check_agent(workspace, response.path, content, known)
+        except CantWriteError as why:
+            left_out.append(LeftOut(response.path, str(why)))
+        else:
+            what = "; ".join(filter(None, (_kind(workspace, response.path), note)))
+            files.append(PackageFile(f"{FILES}{response.path}", content, what))
+    return files, left_out
+
+
+def _kind(workspace: Workspace, path: str) -> str:
+    """What a file is to the agent."""
+    if path.startswith(FOLDER):
+        return "subagent"
+    names, _ = guarded_paths(workspace.options.memory, ())
+    if path in names or path.startswith(NOTES):
+        return "memory"
+    return "skill" if workspace.home.paths.is_guarded(path) else "file"
+
+
+def _named(there: Sequence[str], include: Sequence[str]) -> set[str]:
+    """The files that are named, or below a directory that is; never the journal."""
+    out = set[str]()
+    for name in include:
+        path = f"/{name.strip('/')}"
+        below = {one for one in there if one == path or one.startswith(f"{path}/")}
+        below -= {one for one in below if "/.deepnb/" in one}
+        if not below:
+            raise NotFoundError(f"the agent has no file {path}", "session.files lists them")
+        out |= below
+    return out
+
+
+def _goes_by_default(workspace: Workspace, path: str) -> bool:
+    """Whether a file is one of the memory files, a skill or a subagent, and not mounted."""
+    options = workspace.options
+    if path.startswith(tuple(workspace.home.storage.mounts)):
+        return False
+    folders = [f"{source.rstrip('/')}/" for source in options.skills] if options.enable_skills else []
+    folders += [FOLDER] if options.enable_subagents else []
+    return (options.enable_memory and path in options.memory) or path.startswith(tuple(folders))
+
+
+def _others(workspace: Workspace, paths: Sequence[str]) -> Iterator[LeftOut]:
+    """The files that stay, those of one directory as one."""
+    folders = dict.fromkeys(path if path.count("/") == 1 else f"{path[: path.index('/', 1)]}/" for path in paths)
+    for name in folders:
+        if name not in ("/.deepnb/", PREFIX):
+            yield LeftOut(name, _BY_NAME)
+
+
+def _check_agent(workspace: Workspace, path: str, content: bytes, known: Sequence[str]) -> None:
+    """Raise an error for a subagent that the server could not make."""
+    found = check(content, path, known, [agent.name for agent in workspace.options.subagents])
+    if found.problem:
+        raise CantWriteError(f"does not work there ({found.problem})")
+
+
+# -- the gate
+
+
+def _through_the_gate(
+    path: str, content: bytes, heard: tuple[Sequence[str], Sequence[str]], passed: frozenset[str]
+) -> tuple[bytes, str]:
+    """The bytes that may leave the kernel, and what was changed in them."""
+    if credentials(path):
+        raise CantWriteError("has a credential in its path")
+    if normpath(path) != path or any(map(is_control, path)):
+        raise CantWriteError("has a path that leads elsewhere")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        if credentials(content.decode("latin-1")) or credentials(content.replace(b"\0", b"").decode("latin-1")):
+            raise CantWriteError("holds a credential in bytes that are not text") from None
+        return content, ""
+    lines = [line for line in text.splitlines() if line not in passed and is_directive(line)]
+    if lines and (held := unsaid(lines, *heard, copied=True)):
+        shown = " ".join(held[0].split())[:80]
+        raise CantWriteError(f"has a line that reads like an instruction, out of a text that is not yours: {shown!r}")
+    clean = redact(text)
+    return clean.encode(), "" if clean == text else f"masked: {reasons(credentials(text))}"
+
+
+def _heard(workspace: Workspace) -> tuple[list[str], list[str]]:
+    """(texts of others, what the user says) in all threads; what was read of the agent's own files is neither."""
+    threads = [workspace.threads[name] for name in workspace.threads.names]
+    messages = [one for thread in threads for one in thread.snapshot.messages]
+    others = [one.text for one in messages if one.role == "user" or (one.role == "tool" and one.name not in READS)]
+    return others, [one.own for one in messages]
+
+
+# -- the disk
+
+
+def _place(directory: str | Path) -> Path:
+    if not str(directory).strip():
+        raise InvalidError("package needs a directory", "%agent package DIR")
+    try:
+        place = Path(directory).expanduser().resolve()
+        is_file = place.exists() and not place.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InvalidError(f"{str(directory)!r} can't be a directory ({error})", "choose another name") from None
+    if is_file:
+        raise InvalidError(f"{directory} is a file", "choose another name")
+    return place
+
+
+def _replaced(place: Path, one: PackageFile) -> PackageFile:
+    try:
+        return replace(one, replaces=(place / one.path).read_bytes() != one.content)
+    except OSError:
+        return one
+
+
+def _written(made: Package) -> Package:
+    _check_others(made)
+    try:
+        for one in made.files:
+            file = made.directory / one.path
+            make_folder(file.parent)
+            write_whole(file, one.content)
+    except OSError as error:
+        why = f"{made.directory} can't be written ({error.strerror})"
+        raise RefusedError(why, "choose another directory") from None
+    return replace(made, written=True)
+
+
+def _check_others(made: Package) -> None:
+    """Raise an error where files are in the way: what is in `files/` is served, whoever put it there."""
+    base = made.directory / FILES
+    mine = {made.directory / one.path for one in made.files}
+    links = [one for one in (base, *base.rglob("*")) if one.is_symlink()]
+    others = [one for one in base.rglob("*") if not one.is_dir() and one not in mine]
+    if strange := next(iter((*links, *others)), None):
+        what = f"{strange.relative_to(made.directory)} is in {made.directory} and not part of this package"
+        raise RefusedError(what, "remove it, or choose another directory")
+
+
+GRAPH = "agent"
+"""The name of the graph on the server."""
+
+COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph dev --no-browser")
+
+
+def langgraph_json() -> str:
+    """The file that the server reads."""
+    return json.dumps({"dependencies": ["."], "graphs": {GRAPH: "./agent.py:graph"}}, indent=2) + "\n"
+
+
+def requirements_txt(lines: Iterable[str]) -> str:
+    """The packages, a line each."""
+    return "".join(f"{line}\n" for line in sorted(set(lines), key=str.casefold))
+
+
+def readme(title: str, keys: Sequence[str], left_out: Sequence[LeftOut]) -> str:
+    """How to serve the agent, and what to know of it."""
+    key = f"Set {' and '.join(f'`{name}`' for name in keys)} in the environment first.\n\n" if keys else ""
+    gone = "".join(f"- {one.name}: {one.why}\n" for one in left_out)
+    return _README.format(
+        title=title,
+        first=COMMANDS[0],
+        second=COMMANDS[1],
+        key=key,
+        left_out=f"\n## Left out\n\n{gone}" if gone else "",
+    )
+
+
+_README = """\
+# {title}
+
+An agent of a notebook as a LangGraph application, written by deepnb. `agent.py` makes the graph, `files/` has its memory
+and skills.
+
+```sh
+{first}
+{second}
+```
+
+{key}**`langgraph dev` has no authentication.** Whoever can reach its port can run the agent with your keys, approve its
+calls, and read its memory. It listens on 127.0.0.1: keep it there.
+
+- The in-memory server (`langgraph-api`, which `langgraph-cli[inmem]` installs) is under the Elastic License 2.0, and is
+  therefore not in `requirements.txt`.
+- The first run of an assistant copies `files/` into the server's store; if the server knows users, each has a copy. From
+  then on the store is the memory, and a change in `files/` reaches new assistants only.
+- A call that can't be undone interrupts the run, also one that writes memory. `approve=` in `agent.py` says which calls do.
+- The system prompt is that of the notebook. `system_prompt=` in `agent.py` sets another.
+- `langgraph dev` sends usage data to LangSmith and asks PyPI for its newest version. To turn that off, set
+  `LANGGRAPH_CLI_NO_ANALYTICS=1`, `LANGGRAPH_NO_VERSION_CHECK=true` and `LANGSMITH_TRACING=false`.
+{left_out}"""

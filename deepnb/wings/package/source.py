@@ -1,0 +1,155 @@
+"""The source of a function or class that a notebook defines, and the names it takes from outside of itself."""
+
+import __future__
+
+import ast
+import inspect
+import linecache
+import symtable
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from textwrap import dedent
+from typing import Any
+
+from deepnb.wings.package.literals import CantWriteError, texts
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True)
+class Source:
+    """One definition, with its decorators."""
+
+    name: str
+    text: str
+    names: tuple[str, ...]
+    """What it refers to outside of itself, builtins too, in the order of the alphabet."""
+    chains: tuple[str, ...]
+    """The dotted names in it: `os.path.join`."""
+    imports: tuple[str, ...]
+    """The modules that it imports in its body."""
+    texts: tuple[str, ...]
+    """The texts in it, without quotes and escapes."""
+    decorators: tuple[str, ...]
+    """What stands behind each @, less its arguments."""
+    values: Mapping[str, Any]
+    """What the names of its surroundings hold: of its closure, then of its module."""
+    future: bool = False
+    """Whether its annotations are not evaluated."""
+
+
+def function_source(function: Any) -> Source:
+    """That of a function; CantWriteError where it has none that can stand alone."""
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    if code is None or inspect.ismethod(function):
+        raise CantWriteError(f"is a {type(function).__name__}, not a function")
+    if code.co_name == "<lambda>":
+        raise CantWriteError("is a lambda")
+    try:
+        text = dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        raise CantWriteError("has no source that can be found") from None
+    closure = dict(zip(code.co_freevars, map(_held, function.__closure__ or ()), strict=True))
+    future = bool(code.co_flags & __future__.annotations.compiler_flag)
+    return _source(text, code.co_name, {**function.__globals__, **closure}, future)
+
+
+def class_source(kind: type) -> Source:
+    """That of a class, which a notebook's cell or a file defines."""
+    text = _class_text(kind)
+    if text is None:
+        raise CantWriteError("is a class whose source can't be found")
+    methods = (inspect.unwrap(one) for one in vars(kind).values() if inspect.isfunction(one))
+    around = next((one.__globals__ for one in methods if "__name__" in one.__globals__), None)
+    return _source(dedent(text), kind.__name__, around or vars(sys.modules[kind.__module__]), False)
+
+
+def _held(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return None
+
+
+def _source(text: str, name: str, values: Mapping[str, Any], future: bool) -> Source:
+    try:
+        tree = ast.parse(text)
+        table = symtable.symtable(text, "<notebook>", "exec")
+    except (SyntaxError, ValueError):
+        raise CantWriteError("changes variables of the function around it, or is part of a longer line") from None
+    if len(tree.body) != 1 or not isinstance(node := tree.body[0], _Definition):
+        raise CantWriteError("is not defined by a def or class of its own")
+    names = {*_referenced(table), *_quoted(node)} - {node.name, "__name__", "__class__"}
+    chains = tuple(
+        sorted({ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute) and _is_chain(one)})
+    )
+    decorators = tuple(ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list)
+    return Source(
+        node.name,
+        text.strip("\n"),
+        tuple(sorted(names)),
+        chains,
+        tuple(_imports(node)),
+        tuple(one for found in ast.walk(node) if isinstance(found, ast.Constant) for one in texts(found.value)),
+        decorators,
+        values,
+        future,
+    )
+
+
+def _referenced(table: symtable.SymbolTable, *, top: bool = True) -> Iterator[str]:
+    """The names that are looked up outside of a definition."""
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (top or symbol.is_global()):
+            yield symbol.get_name()
+    for child in table.get_children():
+        yield from _referenced(child, top=False)
+
+
+def _quoted(node: _Definition) -> Iterator[str]:
+    """The names in annotations that are texts."""
+    for one in ast.walk(node):
+        wanted = getattr(one, "annotation", None), getattr(one, "returns", None)
+        for text in (w.value for w in wanted if isinstance(w, ast.Constant) and isinstance(w.value, str)):
+            try:
+                inside = ast.parse(text, mode="eval")
+            except SyntaxError:
+                continue
+            yield from (name.id for name in ast.walk(inside) if isinstance(name, ast.Name))
+
+
+def _imports(node: _Definition) -> Iterator[str]:
+    for one in ast.walk(node):
+        if isinstance(one, ast.Import):
+            yield from (alias.name for alias in one.names)
+        elif isinstance(one, ast.ImportFrom):
+            yield "." * one.level + (one.module or "")
+
+
+def _is_chain(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_chain(node.value))
+
+
+def _class_text(kind: type) -> str | None:
+    """The text of a class statement; in a notebook `inspect` finds none, since `__main__` has no file."""
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):
+        pass
+    methods = (inspect.unwrap(one) for one in vars(kind).values() if inspect.isfunction(one))
+    files = [one.__code__.co_filename for one in methods if one.__code__.co_filename in linecache.cache]
+    cells = [name for name in linecache.cache if "ipython-input" in name or "ipykernel" in name]
+    for file in (*files, *reversed(cells)):  # of a class that was defined twice, the later cell
+        lines = linecache.getlines(file)
+        try:
+            tree = ast.parse("".join(lines))
+        except SyntaxError:
+            continue
+        found = [one for one in ast.walk(tree) if isinstance(one, ast.ClassDef) and one.name == kind.__name__]
+        if found:
+            node = found[-1]
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            return "".join(lines[first - 1 : node.end_lineno])
+    return None

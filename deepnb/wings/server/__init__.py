@@ -1,0 +1,1 @@
+"""An agent on a LangGraph server, under the views of this kernel."""

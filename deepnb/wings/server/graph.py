@@ -1,0 +1,426 @@
+"""A graph on a LangGraph server, run, read and written as one of this process is."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from time import monotonic
+from typing import Any
+from uuid import UUID, uuid4
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, LLMResult
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph import END
+from langgraph.types import Command
+
+from deepnb.engine import keys
+from deepnb.engine.attached_graph import Questions, added_messages, listener_of, tell_compaction
+from deepnb.engine.graph import MODES, Config
+from deepnb.engine.limits import Cancelled
+from deepnb.engine.listen import Listener
+from deepnb.engine.request import message_text
+from deepnb.gate import redact
+from deepnb.values.errors import RefusedError, RunError
+from deepnb.wings.server.server import GoneError, lost
+from deepnb.wings.server.threads import Decoder, ServerThreads, ids_of, to_json
+from deepnb.wings.server.threads import interrupts as asked_in
+
+# -- what a run on a server streams, told to the listener as the callbacks of a run in this process would tell it
+
+
+_PLUMBING = ("runtime", "state", "store", "config")
+"""What LangGraph adds to the arguments of a call."""
+
+
+class EventFeed:
+    """Tells a listener of one run, but for what is `known` already."""
+
+    def __init__(
+        self, listener: Listener, decoder: Decoder, known: frozenset[str] = frozenset(), *, follows: bool, whole: bool
+    ) -> None:
+        """`known` are ids of messages and calls. `follows` is for a run that has begun before, of which events may be missing.
+
+        Without `whole` the run streams none, and its messages tell.
+        """
+        self._follows = follows
+        self._listener = listener
+        self._decoder = decoder
+        self._known = known
+        self._whole = whole
+        self._open: dict[str | None, list[Mapping[str, Any]]] = {}
+        """The run of the tool that an agent works for (None: the main agent) -> its calls that have not begun."""
+        self._begun: set[str] = set()
+        """Ids of the calls that have."""
+        self._tools: dict[str, bool] = {}
+        """Run of a tool -> whether the listener knows of it."""
+        self._runs: dict[str, UUID] = {}
+        """Id of a call that messages alone tell of -> the run that was made up for it."""
+        self._held: dict[str, tuple[Any, ...]] = {}
+        """Run of a model -> its beginning, until the id of its answer says whether that is known."""
+        self._models: set[str] = set()
+
+    def state(self, messages: Sequence[BaseMessage], added: Sequence[BaseMessage]) -> None:
+        """The main agent's thread holds these now; what joined it tells of calls that no event told of."""
+        calls = [call for m in messages if isinstance(m, AIMessage) for call in m.tool_calls]
+        for one in added:
+            if isinstance(one, AIMessage) and not self._whole:
+                for call in one.tool_calls:
+                    self._start(call)
+            elif self._follows and isinstance(one, ToolMessage) and one.tool_call_id not in self._known | self._begun:
+                for call in [c for c in calls if c["id"] == one.tool_call_id][-1:]:
+                    self._start(call)
+            if isinstance(one, ToolMessage) and (run := self._runs.pop(one.tool_call_id, None)):
+                self._listener.on_tool_end(one, run_id=run)
+        done = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)} | self._begun
+        last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
+        self._open[None] = [c for c in (last.tool_calls if last else ()) if c["id"] not in done]
+
+    def event(self, one: Mapping[str, Any]) -> None:
+        """One event of the stream."""
+        data, run = one.get("data") or {}, str(one.get("run_id"))
+        match one.get("event"):
+            case "on_chat_model_start":
+                self._held[run] = (one, data)
+                self._models.add(run)
+                if not self._follows:
+                    self._begins(run, None)
+            case "on_chat_model_stream" if run in self._models:
+                piece = self._decoder.message(data.get("chunk") or {})
+                if self._begins(run, piece) and isinstance(piece, AIMessageChunk):
+                    chunk = ChatGenerationChunk(message=piece)
+                    self._listener.on_llm_new_token(message_text(piece), chunk=chunk, run_id=UUID(run))
+            case "on_chat_model_end" if run in self._models:
+                self._model_ended(one, run, data.get("output") or {})
+            case "on_tool_start":
+                self._tool_started(one, run, data)
+            case "on_tool_end" if self._tools.get(run):
+                self._listener.on_tool_end(self._result(data.get("output")), run_id=UUID(run))
+            case "on_tool_error" if self._tools.get(run):
+                said = str(data.get("error") or "the tool failed")
+                asks = "Interrupt" in said
+                self._listener.on_tool_error(GraphBubbleUp() if asks else RuntimeError(said), run_id=UUID(run))
+
+    # -- helpers
+
+    def _start(self, call: Mapping[str, Any]) -> None:
+        """A call of the main agent begins that no event tells of."""
+        id_ = str(call["id"])
+        if id_ in self._known | self._begun:
+            return
+        self._begun.add(id_)
+        run = self._runs[id_] = uuid4()
+        inputs = dict(call["args"])
+        self._listener.on_tool_start({"name": call["name"]}, "", run_id=run, inputs=inputs, tool_call_id=id_)
+
+    def _begins(self, run: str, answer: BaseMessage | None) -> bool:
+        """Whether a call of a model is to be told of. That of a run that is followed begins when a piece of its answer has come."""
+        if (held := self._held.pop(run, None)) is None:
+            return run in self._models
+        if answer is not None and answer.id in self._known:
+            self._models.discard(run)
+            return False
+        one, data = held
+        asked = (data.get("input") or {}).get("messages") or [[]]
+        self._listener.on_chat_model_start(
+            {},
+            [self._decoder.messages(asked[0])],
+            run_id=UUID(run),
+            parent_run_id=self._enclosing(one),
+            metadata=dict(one.get("metadata") or {}),
+        )
+        return True
+
+    def _model_ended(self, one: Mapping[str, Any], run: str, output: Mapping[str, Any]) -> None:
+        answer = self._decoder.message(output)
+        above = self._enclosing(one)
+        if above is not None:
+            self._open[str(above)] = list(getattr(answer, "tool_calls", ()))
+        if self._begins(run, answer):
+            self._listener.on_llm_end(LLMResult(generations=[[ChatGeneration(message=answer)]]), run_id=UUID(run))
+        self._models.discard(run)
+
+    def _tool_started(self, one: Mapping[str, Any], run: str, data: Mapping[str, Any]) -> None:
+        above, name = self._enclosing(one), str(one.get("name"))
+        given = {k: v for k, v in (data.get("input") or {}).items() if k not in _PLUMBING}
+        call = self._taken(str(above) if above else None, name, given)
+        id_ = str(call["id"]) if call else None
+        self._tools[run] = new = id_ not in self._known
+        if new:
+            inputs = dict(call["args"]) if call else given
+            self._listener.on_tool_start(
+                {"name": name}, "", run_id=UUID(run), parent_run_id=above, inputs=inputs, tool_call_id=id_
+            )
+
+    def _taken(self, above: str | None, name: str, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The call that has begun, which the event does not name: one of this name, the one with these arguments first."""
+        named = [call for call in self._open.get(above, ()) if call["name"] == name]
+        found = next((call for call in named if call["args"] == given), named[0] if named else None)
+        if found is not None:
+            self._open[above].remove(found)
+            self._begun.add(str(found["id"]))
+        return found
+
+    def _enclosing(self, one: Mapping[str, Any]) -> UUID | None:
+        """The run of the tool that an event happened in, the innermost."""
+        found = next((run for run in reversed(one.get("parent_ids") or ()) if run in self._tools), None)
+        return UUID(found) if found else None
+
+    def _result(self, output: Any) -> Any:
+        if isinstance(output, Mapping) and output.get("type") == "tool":
+            return self._decoder.message(
+                {**output, "id": output.get("id") or f"result of {output.get('tool_call_id')}"}
+            )
+        update = output.get("update") if isinstance(output, Mapping) else None
+        if isinstance(update, Mapping):
+            return Command(update={"messages": self._decoder.messages(update.get("messages"))})
+        return output
+
+
+# -- a graph on a LangGraph server, run, read and written as one of this process is
+
+
+_STREAM = (*MODES, "events")
+_RECURSION = 9_999
+"""Steps of a graph, as deepagents sets them; a server's own limit of 25 is some eight calls of tools. `max_steps` is the turn's."""
+_LOOK_UP = 0.05
+"""Seconds after which a thread that waits for the server looks whether the run was cancelled."""
+_ENDING = 5.0
+"""Seconds within which the server knows that a run has ended whose stream has."""
+
+
+class ServerGraph(Questions):
+    """One assistant. A run goes on when the kernel dies, and stops when the user stops it."""
+
+    def __init__(
+        self, threads: ServerThreads, assistant: str, nodes: Mapping[str, Any], channels: Iterable[str]
+    ) -> None:
+        """`nodes` is the graph as the server draws it, and `channels` are those of its state."""
+        self._threads = threads
+        self._assistant = assistant
+        self._server = threads.server
+        self._decoder = threads.decoder
+        self._channels = frozenset(channels)
+        self._nodes = {str(one["id"]) for one in nodes.get("nodes") or ()}
+        self._writer = _writer(nodes)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """LangGraph's own client of it."""
+        from langgraph.pregel.remote import RemoteGraph
+
+        return RemoteGraph(self._assistant, sync_client=self._server.client)
+
+    # -- a run
+
+    def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
+        name, listener = config["configurable"]["thread_id"], listener_of(config)
+        assert listener is not None
+        run = _Run(self._server.client)
+        under_way = self._threads.run_under_way(name) if given is None else None
+        known = self._threads.known.get(name, frozenset()) if under_way else frozenset[str]()
+        whole = under_way is None or "events" in ((under_way.get("kwargs") or {}).get("stream_mode") or ())
+        feed = EventFeed(listener, self._decoder, known, follows=under_way is not None, whole=whole)
+        parts = self._joined(name, under_way, run) if under_way else self._begun(name, given, config, run)
+        try:
+            yield from self._told(run.read(parts, listener, self._server.errors), feed, listener, known)
+            self._await_end(name, run, listener)
+        except (Cancelled, GeneratorExit):
+            run.cancel()
+            raise
+
+    def _begun(self, name: str, given: Any, config: Config, run: _Run) -> Callable[[], Iterator[Any]]:
+        """A run that begins, or goes on where the thread stopped."""
+        id_ = self._threads.ensure(name, config.get("metadata") or {})
+        how: dict[str, Any] = {"input": None}
+        if isinstance(given, Command):
+            how = {"command": {"resume": given.resume}}
+        elif given is not None:
+            how = {"input": to_json(given, self._decoder.channel)}
+        client: Any = self._server.client
+        return lambda: client.runs.stream(
+            id_,
+            self._assistant,
+            config={"recursion_limit": _RECURSION},
+            stream_mode=list(_STREAM),
+            stream_resumable=True,
+            on_disconnect="continue",
+            multitask_strategy="reject",
+            on_run_created=lambda made: run.created(id_, made["run_id"]),
+            **how,
+        )
+
+    def _joined(self, name: str, under_way: Mapping[str, Any], run: _Run) -> Callable[[], Iterator[Any]]:
+        """A run that goes on, from its first event, as far as the server has kept them."""
+        id_ = str(self._threads.id(name))
+        run.created(id_, str(under_way["run_id"]))
+        # A server that is asked for several modes here sends the last one alone: it is asked for none, and sends all.
+        return lambda: self._server.client.runs.join_stream(id_, str(under_way["run_id"]), last_event_id="0")
+
+    def _told(
+        self, parts: Iterator[Any], feed: EventFeed, listener: Listener, known: frozenset[str]
+    ) -> Iterator[tuple[str, Any]]:
+        before: dict[str, Any] | None = None
+        for part in parts:
+            match part.event:
+                case "events":
+                    feed.event(part.data)
+                case "values":
+                    values = self._decoder.values(part.data)
+                    first = {} if known else values  # of a run that is followed, the first state has news, too
+                    new = [m for m in added_messages(before or first, values) if m.id not in known]
+                    feed.state(values.get(keys.MESSAGES) or (), new)
+                    if new:
+                        yield "updates", {"": {keys.MESSAGES: new}}
+                    tell_compaction(listener, before or values, values)
+                    yield "values", (before := values)
+                case "updates" if part.data.get(keys.INTERRUPT):
+                    yield "updates", {keys.INTERRUPT: asked_in(part.data[keys.INTERRUPT])}
+                case "error":
+                    raise _failed(part.data)
+
+    def _await_end(self, name: str, run: _Run, listener: Listener) -> None:
+        """A stream that ends says not whether its run has; an error where that goes on without us."""
+        until = monotonic() + _ENDING
+        try:
+            while run.id and not self._threads.is_over(name, run.id):
+                if monotonic() > until:
+                    raise lost(self._server.address)
+                listener.wait(_LOOK_UP)
+        except (GoneError, RunError):  # it has ended, or begun anew without this run
+            raise lost(self._server.address) from None
+
+    def is_running(self, config: Config) -> bool:
+        return self._threads.run_under_way(config["configurable"]["thread_id"]) is not None
+
+    # -- its state
+
+    def state(self, config: Config) -> Any:
+        place = config["configurable"]
+        name, checkpoint = place["thread_id"], place.get("checkpoint_id")
+        found = self._decoder.snapshot(name, self._threads.state(name, checkpoint))
+        if checkpoint is None:
+            self._threads.known[name] = ids_of(found.values)
+        return found
+
+    def update(self, config: Config, values: Mapping[str, Any]) -> None:
+        theirs = to_json(values, self._decoder.channel)
+        known = {name: value for name, value in theirs.items() if name in self._channels}
+        if known:
+            self._write(config, known, self._writer)
+        if not known or self.state(config).next:
+            self.drop_pending_steps(config)
+
+    def replace_state(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
+        name = config["configurable"]["thread_id"]
+        if source is None:
+            self._threads.delete_thread(name)
+            self.update(config, values)
+            return
+        place = source["configurable"]
+        if self._threads.id(name) is None:
+            self._threads.copy(place["thread_id"], name, config.get("metadata") or {})
+        self.restore_checkpoint(
+            {**config, "configurable": {**config["configurable"], "checkpoint_id": place["checkpoint_id"]}}
+        )
+
+    def restore_checkpoint(self, config: Config) -> None:
+        self._write(config, None, keys.COPY_NODE)
+
+    def drop_pending_steps(self, config: Config) -> None:
+        self._write(config, None, END)
+
+    def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
+        if "tools" not in self._nodes:
+            what = "the graph has no node named tools that could skip a call"
+            raise RefusedError(what, "%agent resume again runs it again, %agent PROMPT continues without it")
+        self._write(config, to_json({keys.MESSAGES: list(results)}, self._decoder.channel), "tools")
+
+    def _write(self, config: Config, values: Mapping[str, Any] | None, node: str) -> None:
+        place = config["configurable"]
+        id_, at = self._threads.ensure(place["thread_id"], config.get("metadata") or {}), place.get("checkpoint_id")
+        given: Any = dict(values) if values is not None else None
+        self._server.ask(lambda c: c.threads.update_state(id_, given, as_node=node, checkpoint_id=at))
+
+
+class _Run:
+    """One run on the server, read in a thread of its own: so it can be stopped while the server is silent."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._thread = ""
+        self._cancelled = False
+        self.id = ""
+
+    def created(self, thread: str, run: str) -> None:
+        """The server has begun it."""
+        self._thread, self.id = thread, run
+        if self._cancelled:
+            self._stop()
+
+    def read(self, begin: Callable[[], Iterator[Any]], listener: Listener, errors: Callable[[], Any]) -> Iterator[Any]:
+        """The parts of the stream as they come."""
+        parts: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+        def pump() -> None:
+            try:
+                with errors():
+                    for part in begin():
+                        parts.put(part)
+                        if self._cancelled:
+                            return
+                parts.put(None)
+            except BaseException as error:  # handed to the thread that reads, which raises it
+                parts.put(error)
+
+        threading.Thread(target=pump, daemon=True, name="deepnb-server").start()
+        while True:
+            try:
+                part = parts.get(timeout=_LOOK_UP)
+            except queue.Empty:
+                if listener.is_cancelled:
+                    raise Cancelled from None
+                continue
+            if part is None:
+                return
+            if isinstance(part, BaseException):
+                raise part
+            yield part
+
+    def cancel(self) -> None:
+        """Stop it, with all kept that was reached; nothing that interrupts this thread cuts that in two."""
+        self._cancelled = True
+        if not self.id:
+            return
+        stopping = threading.Thread(target=self._stop, daemon=True, name="deepnb-server-stop")
+        stopping.start()
+        while stopping.is_alive():
+            try:
+                stopping.join()
+            except Cancelled:
+                continue
+
+    def _stop(self) -> None:
+        try:
+            self._client.runs.cancel(self._thread, self.id, wait=True)
+        except Exception:  # it has ended, or the server does not answer: what is so is seen when the thread is read
+            return
+
+
+def _failed(data: Any) -> RunError:
+    """What made a run fail, in one line."""
+    kind, said = (str(data.get(key) or "") for key in ("error", "message")) if isinstance(data, Mapping) else ("", "")
+    words = " ".join(redact(f"{kind}: {said}" if said else kind or "no reason given").split())
+    return RunError(f"the run failed on the server: {words}", "its log says more; run the cell again")
+
+
+def _writer(nodes: Mapping[str, Any]) -> str:
+    """The node that state is written as from: the fewer nodes follow on it, the fewer are dropped again."""
+    edges = nodes.get("edges") or ()
+    branches = {one["source"] for one in edges if one.get("conditional")}
+    ends = [str(one["source"]) for one in edges if one["target"] == END and one["source"] not in branches]
+    inner = [str(one["id"]) for one in nodes.get("nodes") or () if one["id"] not in ("__start__", END)]
+    plain = [name for name in inner if name not in branches]
+    return next(iter((*ends, *plain, *inner)), "__start__")

@@ -1,0 +1,25 @@
+"""`%agent use http://host:port/assistant`: an agent on a server in the place of the one in use."""
+
+from dataclasses import replace
+
+from deepnb.magics.commands import attach
+from deepnb.magics.scene import Args, Result, Scene
+from deepnb.values.server_address import server_address
+from deepnb.views.view import table_view
+from deepnb.wings.server.header import enter_header
+from deepnb.wings.server.served import assistants, server
+
+
+def attach_server(scene: Scene, args: Args) -> Result:
+    """Put the agent at an address in the place of the one in use; of an address without one, list them."""
+    address, header = server_address(args["model"]), args["header"]
+    if not address.assistant:
+        if header:
+            enter_header(address, header)
+            args = {**args, "header": None}
+        listed = assistants(server(address))
+        if len(listed) != 1:
+            rows = [(one.shown, one.graph, f"%agent use {address.url}/{one.shown}") for one in listed]
+            return table_view(("assistant", "graph", "type"), rows, f"assistants at {address.host}", (), "none")
+        address = replace(address, assistant=listed[0].shown)
+    return attach(scene, {**args, "model": str(address)}, str(address))

@@ -1,0 +1,223 @@
+"""An agent on a LangGraph server in the place of the one that `build` makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from deepnb.context.counting import Meter
+from deepnb.engine import keys
+from deepnb.values.agent import Feature, Features
+from deepnb.values.budget import Rule, rule_for
+from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
+from deepnb.values.server_address import ServerAddress, server_address
+from deepnb.wings.server.header import kept_header
+from deepnb.wiring.attachment import Attachment, own_ways
+from deepnb.wiring.build import Built
+from deepnb.wiring.layers import Host
+from deepnb.wiring.model import meter_of
+from deepnb.wiring.options import OF_THE_GRAPH, Options, changed
+from deepnb.workshop.approvals import Effects
+
+if TYPE_CHECKING:
+    from deepnb.wings.server.server import Server
+
+INSTALL = "pip install 'deepnb[server]'"
+_OWN_PROMPTS = ("memory", "messages_key")
+
+
+@dataclass(frozen=True)
+class Assistant:
+    """One agent of a server."""
+
+    id: str
+    graph: str
+    name: str
+
+    @property
+    def shown(self) -> str:
+        """The name in an address: the graph's own for the assistant that comes with it."""
+        return self.name if self.name else self.graph
+
+
+def server(address: ServerAddress) -> Server:
+    """The server at an address, with the header that was entered for it."""
+    try:
+        from deepnb.wings.server.server import Server
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("langgraph_sdk", "httpx"):
+            raise
+        raise NotInstalledError("an agent on a server needs langgraph-sdk", INSTALL) from None
+    name, value = kept_header(address.url)
+    return Server(address, name, value)
+
+
+def assistants(found: Server) -> list[Assistant]:
+    """The agents of a server, by name."""
+    rows: Any = found.ask(lambda client: client.assistants.search(limit=100))
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) and "assistant_id" in row for row in rows):
+        raise InvalidError(f"what answers at {found.address.url} is no LangGraph server", "%agent use http://host:port")
+    made = [Assistant(str(row["assistant_id"]), str(row["graph_id"]), str(row.get("name") or "")) for row in rows]
+    return sorted(made, key=lambda one: one.shown)
+
+
+def chosen(found: Server) -> Assistant:
+    """The agent that an address means: by name, by that of its graph, or by id; the only one, where none is named."""
+    listed, name = assistants(found), found.address.assistant
+    if not name and len(listed) == 1:
+        return listed[0]
+    for meant in (lambda one: one.name, lambda one: one.graph, lambda one: one.id):
+        if one := next((one for one in listed if name and meant(one) == name), None):
+            return one
+    url = found.address.url
+    do = ", ".join(f"%agent use {url}/{one.shown}" for one in listed) or "deploy one"
+    if not name:
+        raise InvalidError(f"{url} has {len(listed)} assistants", do)
+    raise NotFoundError(f"{url} has no assistant {name!r}", do)
+
+
+def served_options(given: Mapping[str, Any]) -> Options:
+    """The options of a session on an agent of a server: what was `given`, the rest as the server has it."""
+    usual = Options()
+    refused = (OF_THE_GRAPH | {"backend", "checkpointer", "store", "assistant_id"}) - {*_OWN_PROMPTS}
+    if wrong := next((one for one in given if one in refused and given[one] != getattr(usual, one)), None):
+        raise RefusedError(f"{wrong} can't be given with the address of a server", "set it where the graph is made")
+    found = server(server_address(given["graph"]))
+    one = chosen(found)
+    made, threads = _attachment(found, one, given["messages_key"], given["memory"])
+    own = {name: value for name, value in given.items() if name not in refused | {"graph"}}
+    refresh = "thread" if made.stored is None else "delta"
+    options = changed(usual, {**own, "backend": made.backend, "memory_refresh": refresh})
+    return replace(options, graph=made, checkpointer=threads, model=None, general_purpose=False, enable_subagents=False)
+
+
+def served(options: Options, host: Host) -> Built:
+    """The agent with what the session needs to know of it."""
+    made = options.graph
+    assert made is not None and made.served is not None
+    rule = replace(rule_for(options.max_input_tokens), compacts=False)
+    return Built(
+        graph=made.served,
+        model=made.graph.address.host,
+        rule=rule,
+        meter=_meter(rule),
+        compaction=None,
+        tools=(),
+        guard=host.backend,
+        flush=None,
+        effects=Effects(host.undoable, {}),
+        nested={},
+        stack=(),
+        sees=True,
+    )
+
+
+def _meter(rule: Rule) -> Meter:
+    """Counts what the server shows of a request."""
+    made = meter_of(None, rule)
+    made.unseen = "the server does not show the tools of a request: they are not counted"
+    return made
+
+
+def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tuple[Attachment, Any]:
+    from deepagents.backends import StateBackend
+
+    from deepnb.engine.attached_graph import GraphParts
+    from deepnb.wings.server.graph import ServerGraph
+    from deepnb.wings.server.threads import Decoder, ServerThreads
+
+    nodes: Any = found.ask(lambda client: client.assistants.get_graph(one.id))
+    schemas: Any = found.ask(lambda client: client.assistants.get_schemas(one.id))
+    channels = tuple((schemas.get("state_schema") or {}).get("properties") or ())
+    if channels and messages not in channels:
+        lists = next((name for name in channels if "messages" in name.lower()), "...")
+        do = f"%agent use URL --messages-key {lists}"
+        raise InvalidError(f"the graph has no channel {messages!r}: it has {', '.join(channels)}", do)
+    threads = ServerThreads(found, one.graph, Decoder(messages))
+    names = {str(node["id"]).partition(".")[0] for node in nodes.get("nodes") or ()}
+    graph = ServerGraph(threads, one.id, nodes, channels or (messages,))
+    sources = (memory,) if isinstance(memory, str) else tuple(memory)
+    shown = f"{one.shown} at {found.address.host}"
+    stored = _stored(found, one) if keys.TOLD in channels else None
+    features = _features(shown, names, channels, sources, stored)
+    files = StateBackend() if "files" in channels else None
+    parts = GraphParts((), (), (), False)
+    made = Attachment(found, shown, messages, parts, features, files, stored is None, served, graph, stored)
+    return made, threads
+
+
+def _stored(found: Server, one: Assistant) -> Any:
+    """The memory of an agent that deepnb packaged; None where it has that of several users, of whom nobody says which is this one."""
+    from deepagents.backends import StoreBackend
+
+    from deepnb.backends.memory_store import files_of
+    from deepnb.engine.files import ExactStore
+    from deepnb.wings.server.server import ServerStore
+
+    store = ServerStore(found)
+    spaces = [space for space in store.list_namespaces(prefix=files_of(one.id)) if space[-1] == "files"]
+    space = next(iter(spaces), files_of(one.id, "everyone"))
+    return StoreBackend(store=ExactStore(store), namespace=lambda _: space) if len(spaces) < 2 else None
+
+
+def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Features:
+    """What an agent on a server has, as far as the names of its nodes and channels say."""
+    window = Feature("window", "the server does not say it", "Session(graph=URL, max_input_tokens=N)", has=False)
+    return Features(
+        name,
+        (
+            window,
+            Feature("checkpointer", "the server's: threads go on when this kernel ends"),
+            _files(channels),
+            _memory(nodes, channels, memory, stored),
+            Feature("skills", "in the server's store")
+            if stored is not None
+            else Feature(
+                "skills", "the server does not show them", "they are changed where the graph is made", has=False
+            ),
+            Feature(
+                "subagents", "the server does not show them", "they are changed where the graph is made", has=False
+            ),
+            _history(channels, keys.OFFLOAD),
+            _approvals(nodes, packaged=stored is not None),
+            *own_ways(kept=False),
+            Feature(
+                "comparisons", "their forks would be its own", "%agent fork NAME, then the prompt", has=False, ours=True
+            ),
+            Feature("persistence by deepnb", "the server keeps its threads", "%agent threads lists them", has=False),
+        ),
+    )
+
+
+def _files(channels: Sequence[str]) -> Feature:
+    if "files" in channels:
+        return Feature("files", "those in the state of each thread")
+    return Feature("files", "its state has none", "add deepagents' FilesystemMiddleware()", has=False)
+
+
+def _memory(nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Feature:
+    if stored is not None:
+        return Feature("memory", f"{', '.join(memory)}, long-term memory and notes in the server's store")
+    if keys.TOLD in channels:
+        do = "session.snapshot.memory is what its prompt holds"
+        return Feature("memory", "the server's store has that of several users", do, has=False)
+    if any(re.search("Memory", name) for name in nodes) and "files" in channels:
+        return Feature(
+            "memory", f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise"
+        )
+    return Feature("memory", "no memory files are in its prompt", "add deepnb.middleware.MemoryMiddleware()", has=False)
+
+
+def _history(channels: Sequence[str], key: str) -> Feature:
+    if key in channels:
+        return Feature("history", "it offloads what it summarizes")
+    return Feature("history", "it offloads nothing", "add deepnb.middleware.CompactionMiddleware(model)", has=False)
+
+
+def _approvals(nodes: set[str], *, packaged: bool) -> Feature:
+    if packaged or any(re.search("HumanInTheLoop|Approval", name) for name in nodes):
+        return Feature("approvals", "by its own policy")
+    do = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
+    return Feature("approvals", "by the names of its nodes, none asks before a call of a tool", do, has=False)

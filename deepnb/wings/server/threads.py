@@ -1,0 +1,321 @@
+"""A LangGraph server's threads as a checkpointer holds them, and its JSON as LangGraph's values.
+
+A server knows a thread by a UUID. The name that deepnb gives it is in its metadata; a thread without one is called by
+its UUID.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.types import Interrupt, Overwrite, PregelTask, StateSnapshot
+
+from deepnb.engine import keys
+from deepnb.wings.server.server import GoneError, Server
+
+_KINDS: Mapping[str, type[BaseMessage]] = {
+    "human": HumanMessage,
+    "ai": AIMessage,
+    "AIMessageChunk": AIMessageChunk,
+    "tool": ToolMessage,
+    "system": SystemMessage,
+    "remove": RemoveMessage,
+}
+_OVERWRITE = "__overwrite__"
+
+
+class Decoder:
+    """Makes messages of JSON; one that came before is the same object again."""
+
+    def __init__(self, channel: str = keys.MESSAGES) -> None:
+        """`channel` is that of the conversation."""
+        self.channel = channel
+        self._known: dict[str, tuple[Mapping[str, Any], BaseMessage]] = {}
+
+    def messages(self, listed: Any) -> list[BaseMessage]:
+        """The messages of a list."""
+        return [self.message(one) for one in listed] if isinstance(listed, list) else []
+
+    def message(self, given: Any) -> BaseMessage:
+        """One message."""
+        if not isinstance(given, Mapping):
+            return convert_to_messages([given])[0]
+        known = self._known.get(str(given.get("id")))
+        if known is not None and known[0] == given:
+            return known[1]
+        made = message(given)
+        if made.id and not isinstance(made, AIMessageChunk):
+            self._known[made.id] = (given, made)
+        return made
+
+    def values(self, state: Any) -> dict[str, Any]:
+        """The values of a state, with the conversation under its usual name."""
+        named = {k: v for k, v in state.items() if k != keys.INTERRUPT} if isinstance(state, Mapping) else {}
+        if self.channel in named:
+            named[keys.MESSAGES] = self.messages(named.pop(self.channel))
+        offload = named.get(keys.OFFLOAD)
+        if isinstance(offload, Mapping) and isinstance(offload.get("summary_message"), Mapping):
+            named[keys.OFFLOAD] = {**offload, "summary_message": message(offload["summary_message"])}
+        return named
+
+    def snapshot(self, name: str, state: Mapping[str, Any]) -> StateSnapshot:
+        """The state of a thread of this name."""
+        tasks = tuple(
+            PregelTask(
+                str(one.get("id")),
+                str(one.get("name")),
+                tuple(one.get("path") or ()),
+                interrupts=tuple(interrupts(one.get("interrupts"))),
+            )
+            for one in state.get("tasks") or ()
+        )
+        nowhere: Any = {"configurable": {"thread_id": name}}
+        return StateSnapshot(
+            self.values(state.get("values")),
+            tuple(state.get("next") or ()),
+            place_of(name, state.get("checkpoint")) or nowhere,
+            state.get("metadata"),
+            state.get("created_at"),
+            place_of(name, state.get("parent_checkpoint")),
+            tasks,
+            tuple(one for task in tasks for one in task.interrupts),
+        )
+
+
+def message(given: Mapping[str, Any]) -> BaseMessage:
+    """A message of the JSON that its `model_dump` made; of any other form, as LangChain reads it."""
+    kind = _KINDS.get(str(given.get("type")))
+    if kind is None:
+        return convert_to_messages([dict(given)])[0]
+    return kind.model_validate({key: value for key, value in given.items() if value is not None})
+
+
+def interrupts(listed: Any) -> list[Interrupt[Any]]:
+    """What a run or a step asks."""
+    return [
+        Interrupt(one.get("value"), str(one.get("id") or ""), response_schema=one.get("response_schema"))
+        for one in listed or ()
+    ]
+
+
+def place_of(name: str, checkpoint: Any) -> Any:
+    """A checkpoint as LangGraph names it, or None."""
+    id_ = checkpoint.get("checkpoint_id") if isinstance(checkpoint, Mapping) else None
+    return {"configurable": {"thread_id": name, "checkpoint_ns": "", "checkpoint_id": id_}} if id_ else None
+
+
+def to_json(values: Mapping[str, Any], channel: str = keys.MESSAGES) -> dict[str, Any]:
+    """Values as a server takes them: each message with an id, by which it is known again."""
+    return {channel if name == keys.MESSAGES else name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseMessage):
+        return {**value.model_dump(), "id": value.id or str(uuid4())}
+    if isinstance(value, Overwrite):
+        return {_OVERWRITE: _plain(value.value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_plain(one) for one in value]
+    return value
+
+
+_NAME, _PARENT = "deepnb_name", "deepnb_parent"
+"""Where in the metadata of a thread its name is, and that of the thread it was forked from."""
+_MANY = 1_000
+"""Checkpoints of a thread, and threads of a graph, that are asked for."""
+_COUNTERS = "counters_since_delta_snapshot"
+"""By which deepnb keeps its own checkpoints cheap to read; those of a server are a matter of the server."""
+_GOING = ("running", "pending")
+
+
+class ServerThreads(BaseCheckpointSaver[str]):
+    """What deepnb asks of a checkpointer, of a server: it checkpoints by itself, so nothing is put here."""
+
+    def __init__(self, server: Server, graph_id: str, decoder: Decoder) -> None:
+        super().__init__()
+        self.server = server
+        self.graph_id = graph_id
+        self.decoder = decoder
+        self._ids: dict[str, str] = {}
+        self.statuses: dict[str, str] = {}
+        """Name -> idle, busy, interrupted or error, as the threads were last listed."""
+        self.parents: dict[str, str] = {}
+        """Name -> `NAME@N` of the thread and turn that a thread was forked from."""
+        self.known: dict[str, frozenset[str]] = {}
+        """Name -> the ids of the messages, and of the calls with a result, of the state that was read last."""
+
+    # -- names
+
+    def id(self, name: str) -> str | None:
+        """The UUID of a thread; None where the server has none of this name."""
+        if name not in self._ids:
+            if _is_uuid(name):
+                self._ids[name] = name
+            elif found := self._search({_NAME: name}, 1):
+                self._ids[name] = found[0]["thread_id"]
+                self._note(name, found[0])
+        return self._ids.get(name)
+
+    def ensure(self, name: str, facts: Mapping[str, Any]) -> str:
+        """The UUID of a thread, which is made with these facts where it is not there."""
+        id_ = self._ids[name] = self.id(name) or str(uuid4())
+        metadata = {**facts, _NAME: name}
+        self.server.ask(
+            lambda c: c.threads.create(thread_id=id_, graph_id=self.graph_id, metadata=metadata, if_exists="do_nothing")
+        )
+        return id_
+
+    def copy(self, source: str, name: str, facts: Mapping[str, Any]) -> str:
+        """The UUID of a new thread with all checkpoints of another, whose ids it has, too."""
+        id_ = self._there(source)
+        made: Any = self.server.ask(lambda c: c.threads.copy(id_))
+        new = self._ids[name] = str(made["thread_id"])
+        metadata = {_PARENT: "", **facts, _NAME: name}
+        self.server.ask(lambda c: c.threads.update(new, metadata=metadata))
+        self.parents[name] = str(metadata[_PARENT])
+        return new
+
+    def listed(self) -> dict[str, str]:
+        """Name -> when it changed, of the threads of this graph, the newest first."""
+        found: dict[str, str] = {}
+        self.statuses = {}
+        for row in self._search({}, _MANY):
+            id_, facts = str(row["thread_id"]), row.get("metadata") or {}
+            name = str(facts.get(_NAME) or id_)
+            if self._ids.setdefault(name, id_) != id_:  # somebody else gave another thread the same name
+                self._ids[name := id_] = id_
+            found[name] = str(row.get("updated_at") or "")
+            self.statuses[name] = str(row.get("status") or "")
+            self._note(name, row)
+        return found
+
+    def _note(self, name: str, row: Mapping[str, Any]) -> None:
+        """Where a thread comes from: its checkpoints are copies, and say where their own thread did."""
+        self.parents[name] = str((row.get("metadata") or {}).get(_PARENT) or "")
+
+    def _search(self, facts: Mapping[str, str], limit: int) -> list[Any]:
+        metadata = {"graph_id": self.graph_id, **facts}
+        how: Any = {"limit": limit, "sort_by": "updated_at", "sort_order": "desc"}
+        how["select"] = ["thread_id", "metadata", "status", "updated_at"]
+        return list(self.server.ask(lambda c: c.threads.search(metadata=metadata, **how)))
+
+    def _there(self, name: str) -> str:
+        if (id_ := self.id(name)) is None:
+            raise GoneError(f"the server has no thread {name}", "%agent threads lists its threads")
+        return id_
+
+    # -- states and runs
+
+    def state(self, name: str, checkpoint: str | None = None) -> dict[str, Any]:
+        """A state as the server sends it; empty where the server has no such thread."""
+        if (id_ := self.id(name)) is None:
+            return {}
+        try:
+            return dict(self.server.ask(lambda c: c.threads.get_state(id_, checkpoint_id=checkpoint)))  # type: ignore[arg-type]
+        except GoneError:
+            return {}
+
+    def run_under_way(self, name: str) -> Mapping[str, Any] | None:
+        """The run that goes on in a thread, or is to."""
+        if (id_ := self.id(name)) is None:
+            return None
+        try:
+            runs: Any = self.server.ask(lambda c: c.runs.list(id_, limit=20))
+        except GoneError:
+            return None
+        return next((run for run in runs if run["status"] in _GOING), None)
+
+    def is_over(self, name: str, run: str) -> bool:
+        """Whether a run has ended; one that the server no longer has is lost, which is an error."""
+        id_ = self._there(name)
+        found: Any = self.server.ask(lambda c: c.runs.get(id_, run))
+        return found["status"] not in _GOING
+
+    # -- what is asked of a checkpointer
+
+    def get_tuple(self, config: Any) -> CheckpointTuple | None:
+        """The newest checkpoint of a thread, or the one that is named."""
+        place = config["configurable"]
+        return self._tuple(place["thread_id"], self.state(place["thread_id"], place.get("checkpoint_id")))
+
+    def list(
+        self,
+        config: Any,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002
+        before: Any = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """The checkpoints of a thread, the newest first; without one, the newest of each thread, by when it changed."""
+        if config is None:
+            for name, at in self.listed().items():
+                place: Any = {"configurable": {"thread_id": name, "checkpoint_ns": "", "checkpoint_id": at}}
+                yield CheckpointTuple(place, {}, {})  # type: ignore[typeddict-item]
+            return
+        name = config["configurable"]["thread_id"]
+        if (id_ := self.id(name)) is None:
+            return
+        try:
+            found: Any = self.server.ask(lambda c: c.threads.get_history(id_, limit=limit or _MANY, metadata=filter))
+        except GoneError:
+            return
+        for state in found:
+            if (one := self._tuple(name, state)) is not None:
+                yield one
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete a thread, if the server has it."""
+        if (id_ := self.id(thread_id)) is None:
+            return
+        self._ids.pop(thread_id, None)
+        try:
+            self.server.ask(lambda c: c.threads.delete(id_))
+        except GoneError:
+            return
+
+    def _tuple(self, name: str, state: Mapping[str, Any]) -> CheckpointTuple | None:
+        """A checkpoint with what was given to its thread there, if anything was; the values are left out."""
+        if (place := place_of(name, state.get("checkpoint"))) is None:
+            return None
+        given = next((t.get("result") for t in state.get("tasks") or () if t.get("name") == "__start__"), None)
+        if isinstance(given, Mapping) and (channel := self.decoder.channel) in given:
+            given = {**given, channel: self.decoder.messages(given[channel])}
+        checkpoint: Any = {
+            "v": 1,
+            "id": place["configurable"]["checkpoint_id"],
+            "ts": str(state.get("created_at") or ""),
+            "channel_values": {"__start__": given} if given else {},
+            "channel_versions": {},
+            "versions_seen": {},
+        }
+        facts: Any = {k: v for k, v in (state.get("metadata") or {}).items() if k not in (_COUNTERS, _PARENT)}
+        facts |= {_PARENT: parent} if (parent := self.parents.get(name)) else {}
+        return CheckpointTuple(place, checkpoint, facts, place_of(name, state.get("parent_checkpoint")))
+
+
+def ids_of(values: Mapping[str, Any]) -> frozenset[str]:
+    """The ids of the messages of a state, and of the calls that have a result in it."""
+    listed = values.get(keys.MESSAGES) or ()
+    return frozenset(id_ for m in listed for id_ in (m.id, getattr(m, "tool_call_id", None)) if id_)
+
+
+def _is_uuid(name: str) -> bool:
+    try:
+        return str(UUID(name)) == name
+    except ValueError:
+        return False

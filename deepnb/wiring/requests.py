@@ -1,0 +1,152 @@
+"""The middleware of an agent as layers, with what each added to the last request."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deepagents.middleware.summarization import SummarizationMiddleware
+from langchain_core.messages import RemoveMessage, SystemMessage
+
+from deepnb.engine import keys
+from deepnb.engine.images import taken
+from deepnb.engine.request import tool_name
+from deepnb.engine.tools import LeanToolsMiddleware
+from deepnb.memory.guarding import WRITES
+from deepnb.memory.middleware import MemoryMiddleware
+from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.values.budget import Budget
+from deepnb.values.request import Request, system_parts
+from deepnb.values.xray import Layer, Stack, Xray
+from deepnb.wiring.build import Built
+
+_LAYERS = (
+    # (beginning of the module, class, what it does, who made it, the part of a request that is its)
+    ("deepagents", "SubAgentMiddleware", "delegates tasks to subagents", "deepagents"),
+    ("deepagents", "_DeepAgentsSummarizationMiddleware", "writes old messages to a file, and summarizes them", "deepagents", "summary"),
+    ("deepnb.middleware", "MemoryMiddleware", "keeps the memory block unchanged and adds changes as diffs", "deepnb", "memory"),
+    ("deepnb.middleware", "CompactionMiddleware", "writes old messages to a file, and summarizes them, with the key facts kept", "deepnb", "summary"),
+    ("", "MemoryMiddleware", "adds memory to the system prompt, read once per thread", "deepagents", "memory"),
+    ("", "FreshMemoryMiddleware", "reads memory again before every model call", "deepnb", "memory"),
+    ("", "DeltaMemoryMiddleware", "keeps the memory block unchanged and adds changes as diffs", "deepnb", "memory"),
+    ("", "NestedMemoryMiddleware", "adds a directory's AGENTS.md to the first result of a tool below it", "deepnb"),
+    ("", "MemoryToolsMiddleware", "adds daily notes, and search over all notes", "deepnb"),
+    ("", "SkillsMiddleware", "lists name, description and path of each skill", "deepagents", "skills"),
+    ("", "FilesystemMiddleware", "reads, writes, edits and finds files; puts long results into files", "deepagents"),
+    ("", "DelegationMiddleware", "delegates tasks to subagents, down to a maximum depth", "deepagents"),
+    ("", "SummarizationMiddleware", "flushes to the daily note, writes old messages to a file, and summarizes them", "deepagents", "summary"),
+    ("", "PatchToolCallsMiddleware", "adds a result to an interrupted tool call", "deepagents"),
+    ("", "GuardMiddleware", "keeps credentials out of files, and what tools say out of memory until you accept it", "deepnb"),
+    ("", "ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
+    ("", "AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
+    ("", "ImagesMiddleware", "shows the images of tools after their results; describes images in words to a model that does not see them", "deepnb"),
+    ("", "PromptCacheMiddleware", "marks the prompt for the provider's cache", "deepnb"),
+    ("", "RetryMiddleware", "sends a request again that the provider could not take", "deepnb"),
+    ("", "ApprovalMiddleware", "asks for your approval before a call that can't be undone", "LangChain"),
+)  # fmt: skip
+"""Classes of middleware; of two rows of one name the first that fits holds."""
+_MAKERS = {"deepagents": "deepagents", "langchain": "LangChain", "deepnb": "deepnb"}
+"""The beginning of a module's name -> who made it."""
+
+
+def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xray | None, *, own: bool = True) -> Stack:
+    """The layers of an agent: its system prompt, its middleware in order, tools that are none's, the conversation.
+
+    `tools` are all that it binds; `sent` is the request whose pieces are counted; `own` is false for a graph of
+    somebody else's.
+    """
+    layers = [Layer("system prompt", "describes the agent and how it works", "deepnb" if own else "yours", ("system",))]
+    layers += [_layer(one, tools) for one in middleware]
+    bound = {name for layer in layers for name in layer.tools}
+    if rest := tuple(name for name in tools if name not in bound):
+        what = (
+            "functions that inspect the notebook, and your own" if own else "tools that none of its middleware brings"
+        )
+        layers.append(Layer("tools", what, "deepnb" if own else "yours", (), rest))
+    layers.append(Layer("conversation", "prompts, answers and tool results", "", ("user", "assistant", "tool results")))
+    if sent is None:
+        return Stack(tuple(layers), model)
+    parts = Counter[str]()
+    schemas = Counter[str]()
+    for piece in sent.request:
+        if piece.part == "tools":
+            schemas[piece.label] += piece.tokens
+        else:
+            parts[piece.part] += piece.tokens
+    counted = [
+        replace(layer, tokens=sum(parts[p] for p in layer.parts) + sum(schemas[t] for t in layer.tools))
+        for layer in layers
+    ]
+    return Stack(tuple(counted), model, f"turn {sent.turn}, call {sent.call.number}", sent.call.budget.exact)
+
+
+def _layer(middleware: Any, bound: Sequence[str]) -> Layer:
+    names = (str(getattr(tool, "name", tool)) for tool in getattr(middleware, "tools", ()))
+    tools = tuple(name for name in names if name in bound)
+    for kind in type(middleware).__mro__:
+        for module, name, what, maker, *parts in _LAYERS:
+            if kind.__name__ == name and f"{kind.__module__}.".startswith(f"{module}." if module else ""):
+                return Layer(name.removeprefix("_DeepAgents"), what, maker, tuple(parts), tools)
+    words = next(iter((type(middleware).__doc__ or "").strip().splitlines()), "")
+    module = type(middleware).__module__
+    maker = next((name for begin, name in _MAKERS.items() if module.startswith(begin)), "yours")
+    return Layer(str(getattr(middleware, "name", type(middleware).__name__)), words, maker, (), tools)
+
+
+# -- the next request of a thread, before its prompt: what the figures between two turns are figures of
+
+
+def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], last: Request, *, own: bool) -> Budget:
+    """What the next request holds so far: of the thread's state `values`, and with what stands `before` the prompt.
+
+    `last` is the last request. Of a graph of somebody else's, which is not `own`, its tools and system prompt are taken
+    as they were then, as is what middleware of the user's own puts below them.
+    """
+    memory = _of(built, MemoryMiddleware) if own else None
+    skills = _of(built, SkillsMiddleware) if own else None
+    update = memory.upcoming(values) if memory else {}
+    changes = update.get(keys.MESSAGES) or ()
+    gone = {m.id for m in changes if isinstance(m, RemoveMessage)}
+    held = [m for m in values.get(keys.MESSAGES) or () if m.id not in gone]
+    effective = SummarizationMiddleware._apply_event_to_messages(held, values.get(keys.OFFLOAD))
+    effective += [*before, *(m for m in changes if not isinstance(m, RemoveMessage))]
+    system = "".join(piece.text for piece in last.head if piece.part != "tools")
+    if own:
+        writes = any(tool_name(tool) == WRITES for tool in built.bound)
+        contents = {**values, **update}.get(keys.MEMORY) or {}
+        blocks = (
+            built.prompt,
+            skills.block() if skills else "",
+            memory.block(contents, writes=writes) if memory else "",
+        )
+        system = "\n\n".join(filter(None, (*blocks, _rest(system, built.prompt))))
+    message = [SystemMessage(system)] if system else []
+    lean = _of(built, LeanToolsMiddleware)
+    tools = lean.bound(built.bound, held) if own and lean else built.bound if own else ()
+    budget, request = built.meter.measured([*message, *taken(effective, sees=built.sees)], tools, last)
+    if not own:
+        kept = tuple(piece for piece in last.head if piece.part == "tools")
+        parts = {**budget.parts, "tools": sum(piece.tokens for piece in kept)}
+        budget, request = replace(budget, parts=parts), Request((*kept, *request.head), request.body)
+    return replace(budget, request=request)
+
+
+def memory_shares(built: Built, values: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """path -> (tokens in the next prompt, tokens of the file), of the memory files that are not injected whole."""
+    if (memory := _of(built, MemoryMiddleware)) is None:
+        return {}
+    found: dict[str, tuple[int, int]] = memory.shares({**values, **memory.upcoming(values)}.get(keys.MEMORY) or {})
+    return found
+
+
+def _of(built: Built, kind: type[Any]) -> Any:
+    return next((one for one in built.stack if isinstance(one, kind)), None)
+
+
+def _rest(system: str, prompt: str) -> str:
+    """What stands below memory and skills, or below the instructions where there is neither."""
+    parts = system_parts(system)
+    own = [text for part, text in parts if part == "system"]
+    if len(own) == len(parts):
+        return system.removeprefix(prompt).strip("\n") if system.startswith(prompt) else ""
+    return own[-1].strip("\n") if parts and parts[-1][0] == "system" else ""

@@ -1,0 +1,125 @@
+"""`%%agent --compare` in a shell: what is shown, what values can be typed, and what is refused in one line."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+from deepnb.values.approvals import Mode
+from deepnb.wings.compare.compare_magic import COMPARED
+from deepnb.wings.compare.comparison import Comparison, comparisons
+from deepnb.wiring.options import Options, Refresh, ToolText
+from tests.support.shells import Shell
+
+SETUP = """
+from tests.support.scripted import Scripted, call
+brief, formal = "Be brief.", "Be formal, always."
+codes = Scripted(answers=[call("run_python", code="q = 6 * 7; q"), "it is 42"])
+hall = "the great hall"
+%memory add The release is on Friday.
+%agent hello
+%agent when is the release?
+%memory forget --yes Friday
+%memory add The release is on Monday.
+"""
+
+
+@pytest.fixture
+def compare(shell: Shell) -> Shell:
+    shell.ok(SETUP)
+    return shell
+
+
+def test_three_policies_in_a_terminal(compare: Shell) -> None:
+    turns, files = compare.session.turns, dict(compare.session.files)
+    said = compare.ok("%%agent --compare memory_refresh=call,delta --as found\nwhen is the release?")
+    assert said.count("comparison · memory_refresh") == 1, "once, when all have ended"
+    assert "memory_refresh=call  done" in said and "Monday" in said and "2 forks dropped" in said
+    found = compare.ip.user_ns["found"]
+    assert isinstance(found, Comparison) and list(found.df()["memory_refresh"]) == ["call", "delta"]
+    assert (compare.session.turns, dict(compare.session.files)) == (turns, files)
+    assert max(map(len, said.splitlines())) <= 100
+
+
+def test_names_are_filled_in_and_a_line_is_compared_too(compare: Shell) -> None:
+    said = compare.ok("%%agent --compare memory_refresh=call,delta --as found\nwhere is {hall}?")
+    assert "filled in: {hall}" in said and compare.ip.user_ns["found"].prompt == "where is the great hall?"
+    assert "comparison" in compare.ok("%agent --compare memory_refresh=call,delta where is {hall}?")
+
+
+@pytest.mark.parametrize(
+    ("typed", "option", "values"),
+    [
+        ("trigger=0.2,8000,20messages", "trigger", [("fraction", 0.2), ("tokens", 8000), ("messages", 20)]),
+        ("trigger=none,0.5", "trigger", [None, ("fraction", 0.5)]),
+        ("window=6000,9000", "max_input_tokens", [6000, 9000]),
+        ("system_prompt=brief,formal,none", "system_prompt", ["Be brief.", "Be formal, always.", ""]),
+        ("enable_skills=on,off", "enable_skills", [True, False]),
+        ("skills=/skills/,/skills/+/more/", "skills", [("/skills/",), ("/skills/", "/more/")]),
+        ("tool_text=short,full", "tool_text", ["short", "full"]),
+        ("max_tokens=none,900000", "max_tokens", [None, 900000]),
+    ],
+)
+def test_values_as_they_are_typed(compare: Shell, typed: str, option: str, values: list[Any], monkeypatch: Any) -> None:
+    kept: dict[str, Any] = {}
+    whole = comparisons
+
+    def noted(work: Any, prompt: str, choices: Any, **how: Any) -> Any:
+        kept.update(choices)
+        return whole(work, prompt, choices, **how)
+
+    monkeypatch.setattr("deepnb.wings.compare.compare_magic.comparisons", noted)
+    compare.ok(f"%%agent --compare {typed} --quiet --as found\nhello")
+    assert [getattr(one, "value", one) for one in kept[option]] == values
+    assert [c.state for c in compare.ip.user_ns["found"].columns] == ["done"] * len(values)
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        (
+            "memory_refres=call,delta",
+            "memory_refres is no option: type memory_refresh, or one of model, memory_refresh",
+        ),
+        ("tools=a,b", "tools can't be compared: type"),
+        ("memory_refresh=call,never", "memory_refresh can't be 'never': type one of thread, call, delta"),
+        ("enable_skills=on,yes", "enable_skills can't be 'yes': type one of on, off"),
+        ("trigger=0.5,soon", "trigger can't be 'soon': type a part of the window such as 0.5"),
+        ("trigger=0.5,1.5", "trigger can't be ('fraction', 1.5)"),
+        ("max_steps=3,x", "max_steps can't be 'x': type whole numbers, or none"),
+        ("max_steps=3,3", "max_steps has the same value twice: name each value once"),
+        ("system_prompt=brief,nosuch", "no variable nosuch that holds a text: assign the system prompt to one first"),
+        ("model=offline,nosuch.jsonl", "no tape"),
+        ("max_steps=1,2,3,4,5", "5 combinations to compare, 4 at most: compare fewer values"),
+        ("max_steps=1,2 --compare max_steps=3,4", "--compare max_steps was given twice: type all its values in one"),
+        ("max_steps=1,2 --bg", "--compare does not go with --bg: leave one of them out"),
+        ("max_steps=1,2 --format json", "--compare does not go with --format json: leave one of them out"),
+        ("max_steps=1,2 --thread nosuch", "no thread 'nosuch'"),
+    ],
+)
+def test_what_is_refused_is_one_line(compare: Shell, typed: str, line: str) -> None:
+    turns = compare.session.turns
+    assert line in compare.fails(f"%%agent --compare {typed}\nhello")
+    assert compare.session.turns == turns
+
+
+def test_code_is_not_run(compare: Shell) -> None:
+    said = compare.ok("%%agent --compare model=codes,offline\nhow much is it?")
+    assert "run_python needs approval: a comparison runs no call that needs approval or can't be undone" in said
+    assert "q" not in compare.ip.user_ns and not compare.session.asked
+
+
+def test_kept_forks_are_threads(compare: Shell) -> None:
+    said = compare.ok("%%agent --compare memory_refresh=call,delta --keep\nhello")
+    assert "kept as compare-1, compare-2, with a memory of their own" in said
+    assert "compare-2" in compare.ok("%agent threads")
+    compare.ok("%agent switch compare-2")
+    assert "Monday" in compare.ok("%agent when is the release?")
+
+
+def test_what_can_be_typed_is_what_there_is() -> None:
+    assert set(COMPARED) <= set(Options.__dataclass_fields__)
+    assert COMPARED["memory_refresh"] == get_args(Refresh) and COMPARED["tool_text"] == get_args(ToolText)
+    assert COMPARED["approve"] == get_args(Mode)
+    assert all(isinstance(getattr(Options(), name), bool) for name, words in COMPARED.items() if words == ("on", "off"))

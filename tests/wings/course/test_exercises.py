@@ -1,0 +1,197 @@
+"""The exercises: each check fails before a solution and passes after it, part by part, and gives nothing away."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import deepnb
+from deepnb.wings.course.exercises import EXERCISES
+from deepnb.wings.course.grading import CheckView
+from tests.support.notebooks import ALL, HERE, copied, read
+from tests.support.shells import Shell
+from tests.wings.course.solutions import SOLUTIONS
+
+BEFORE = {
+    "00": (
+        "import pandas as pd\nmy_table = pd.read_csv('data/penguins.csv')\n%agent new\n%agent What is in the DataFrame my_table?",
+    ),
+    "03": ("import pandas as pd\nplanets = pd.read_csv('data/planets.csv')", "%skills add clear-plot"),
+    "04": ("%config DeepNB.window = 4400",),
+    "05": ('%config DeepNB.clock = "2026-03-04T08:30:00+01:00"', "%memory daily the gateway was restarted"),
+    "06": ("import pandas as pd\npenguins = pd.read_csv('data/penguins.csv')", "%config DeepNB.window = 32000"),
+    "07": (
+        "%agent persist lesson.deepnb.db",
+        "%agent new evening",
+        "%agent Remember that I compare penguins by species",
+        "%agent what can you do?",
+    ),
+}
+"""What of a notebook its exercise builds on."""
+SCORES = {
+    "00": (1, 2, 3),
+    "01": (0, 0, 1, 2, 3),
+    "02": (0, 0, 1, 2, 3),
+    "03": (0, 2, 3),
+    "04": (0, 0, 0, 0, 0, 0, 1, 1, 3),
+    "05": (0, 0, 1, 2, 3, 3, 4),
+    "06": (0, 0, 0, 2, 2, 3),
+    "07": (1, 2, 3),
+    "08": (0, 0, 2, 3, 4),
+}
+"""How many parts are done before the solution, then after each of its cells."""
+
+
+@pytest.fixture
+def begun(shell: Shell, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    """A shell beside the notebooks' data, as an exercise begins."""
+    with copied(HERE / "00_start_here.ipynb") as folder, monkeypatch.context() as patch:
+        patch.chdir(folder)
+        shell.ok("import deepnb\nsession = deepnb.current()")
+        for cell in BEFORE.get(request.param, ()):
+            shell.ok(cell)
+        yield shell
+        shell.ok("deepnb.current().close()")
+
+
+def done(number: str) -> int:
+    return sum(part.done for part in deepnb.course.check(number).parts)
+
+
+@pytest.mark.parametrize(("begun", "number"), [(n, n) for n in EXERCISES], indirect=["begun"])
+def test_each_part_is_missing_until_it_is_there(begun: Shell, number: str) -> None:
+    scores, texts = [done(number)], [deepnb.course.check(number).text()]
+    for cell in SOLUTIONS[number]:
+        begun.ok(cell)
+        scores.append(done(number))
+        texts.append(deepnb.course.check(number).text())
+    assert tuple(scores) == SCORES[number]
+    last = deepnb.course.check(number)
+    assert last.done and "missing" not in last.text()
+    for text in texts:
+        assert not re.findall(r"%agent|%memory|%%|%config|`", text), text
+        for cell in SOLUTIONS[number]:
+            assert cell not in text
+
+
+def test_there_is_one_for_each_notebook_and_its_last_cell_checks_it() -> None:
+    assert [path.name[:2] for path in ALL] == list(EXERCISES) == list(SOLUTIONS)
+    for path in ALL:
+        *_, task, check = read(path).cells
+        assert task.source.startswith("## Exercise\n")
+        assert check.source.endswith(f'deepnb.course.check("{path.name[:2]}")')
+        (output,) = check.outputs
+        assert "missing" in output.data["text/plain"], "what is saved is the exercise before it is solved"
+        typed = "\n".join(cell.source for cell in read(path).cells)
+        assert len([cell for cell in SOLUTIONS[path.name[:2]] if cell not in typed]) > 1, "not solved above the check"
+
+
+@pytest.mark.parametrize("begun", ["01"], indirect=True)
+def test_naming_it_yourself_does_not_count(begun: Shell) -> None:
+    for cell in (
+        *SOLUTIONS["01"][:-1],
+        "%agent Remember that my favourite planet is Saturn",
+        "%agent what can you do?",
+    ):
+        begun.ok(cell)
+    begun.ok("%agent Is Saturn my favourite planet?")
+    assert "Saturn" in begun.session.text
+    assert [part.done for part in deepnb.course.check("01").parts] == [True, True, False]
+
+
+@pytest.mark.parametrize("begun", ["02"], indirect=True)
+def test_writing_the_line_again_is_no_revert(begun: Shell) -> None:
+    for cell in (*SOLUTIONS["02"][:-1], "%%memory /AGENTS.md\n- the report is due on Fridays\n"):
+        begun.ok(cell)
+    assert [part.done for part in deepnb.course.check("02").parts] == [True, True, False]
+
+
+@pytest.mark.parametrize("begun", ["03"], indirect=True)
+def test_a_pinned_skill_was_not_read(begun: Shell) -> None:
+    begun.ok(SOLUTIONS["03"][0])
+    for cell in ("%skills pin count-moons", "%agent hello"):
+        begun.ok(cell)
+    assert [part.done for part in deepnb.course.check("03").parts] == [True, True, False]
+    begun.run("%%skills other\n---\nname: Other One\ndescription: no\n---\n")
+    begun.ok("%skills remove count-moons")
+    assert deepnb.course.check("03").parts[0].missing == "yours can't be used: %skills validate says why"
+
+
+@pytest.mark.parametrize("begun", ["06"], indirect=True)
+def test_other_figures_do_not_count(begun: Shell) -> None:
+    begun.ok("by_island = penguins.groupby('island')['bill_depth_mm'].mean()")
+    assert deepnb.course.check("06").parts[1].missing == "its figures are others"
+    begun.ok("by_island = 'Dream'")
+    assert not deepnb.course.check("06").parts[1].done
+    begun.ok("by_island = penguins.groupby('island')[['bill_length_mm']].mean()")
+    assert deepnb.course.check("06").parts[1].done
+
+
+@pytest.mark.parametrize("begun", ["07"], indirect=True)
+def test_a_fork_from_another_turn_does_not_count(begun: Shell) -> None:
+    begun.ok("%agent fork second")
+    assert deepnb.course.check("07").parts[1].missing == "a fork of evening begins at another turn"
+
+
+@pytest.mark.parametrize("begun", ["08"], indirect=True)
+def test_memory_that_is_read_once_is_not_in_the_next_prompt(begun: Shell) -> None:
+    graph = SOLUTIONS["08"][0].replace("middleware=[MemoryMiddleware(), SkillsMiddleware()]", "memory=['/AGENTS.md']")
+    for cell in (graph, *SOLUTIONS["08"][1:]):
+        begun.ok(cell)
+    assert [part.done for part in deepnb.course.check("08").parts] == [True, False, True, False]
+    assert deepnb.course.check("08").parts[1].missing == "it lacks skills"
+
+
+@pytest.mark.parametrize("begun", ["02"], indirect=True)
+def test_a_check_as_text_picture_and_json(begun: Shell) -> None:
+    begun.ok(SOLUTIONS["02"][0])
+    begun.ok(SOLUTIONS["02"][1])
+    ran = begun.run('deepnb.course.check("02")')
+    check = ran.value
+    assert isinstance(check, CheckView) and repr(check) == "<CheckView 02: 1 of 3 parts done>"
+    assert check.text().splitlines()[:2] == [
+        "exercise 02 · revert a mistake · 1 of 3 parts done   (thread exercise)",
+        "  done     in the thread exercise the agent has written a line to memory",
+    ]
+    for part in check.parts:
+        assert part.what in check.html() and part.missing in check.html()
+    said = json.loads(check.json())
+    assert (said["exercise"], said["done"], len(said["parts"])) == ("02", False, 3)
+    assert said["parts"][1] == {
+        "what": "then you have changed that line",
+        "missing": "nobody but the agent has touched it",
+        "done": False,
+    }
+    assert deepnb.course.check(2) == check
+
+
+def test_a_check_changes_nothing(shell: Shell) -> None:
+    shell.ok("%agent Remember that I prefer tabs")
+    before = dict(shell.session.files), len(shell.session.threads), len(shell.session.turns)
+    for number in EXERCISES:
+        deepnb.course.check(number)
+    assert (dict(shell.session.files), len(shell.session.threads), len(shell.session.turns)) == before
+
+
+def test_mistakes_are_one_line(bare_shell: Shell, tmp_path: Path) -> None:
+    with pytest.raises(deepnb.NotFoundError, match="no exercise '12'"):
+        deepnb.course.check("12")
+    with pytest.raises(deepnb.NotInstalledError, match="deepnb is not loaded"):
+        deepnb.course.check("02")
+    with pytest.raises(deepnb.NotFoundError, match="no notebooks of the course"):
+        deepnb.course.grade(tmp_path)
+
+
+@pytest.mark.parametrize("begun", ["01"], indirect=True)
+def test_an_opened_session_is_not_what_is_checked(begun: Shell) -> None:
+    for cell in SOLUTIONS["01"]:
+        begun.ok(cell)
+    begun.ok("%agent open data/last_night.jsonl")
+    assert deepnb.course.check("01").done
+    story = begun.run("deepnb.course.story()").value
+    assert len(story.steps) == 5 and story.window is None and "%" not in story.text()
+    begun.ok("%agent switch main")

@@ -1,0 +1,150 @@
+"""The reference has all there is, and says of it what Python says; notebooks/REFERENCE.md is what it makes."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from typing import Any
+
+import deepnb
+from deepnb.magics.config import DeepNB
+from deepnb.magics.usage import MAGICS, OPTIONS, subcommands
+from deepnb.wings.course import source
+from deepnb.wings.course.entries import FILES, FOLDER, MODULES, PARTS, TOPICS, Entry, anchor, entries, reference_text
+from tests.support.reference import FILE
+from tests.support.tables import every_row
+
+
+def of(kind: str) -> dict[str, Entry]:
+    return {one.name: one for one in entries() if one.kind == kind}
+
+
+def test_the_file_is_current() -> None:
+    assert FILE.read_text(encoding="utf-8") == reference_text(), "python -m tests.support.reference writes it"
+
+
+@every_row("magic", MAGICS)
+def test_every_subcommand_and_flag_is_in_it(magic: str) -> None:
+    found = of(f"%{magic}")
+    for sub in subcommands(magic):
+        assert found[sub.name].usage == f"%{magic} {sub.usage}" and found[sub.name].text == sub.help
+        assert all(flag.name in found[sub.name].usage for flag in sub.flags)
+    if magic == "agent":
+        assert all(found[option.name].text == option.help for option in OPTIONS)
+
+
+def test_every_setting_is_in_it_with_its_default() -> None:
+    traits = DeepNB.class_traits(config=True)
+    found = of("setting")
+    assert set(found) == set(traits)
+    for name, trait in traits.items():
+        assert found[name].usage == f"%config DeepNB.{name} = {trait.default()!r}" and found[name].text == trait.help
+
+
+def test_every_option_of_a_session_is_in_it_with_its_default() -> None:
+    given = inspect.signature(deepnb.Session.__init__).parameters
+    found = of("option")
+    assert list(found) == [name for name in given if name not in ("self", "unknown")]
+    for name, one in found.items():
+        assert one.text, name
+        assert one.usage in (f"Session({name}={given[name].default!r})", "Session(system_prompt=...)")
+
+
+@every_row("module", MODULES)
+def test_every_public_name_is_in_it(module: str) -> None:
+    real = importlib.import_module(module)
+    listed = getattr(real, "__all__", None) or [
+        name for name, value in vars(real).items() if getattr(value, "__module__", "") == module and name[0] != "_"
+    ]
+    below = [name for name in listed if inspect.ismodule(getattr(real, name))]
+    assert {f"{module}.{name}" for name in below} <= set(MODULES)
+    listed = [name for name in listed if isinstance(getattr(real, name), type) or callable(getattr(real, name)) or name == "Event"]  # fmt: skip
+    found = {**of("Python"), **of("error")}
+    assert listed and set(listed) <= set(found)
+    assert [name for name in listed if not found[name].text] == []
+
+
+@every_row(
+    ("name", "parameters"),
+    [
+        (n, list(inspect.signature(getattr(deepnb, n)).parameters))
+        for n in ("open_session", "list_sessions", "reads")
+        if n in deepnb.__all__
+    ]
+    + [
+        (f"session.{n}", list(inspect.signature(getattr(deepnb.Session, n)).parameters)[1:])
+        for n in ("run", "fork", "xray", "export")
+    ],
+)
+def test_a_signature_has_the_parameters_that_python_knows(name: str, parameters: list[str]) -> None:
+    inside = of("Python")[name].usage.partition("(")[2].rpartition(")")[0]
+    words = [word.partition("=")[0] for word in re.split(r", (?=[\w*])", inside)]
+    assert [word for word in words if word not in ("*", "/")] == [p for p in parameters if p != "unknown"]
+
+
+def test_every_public_method_of_a_session_and_its_parts_is_in_it() -> None:
+    found = of("Python")
+    session = deepnb.Session()
+    owners = {"session": deepnb.Session}
+    owners |= {part: type(getattr(session, part.partition(".")[2])) for part in PARTS}
+    for owner, kind in owners.items():
+        methods = {n for n, m in vars(kind).items() if inspect.isfunction(m) and not n.startswith("_") and m.__doc__}
+        assert methods and {f"{owner}.{name}" for name in methods} <= set(found)
+
+
+def test_every_error_is_in_it() -> None:
+    kinds = {n for n in deepnb.__all__ if n.endswith("Error")}
+    assert set(of("error")) == kinds and all(one.text for one in of("error").values())
+
+
+def test_every_file_is_in_it() -> None:
+    assert list(of("file")) == [name for name, *_ in FILES]
+    assert {"journal", "transcript", "tape", "history", "skill", "subagent", "export"} <= set(of("file"))
+    assert all(len(one.text) > 150 for one in of("file").values())
+
+
+def test_every_topic_is_in_it() -> None:
+    assert sorted(TOPICS) == sorted(file.stem for file in FOLDER.glob("*.md"))
+    for one in of("topic").values():
+        assert (FOLDER / f"{one.name}.md").read_text(encoding="utf-8").startswith(f"# {one.usage}\n")
+        assert one.text and len(one.text.splitlines()) <= 60
+    headings = [anchor(one.usage) for one in of("topic").values()]
+    assert len(set(headings)) == len(headings)
+
+
+def test_source_is_read_by_its_rules() -> None:
+    assert source.describe("deepnb.testing", "call").signature == "call(name, /, id='c1', **args) -> AIMessage"
+    assert source.describe("deepnb.search", "Index").signature.startswith("Index(path=None, *, embedder=None")
+    assert source.describe("deepnb", "Event").doc == "What `session.stream` yields."
+    assert {m.name: m.doc for m in source.fields("deepnb", "Turn")}["number"] == "Counted from 1 in its thread."
+    assert source.parameters("deepnb", "Session")["eviction_threshold"] == "20000"
+    assert "configure(**options)" in [m.signature.removesuffix(" -> None") for m in source.methods("deepnb", "Session")]
+
+
+BLOCKS = {
+    (name, i): block
+    for name in ("python", "search", "own-graph")
+    for i, block in enumerate(
+        re.findall(r"```python\n(.*?)```", (FOLDER / f"{name}.md").read_text(encoding="utf-8"), re.DOTALL)
+    )
+}
+
+
+@every_row(("name", "number"), BLOCKS)
+def test_the_code_of_a_topic_runs(name: str, number: int, tmp_path, monkeypatch, capsys) -> None:
+    from deepnb.testing import ScriptedModel
+
+    def lookup() -> int:
+        """Look it up."""
+        return 42
+
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"model": ScriptedModel(answers=["42"]), "lookup": lookup}
+    exec(BLOCKS[name, number], names)
+    if name == "python":
+        assert names["session"].files["/AGENTS.md"] == "- The user prefers tabs over spaces\n"
+    elif name == "search":
+        assert capsys.readouterr().out.startswith("memory/2026-02-16.md:")
+    else:
+        assert names["my_graph"].invoke({"messages": "?"})["messages"][-1].text == "42"

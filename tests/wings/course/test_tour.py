@@ -1,0 +1,158 @@
+"""The ways in: the tour and the lab, from the wheel as a user installs it."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from deepnb.__main__ import main
+from deepnb.wings.course import lab
+from deepnb.wings.course.lab import FIRST, START, lab_command, notebooks, open_copy
+from deepnb.wings.course.tour import SKILL, SKILL_NAME, STORY, WINDOW, run_tour
+from tests import ROOT
+from tests.notebooks.test_notebooks import prompts, sources
+from tests.support.environments import built
+from tests.support.notebooks import HERE, read
+from tests.support.tables import every_row
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built with hatchling from this environment, so without a network, and unpacked."""
+    pytest.importorskip("hatchling")
+    place = tmp_path_factory.mktemp("wheel")
+    with zipfile.ZipFile(built(place, "wheel")) as archive:
+        archive.extractall(place / "site")
+    return place / "site"
+
+
+def installed(unpacked: Path, cwd: Path, *arguments: str, code: Sequence[str] = ("-m", "deepnb")) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """Run the unpacked package, and no other, in a directory of its own."""
+    env = {**os.environ, "PYTHONPATH": str(unpacked)}
+    command = [sys.executable, *code, *arguments]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_the_wheel_holds_notebooks_and_data_and_no_more(unpacked: Path) -> None:
+    names = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()}
+    assert {f"deepnb/notebooks/{START}", f"deepnb/notebooks/{FIRST}", "deepnb/notebooks/data/planets.csv"} <= names
+    assert "deepnb/wings/course/topics/compaction.md" in names, "what %agent help finds"
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"deepnb"}
+    unwanted = {".ipynb_checkpoints", "__pycache__", "tests"}
+    assert not [n for n in names if unwanted & set(n.split("/"))]
+    sources = {str(p.relative_to(ROOT)) for p in (ROOT / "deepnb").rglob("*.py")}
+    assert sources <= names
+
+
+@pytest.mark.slow
+def test_the_tour_runs_from_the_wheel(unpacked: Path, tmp_path: Path) -> None:
+    where = installed(unpacked, tmp_path, code=("-c", "import deepnb; print(deepnb.__file__)"))
+    assert where.stdout.startswith(str(unpacked)), "another copy was imported"
+    ran = installed(unpacked, tmp_path, "tour", "--fast")
+    assert ran.returncode == 0 and ran.stderr == "", ran.stderr
+    told = ran.stdout
+    places = [told.index(f"%%agent\n{step.prompt}") for step in STORY if step.prompt]
+    assert places == sorted(places)
+    for title in (step.title for step in STORY):
+        assert title in told
+    for sight in (
+        "turn 1 · main · offline (no LLM)",
+        "turn 1 · thread-2",
+        "+- The user prefers metric units with one decimal place",
+        "compacts at 85 % of the window (5,270 of 6,200 tokens)",
+        "⇣ context compacted (at the trigger): ",
+        "offloaded history · 1 section",
+        '"The user prefers metric units with one decimal place" (/AGENTS.md)',
+        "Jupiter has the highest gravity_m_s2",
+    ):
+        assert sight in told, sight
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_tour_gives_the_session_it_told() -> None:
+    out = io.StringIO()
+    session = run_tour(out=out)
+    assert session.thread == "thread-2" and len(session.turns) == 1
+    assert "metric units" in session.text and session.text in out.getvalue()
+
+
+@every_row(("browser", "root"), [(True, False), (False, False), (False, True)])
+def test_the_labs_command_line(browser: bool, root: bool) -> None:
+    command = lab_command(Path("x") / START, port=9123, browser=browser, root=root)
+    assert command[:3] == [sys.executable, "-m", "jupyterlab"]
+    assert {"--ip=127.0.0.1", "--port=9123"} <= set(command)
+    assert f"--LabApp.default_url=/lab/tree/{START}" in command, "the printed address leads to the notebook, too"
+    assert any(word.startswith("--LabApp.news_url=") for word in command)
+    assert "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate" in command
+    assert ("--no-browser" in command, "--allow-root" in command) == (not browser, root)
+    assert not [word for word in command if "token" in word or "password" in word], "Jupyter's own token stays"
+
+
+def test_the_first_notebook_is_opened_as_a_copy_that_is_never_overwritten(tmp_path: Path) -> None:
+    copy = open_copy(tmp_path)
+    assert copy == tmp_path / "deepnb-notebooks" / START
+    assert copy.read_bytes() == (notebooks() / START).read_bytes()
+    assert (copy.parent / "data" / "planets.csv").is_file()
+    copy.write_text("mine")
+    assert open_copy(tmp_path).read_text() == "mine"
+    assert open_copy(ROOT) == ROOT / "notebooks" / START, "in a clone its own"
+
+
+def test_lab_without_jupyterlab_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jupyterlab" else real(name))
+    assert main(["lab"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err == 'deepnb: JupyterLab is not installed: pip install "deepnb[lab]"\n'
+
+
+def test_lab_runs_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.chdir(tmp_path)
+
+    def call(command: list[str]) -> int:
+        ran.append(command)
+        return 0
+
+    monkeypatch.setattr(subprocess, "call", call)
+    assert main(["lab", "--no-browser", "--port", "9123"]) == 0
+    assert ran == [
+        lab_command(tmp_path / "deepnb-notebooks" / START, port=9123, browser=False, root=lab.is_root()),
+    ]
+
+
+def test_control_c_is_one_word(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deepnb.wings.course.tour.run_tour", interrupted)
+    assert main(["tour"]) == 130
+    assert capsys.readouterr().err == "\ninterrupted\n"
+
+
+def test_without_a_command_the_usage_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 2
+    assert "lab | tour" in capsys.readouterr().err
+
+
+def test_the_first_notebook_tells_the_tours_story() -> None:
+    notebook = read(notebooks() / FIRST)
+    said = prompts(notebook)
+    story = [step.prompt for step in STORY if step.prompt]
+    assert said[: len(story)] == story
+    assert len(said) == len(story) + 1, "and then one prompt to play with"
+    assert f"%%skills {SKILL_NAME}\n{SKILL}".strip() in [source.strip() for source in sources(notebook)]
+    assert f"%config DeepNB.window = {WINDOW}" in sources(notebook)[0]
+    assert notebooks() == HERE

@@ -1,0 +1,76 @@
+"""Conversations as `{"messages": [...]}`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deepnb.values.errors import NotFoundError
+from deepnb.values.turn import ToolEnded, ToolStarted
+from deepnb.wings.open.opening import list_sessions, open_session
+from tests.support.tables import every_row
+from tests.wings.open.session_files import jsonl
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "calc", "arguments": '{"x":"2+2"}'}}
+MESSAGES = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "2+2?"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "4"},
+    {"role": "assistant", "content": "4"},
+]
+
+
+def check(session):
+    index = session.index
+    (turn,) = index.turns
+    assert (turn.prompt, turn.tools, len(turn.calls)) == ("2+2?", {"calc": 1}, 2)
+    assert (index.context, index.system_prompt) == (None, "Be brief.")
+    content = session.content(1)
+    assert (content.prompt, content.text) == ("2+2?", "4")
+    assert [(e.name, e.args) for e in content.events if isinstance(e, ToolStarted)] == [("calc", {"x": "2+2"})]
+    assert [e.result for e in content.events if isinstance(e, ToolEnded)] == ["4"]
+    assert turn.calls[0].budget.parts["system"] == 3
+
+
+def test_one_object(tmp_path):
+    check(open_session(jsonl(tmp_path / "a.jsonl", {"messages": MESSAGES})))
+
+
+@every_row("value", [{"messages": MESSAGES}, MESSAGES])
+@every_row("indent", [None, 2])
+def test_one_value_in_a_file(tmp_path, value, indent):
+    (tmp_path / "a.json").write_text(json.dumps(value, indent=indent))
+    check(open_session(tmp_path / "a.json"))
+
+
+def test_the_old_form_of_calls(tmp_path):
+    old = [
+        *MESSAGES[:2],
+        {"role": "assistant", "content": None, "function_call": {"name": "calc", "arguments": '{"x":"2+2"}'}},
+        {"role": "function", "name": "calc", "content": "4"},
+        MESSAGES[-1],
+    ]
+    check(open_session(jsonl(tmp_path / "a.jsonl", {"messages": old})))
+
+
+def test_several_conversations(tmp_path):
+    other = {"messages": [{"role": "user", "content": "Another"}, {"role": "assistant", "content": "Yes."}]}
+    file = jsonl(tmp_path / "a.jsonl", {"messages": MESSAGES}, b"broken", other)
+    first = open_session(file)
+    check(first)
+    assert (first.index.bad_lines, first.index.notices[-1]) == ((2,), "the file has 2 conversations: this is 1")
+    assert [(row.id, row.prompt) for row in list_sessions(file)] == [("1", "2+2?"), ("2", "Another")]
+    assert open_session(file, "2").index.turns[0].prompt == "Another"
+    with pytest.raises(NotFoundError, match="conversations 1 to 2"):
+        open_session(file, "3")
+
+
+def test_arguments_that_are_no_json(tmp_path):
+    call = {"id": "c1", "function": {"name": "calc", "arguments": "2+2"}}
+    file = jsonl(
+        tmp_path / "a.jsonl", {"messages": [MESSAGES[1], {"role": "assistant", "content": "x", "tool_calls": [call]}]}
+    )
+    (started,) = [e for e in open_session(file).content(1).events if isinstance(e, ToolStarted)]
+    assert started.args == {"arguments": "2+2"}

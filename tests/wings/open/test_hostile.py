@@ -1,0 +1,192 @@
+"""Whatever stands in a file: nothing of it is opened or run, and no value of another type than it should be raises."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from deepnb.wings.open.opening import list_sessions, open_session
+from tests.support.tables import every_row
+from tests.wings.open.session_files import Claude, Codex, Pi, calls, jsonl, says
+
+JUNK: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    10**400,
+    1e400,
+    "",
+    "x",
+    "../../etc/passwd",
+    "\u2028",
+    [],
+    [[]],
+    {},
+    {"type": []},
+    [None],
+    ["a"],
+]
+
+
+def every_kind_of_line() -> dict[str, list[Any]]:
+    one = Claude()
+    one.user("u1", "Go")
+    one.reply(
+        "a1",
+        "m1",
+        calls("t1", "Task", prompt="p"),
+        calls("t2", "Edit", file_path="/w/CLAUDE.md", old_string="a", new_string="b"),
+    )
+    one.result(
+        "r1",
+        "t2",
+        toolUseResult={"originalFile": "a", "oldString": "a", "newString": "b", "filePath": "x", "agentId": "z"},
+    )
+    inner = {"type": "assistant", "message": {"id": "m", "content": []}}
+    one.put("p1", "progress", data={"type": "agent_progress", "agentId": "z", "message": inner}, parentToolUseID="t1")
+    one.boundary("c1", "r1")
+    one.summary("s1")
+    one.put("q", "attachment", attachment={"type": "queued_command", "prompt": "x"})
+    one.put("e", "system", subtype="api_error", error={"message": "x"})
+    two = Codex(base_instructions={"text": "x"})
+    two.put("turn_context", model="m")
+    two.prompt("Go")
+    two.call("c1", "shell", command=["x"])
+    two.output("c1", {"content": "x"})
+    two.item("reasoning", summary=[{"text": "x"}])
+    two.tokens(9)
+    two.put("compacted", message="x", replacement_history=[{"encrypted_content": "x"}])
+    two.event("thread_rolled_back", num_turns=1)
+    three = Pi()
+    three.message("a1", "user", "hi")
+    three.answer(
+        "a2",
+        {"type": "toolCall", "id": "t", "name": "write", "arguments": {"path": "AGENTS.md", "content": "x"}},
+        says("x"),
+    )
+    three.put("c1", "compaction", summary="x", tokensBefore=1, firstKeptEntryId="a1")
+    three.put("l", "leaf", leafId="a2")
+    own = [{"type": "message", "at": "2026-01-01T10:00:00Z", "session": "k", "n": n, "id": str(n), "parent": None, "role": role, "text": "x",
+            "tool_calls": [{"id": "t", "name": "task", "args": {"description": "d"}}], "usage": {"input": 1}, "path": []}
+           for n, role in enumerate(("user", "assistant", "tool"))]  # fmt: skip
+    chat = [
+        {
+            "messages": [
+                {"role": "user", "content": "hi"},
+                {
+                    "role": "assistant",
+                    "content": [says("x")],
+                    "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}],
+                },
+            ]
+        }
+    ]
+    return {"claude": one.lines, "codex": two.lines, "pi": three.lines, "deepnb": own, "chat": chat}
+
+
+LINES = every_kind_of_line()
+
+
+def places(value, at=()):
+    """Where in a value something can be put in the place of what is there."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inside:
+        yield (*at, key)
+        yield from places(one, (*at, key))
+
+
+def changed(value, at, junk):
+    copy = json.loads(json.dumps(value))
+    inner = copy
+    for key in at[:-1]:
+        inner = inner[key]
+    inner[at[-1]] = junk
+    return copy
+
+
+def read_all(file):
+    """All that can be read of a file, the way a session and its list do."""
+    list_sessions(file)
+    session = open_session(file)
+    for turn in session.index.turns:
+        content = session.content(turn.number)
+        json.dumps([content.text, content.prompt, *(m.text for m in content.messages)]).encode()
+        assert [c.number for c in content.calls] == [c.number for c in turn.calls]
+        assert (turn.context or 0) >= 0
+    return session
+
+
+@every_row("name", LINES)
+def test_every_line_is_read_as_it_is(tmp_path, name):
+    assert read_all(jsonl(tmp_path / "a.jsonl", *LINES[name])).index.format.startswith(name)
+
+
+@pytest.mark.slow
+@every_row("name", LINES)
+def test_no_value_of_another_type_raises(tmp_path, name):
+    lines = LINES[name]
+    for n in range(1, len(lines)) if name not in ("chat", "deepnb") else range(len(lines)):
+        for i, at in enumerate(places(lines[n])):
+            if at == ("messages",) or (name == "chat" and len(at) < 4) or (name == "deepnb" and n == 0 and len(at) < 2):
+                continue
+            values = list(lines)
+            values[n] = changed(lines[n], at, JUNK[(i + n) % len(JUNK)])
+            read_all(jsonl(tmp_path / "a.jsonl", *values))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_bytes_that_were_changed_raise_nothing_but_one_line(tmp_path, data):
+    name = data.draw(st.sampled_from(sorted(LINES)))
+    content = bytearray(jsonl(tmp_path / "a.jsonl", *LINES[name]).read_bytes())
+    first = content.index(b"\n") + 1 if name != "chat" else len(content) // 2
+    for _ in range(data.draw(st.integers(1, 5))):
+        content[data.draw(st.integers(first, len(content) - 1)) if first < len(content) else -1] = data.draw(
+            st.integers(0, 255)
+        )
+    (tmp_path / "a.jsonl").write_bytes(content)
+    from deepnb.values.errors import DeepnbError
+
+    try:
+        read_all(tmp_path / "a.jsonl")
+    except DeepnbError as error:
+        assert "\n" not in str(error)
+
+
+def noting(real, opened):
+    """`open`, which notes the paths it is given."""
+
+    def noted(path, *args, **how):
+        opened.append(str(path))
+        return real(path, *args, **how)
+
+    return noted
+
+
+def test_paths_in_a_file_open_nothing(tmp_path, monkeypatch):
+    secret = tmp_path / "secret/CLAUDE.md"
+    secret.parent.mkdir()
+    secret.write_text("tea")
+    log = Claude(cwd=str(secret.parent))
+    log.user("u1", f"[image]({secret})")
+    log.reply("a1", "m1", calls("t1", "Write", file_path=str(secret), content="x"))
+    log.result(
+        "r1",
+        "t1",
+        toolUseResult={"filePath": str(secret), "agentId": "../../secret/x", "persistedOutputPath": str(secret)},
+    )
+    file = log.write(tmp_path / "log/s.jsonl")
+    opened: list[str] = []
+    for module in (builtins, os):
+        monkeypatch.setattr(module, "open", noting(module.open, opened))
+    session = open_session(file)
+    assert session.content(1).edits[0].path == str(secret)
+    assert {path for path in opened if path.startswith(str(tmp_path))} == {str(file)}
+    assert secret.read_text() == "tea"

@@ -1,0 +1,179 @@
+"""Which file is of which format, what is said of those of none, and lists of directories."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
+
+import pytest
+
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.wings.open.opening import formats, list_sessions, open_session
+from deepnb.wings.open.values import SessionIndex
+from tests.support.tables import every_row
+from tests.wings.open.session_files import Claude, Codex, Pi, jsonl, says
+
+
+def claude(path, prompt="Fix it"):
+    log = Claude(session=path.stem)
+    log.user("u1", prompt)
+    log.reply("a1", "m1", says("x"), given={"input_tokens": 10})
+    return log.write(path)
+
+
+def codex(path):
+    log = Codex()
+    log.prompt("List files")
+    log.says("Two.")
+    log.tokens(9_000)
+    return jsonl(path, *log.lines)
+
+
+def pi(path):
+    log = Pi()
+    log.message("a1", "user", "hi")
+    log.answer("a2", says("x"))
+    return jsonl(path, *log.lines)
+
+
+GEMINI = {"projectHash": "x", "messages": [{"type": "user", "content": "hi"}]}
+OPENCODE = {"info": {"id": "s"}, "messages": [{"info": {"role": "user"}, "parts": []}]}
+REFUSED = {
+    "empty": (b"", "is empty"),
+    "gemini": (json.dumps(GEMINI, indent=1).encode(), "Gemini CLI"),
+    "langsmith": (
+        json.dumps({"id": "x", "run_type": "llm", "trace_id": "y", "dotted_order": "z"}).encode(),
+        "LangSmith",
+    ),
+    "opencode": (json.dumps(OPENCODE).encode(), "OpenCode"),
+    "codex exec": (b'{"type":"thread.started","thread_id":"x"}\n', "codex exec --json"),
+    "notebook": (json.dumps({"nbformat": 4, "cells": []}, indent=1).encode(), "a notebook"),
+    "csv": (b"a,b,c\n1,2,3\n", "a table"),
+    "html": (b"<!doctype html>", "HTML"),
+    "text": (b"hello\n", "plain text"),
+    "json": (b'{"a": 1}\n', "no kind that is known"),
+    "number": (b"17", "plain text"),
+    "pdf": (b"%PDF-1.7 ...", "a PDF"),
+    "binary": (bytes(range(256)), "a binary file"),
+    "zip": (b"PK\x03\x04xxx", "a ZIP archive"),
+    "deep": (b"[" * 100_000, "plain text"),
+}
+
+
+@every_row("name", REFUSED)
+def test_a_file_of_no_known_kind_is_refused_with_what_it_seems_to_be(tmp_path, name):
+    content, what = REFUSED[name]
+    (tmp_path / "a.jsonl").write_bytes(content)
+    with pytest.raises(InvalidError) as raised:
+        open_session(tmp_path / "a.jsonl")
+    assert what in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@every_row(
+    ("tables", "what"),
+    [(("session", "message", "part"), "OpenCode"), (("pets",), "the tables pets"), ((), "no tables")],
+)
+def test_other_databases(tmp_path, tables, what):
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        connection.execute("PRAGMA user_version = 1")
+        for table in tables:
+            connection.execute(f"CREATE TABLE {table} (id)")
+        connection.commit()
+    with pytest.raises(InvalidError, match=what):
+        open_session(tmp_path / "a.db")
+    (tmp_path / "b.db").write_bytes(b"SQLite format 3\x00" + b"rubbish" * 100)
+    with pytest.raises(RefusedError, match="can't be read as a database"):
+        open_session(tmp_path / "b.db")
+
+
+def test_what_is_no_file(tmp_path):
+    with pytest.raises(NotFoundError):
+        open_session(tmp_path / "gone.jsonl")
+    with pytest.raises(InvalidError, match="is a directory"):
+        open_session(tmp_path)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(RefusedError, match="is not a file"):
+        open_session(tmp_path / "pipe.jsonl")
+
+
+def test_turns_that_are_not_there(tmp_path):
+    session = open_session(claude(tmp_path / "s.jsonl"))
+    for number in (0, 2, -1):
+        with pytest.raises(NotFoundError, match="has turns 1 to 1"):
+            session.content(number)
+
+
+def test_a_directory(tmp_path):
+    claude(tmp_path / "projects/-w/aaaa.jsonl")
+    claude(tmp_path / "projects/-w/agent-ff.jsonl")
+    codex(tmp_path / "2026/01/01/rollout-x.jsonl")
+    pi(tmp_path / "p.jsonl")
+    jsonl(tmp_path / "data.jsonl", {"a": 1})
+    (tmp_path / "notes.md").write_text("# no session")
+    (tmp_path / "broken.db").write_bytes(b"SQLite format 3\x00" + b"rubbish" * 100)
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "p.jsonl")
+    before = sorted(tmp_path.rglob("*"))
+    rows = list_sessions(tmp_path)
+    good = [(row.kind, row.id, row.prompt, row.context, bool(row.at)) for row in rows if not row.problem]
+    assert sorted(good) == [
+        ("Claude Code", "aaaa", "Fix it", 106, True), ("Codex", "u", "List files", 9_000, True), ("pi", "p", "hi", 100, True),
+    ]  # fmt: skip
+    assert [(row.id, "database" in row.problem) for row in rows if row.problem] == [("broken", True)]
+    assert all(row.bytes == os.path.getsize(row.path) for row in rows if not row.problem)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert len(list_sessions(tmp_path, most=1)) == 1
+
+
+def test_a_list_reads_only_the_ends_of_a_large_file(tmp_path, monkeypatch):
+    log = Claude(session="s")
+    log.user("u1", "Begin")
+    for n in range(400):
+        log.reply(f"a{n}", f"m{n}", says("x" * 2_000), given={"input_tokens": n})
+    file = log.write(tmp_path / "s.jsonl")
+    read: list[int] = []
+    real = json.loads
+
+    def loads(text):
+        read.append(len(text))
+        return real(text)
+
+    monkeypatch.setattr(json, "loads", loads)
+    (row,) = list_sessions(tmp_path)
+    assert (row.prompt, row.context) == ("Begin", 96 + 399)
+    assert sum(read) < file.stat().st_size / 2
+
+
+def test_formats_of_others(tmp_path, monkeypatch):
+    class Own:
+        name, kind = "own", "Own"
+
+        def matches(self, head):
+            return head.start.startswith(b"OWN")
+
+        def rows(self, head):
+            raise ValueError("out of tea")
+
+        def open(self, head, session):
+            return type("File", (), {"index": SessionIndex("own", "Own", str(head.path), session or "1")})()
+
+    points: dict[str, Any] = {"own": Own(), "bad": object()}
+
+    def load(point):
+        return points[point.name]  # a KeyError stands for what a broken package raises
+
+    monkeypatch.setattr(EntryPoint, "load", load)
+    listed = EntryPoints(EntryPoint(name, "x:y", "deepnb.formats") for name in ("own", "bad", "broken"))
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: listed)
+    monkeypatch.setattr("deepnb.wings.open.opening.formats", formats.__wrapped__)  # it is read once in a process
+    (tmp_path / "a").write_bytes(b"OWN")
+    assert open_session(tmp_path / "a", "7").index.id == "7"
+    (tmp_path / "a.jsonl").write_bytes(b"OWN")
+    assert [(row.id, row.problem) for row in list_sessions(tmp_path)] == [("a", "ValueError: out of tea")]
+    (tmp_path / "b").write_bytes(b"??")
+    with pytest.raises(DeepnbError, match=r"the format bad is not usable.*the format broken can't be loaded"):
+        open_session(tmp_path / "b")

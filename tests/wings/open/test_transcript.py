@@ -1,0 +1,98 @@
+"""deepnb's own transcripts, as a session exports them."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_core.messages import AIMessage
+
+from deepnb import Session
+from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted
+from deepnb.wings.open.opening import open_session
+from deepnb.wings.open.values import OTHER_BRANCHES
+from tests.support.scripted import Paid, call
+from tests.wings.open.session_files import at, jsonl
+
+
+@pytest.fixture
+def exported(tmp_path):
+    """Two turns, one of them with a subagent, and one between them that was taken back."""
+    task = call("task", id="t0", description="Survey it", subagent_type="general-purpose")
+    note = call("write_file", id="w1", file_path="/memory/x.md", content="note\n")
+    answers = [task, AIMessage("Surveyed."), AIMessage("Done."), AIMessage("Wrong."), note, AIMessage("Right.")]
+    session = Session(model=Paid(answers=answers))
+    session.run("First")
+    session.run("Wrong way")
+    session.rewind(1)
+    session.run("Right way")
+    yield session, session.export(tmp_path / "main.jsonl")
+    session.close()
+
+
+def test_an_exported_thread(exported):
+    own, file = exported
+    session = open_session(file)
+    index = session.index
+    assert (index.kind, index.id, index.version, index.unknown, index.bad) == ("deepnb", "main", "1", {}, 0)
+    assert [t.prompt for t in index.turns] == ["First", "Right way"]
+    assert index.counts == {OTHER_BRANCHES: 1, "subagents": 1}
+    for turn, mine in zip(index.turns, own.turns, strict=True):
+        assert [c.usage.input for c in turn.calls] == [c.usage.input for c in mine.calls]
+        content = session.content(turn.number)
+        assert (content.text, content.prompt) == (mine.text, mine.prompt)
+        assert started(content) == started(mine)
+        assert ended(content) == ended(mine)
+    assert [e.path for e in index.turns[1].edits] == ["/memory/x.md"]
+    assert [(e.text, e.path) for e in session.content(1).events if isinstance(e, TextDelta)] == [
+        ("Surveyed.", ("t0",)),
+        ("Done.", ()),
+    ]
+
+
+def started(turn):
+    return [(e.id, e.name, dict(e.args), e.path) for e in turn.events if isinstance(e, ToolStarted)]
+
+
+def ended(turn):
+    return [(e.id, e.result, e.status, e.path) for e in turn.events if isinstance(e, ToolEnded)]
+
+
+def line(n, type_, **more):
+    return {"type": type_, "at": at(n), "session": "k", "n": n, **more}
+
+
+def test_a_compaction_and_a_line_written_twice(tmp_path):
+    usage = {"input": 500, "output": 5, "cached": 400}
+    lines = [
+        line(1, "session", v=1, thread="main"),
+        line(2, "turn", turn=1, model="m"),
+        line(3, "message", turn=1, id="1", parent=None, role="user", text="Go"),
+        line(4, "message", turn=1, id="2", parent="1", role="assistant", text="Yes.", call=1, usage=usage),
+        line(5, "compacted", turn=1, cutoff=2, summary="So far.", before=900, after=100, cause="by hand"),
+    ]
+    index = open_session(jsonl(tmp_path / "a.jsonl", *lines, lines[3], tail=b'{"type": "mess')).index
+    (one,) = index.turns[0].compactions
+    assert (one.offload.summary, one.offload.before, one.offload.after, one.offload.cause) == (
+        "So far.",
+        900,
+        100,
+        "by hand",
+    )
+    assert (len(index.turns[0].calls), index.turns[0].models, index.context, index.bad) == (1, ("m",), 100, 1)
+
+
+def test_what_happened_in_a_turn_that_was_taken_back_is_out(tmp_path):
+    lines = [
+        line(1, "session", v=1, thread="main"),
+        line(2, "turn", turn=1, model="m"),
+        line(3, "message", turn=1, id="1", parent=None, role="user", text="Go"),
+        line(4, "message", turn=1, id="2", parent="1", role="assistant", text="Yes.", call=1, usage={"input": 500}),
+        line(5, "turn", turn=2, model="m"),
+        line(6, "message", turn=2, id="3", parent="2", role="user", text="Wrong"),
+        line(7, "compacted", turn=2, cutoff=2, summary="So far.", before=900, after=100),
+        line(8, "notice", turn=2, text="a notice"),
+        line(9, "rewind", what="rewind to 1", head="2"),
+    ]
+    session = open_session(jsonl(tmp_path / "a.jsonl", *lines))
+    assert [t.prompt for t in session.index.turns] == ["Go"]
+    assert (session.index.compactions, session.index.context, session.index.counts) == (0, 500, {OTHER_BRANCHES: 1})
+    assert not any(getattr(e, "text", "") == "a notice" for e in session.content(1).events)

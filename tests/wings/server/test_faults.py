@@ -1,0 +1,269 @@
+"""What goes wrong with a server is one line, after which the thread works; its header is in no text."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import deepnb
+from deepnb.values.turn import Notice
+from deepnb.wings.server.header import _HEADERS
+from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
+from tests.support.tables import every_row
+
+SECRET = "Bearer zq7rw2lm9xc4vb6nt8yp"
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    with loopback_server() as one:
+        yield one
+
+
+def told(error: pytest.ExceptionInfo[deepnb.DeepnbError]) -> str:
+    line = error.value.typed
+    assert "\n" not in line and error.value.__cause__ is None
+    assert error.value.__suppress_context__ or error.value.__context__ is None, "what the SDK says may quote a header"
+    return line
+
+
+def test_turns_are_kept_there_and_read_again(server: LoopbackServer) -> None:
+    s = deepnb.Session(graph=f"{server.url}/echo")
+    assert [s.run("hello").text, s.run("again").text] == ["You said hello.", "You said again."]
+    other = deepnb.Session(graph=server.url)
+    assert [(t.prompt, t.text) for t in other.turns] == [(t.prompt, t.text) for t in s.turns]
+    assert other.turns[0].after.checkpoint == s.turns[0].after.checkpoint
+    (only,) = server.threads
+    assert server.threads[only]["metadata"]["deepnb_name"] == "main"
+
+
+def test_a_thread_without_a_name_goes_by_its_id_or_the_beginning_of_it(server: LoopbackServer) -> None:
+    s = deepnb.Session(graph=f"{server.url}/echo")
+    s.run("hello")
+    (id_,) = server.threads
+    server.threads[id_]["metadata"].pop("deepnb_name")
+    other = deepnb.Session(graph=f"{server.url}/echo")
+    assert [(one.name, one.status) for one in other.threads if one.status] == [(id_, "idle")]
+    assert other.switch(id_[:8]) == id_ and other.text == "You said hello."
+    with pytest.raises(deepnb.NotFoundError):
+        other.switch(id_[:3])
+
+
+def test_a_list_that_fails_leaves_the_threads_that_are_known(server: LoopbackServer) -> None:
+    s = deepnb.Session(graph=f"{server.url}/echo")
+    s.run("hello")
+    s.new("b")
+    s.run("hello")
+    server.faults["search"] = (500, "oops")
+    with pytest.raises(deepnb.RunError, match="oops"):
+        _ = s.threads
+    assert s.workspace.threads.names == ("main", "b")
+
+
+@pytest.mark.parametrize(
+    ("where", "fault", "line"),
+    [
+        ("runs/stream", (401, "no"), "{url}: a header is asked for (401: no): %agent use URL --header NAME asks"),
+        ("runs/stream", (403, "no"), "{url}: a header is asked for (403: no): %agent use URL --header NAME asks"),
+        ("runs/stream", (404, "gone"), "the server at {url} has no such thing (404: gone): %agent threads lists"),
+        ("runs/stream", (409, "busy"), "a run is going on in this thread on the server: wait until it ends, or %agent"),
+        ("runs/stream", (422, "odd\nodd"), "the server at {url} refused the request (422: odd odd)"),
+        ("runs/stream", (500, "oops"), "the server at {url} failed (500: oops): its log says why; then run the cell"),
+        ("runs/stream", (200, "not a stream"), "lost the connection to {url}: %agent resume follows its run, if the"),
+        (
+            "runs/stream",
+            (CUT, ""),
+            "lost the connection to {url}: %agent resume follows its run, if the server goes on",
+        ),
+        ("GET .*/state", (500, "oops"), "the server at {url} failed (500: oops)"),
+        ("GET .*/state", (CUT, ""), "lost the connection to {url}"),
+        ("POST /threads ", (500, "oops"), ""),
+    ],
+)
+def test_a_fault_is_one_line_and_the_thread_goes_on(
+    server: LoopbackServer, where: str, fault: tuple[int | str, str], line: str
+) -> None:
+    s = deepnb.Session(graph=f"{server.url}/echo")
+    s.run("hello")
+    server.faults[where] = fault
+    if line:
+        with pytest.raises(deepnb.DeepnbError) as error:
+            s.run("lost")
+        assert told(error).startswith(line.format(url=server.url))
+    server.faults.clear()
+    assert s.run("again").text == "You said again."
+    prompts = [t.prompt for t in deepnb.Session(graph=server.url).turns]
+    assert prompts[0] == "hello" and prompts[-1] == "again" and len(set(prompts)) == len(prompts)
+
+
+def test_a_turn_that_ended_while_nobody_heard_it_is_shown_by_resume(server: LoopbackServer) -> None:
+    s = deepnb.Session(graph=f"{server.url}/echo")
+    s.run("hello")
+    server.faults["runs/stream"] = (CUT, "")
+    with pytest.raises(deepnb.DeepnbError, match="lost the connection"):
+        s.run("unheard")
+    server.faults.clear()
+    (thread,) = server.states
+    now = server.states[thread][-1]["values"]
+    prompt = server.states[thread][-1]["tasks"][0]["result"]["messages"]
+    said = {"type": "ai", "id": "late", "content": "Late."}
+    server._add(thread, {**now, "messages": [*now["messages"], *prompt, said]}, "loop")
+    list(s.resume())
+    assert [(t.prompt, t.text, t.error) for t in s.turns][1:] == [("unheard", "Late.", None)]
+
+
+def test_nobody_answers() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(deepnb.DeepnbError) as error:
+        deepnb.Session(graph=f"{url}/echo")
+    assert told(error) == f"no server answers at {url}: start it, then run the cell again"
+
+
+@every_row("address", ["http://me:word@127.0.0.1/a", "http://127.0.0.1/a?x=1", "http:///a"])
+def test_an_address_that_is_none(address: str) -> None:
+    with pytest.raises(deepnb.DeepnbError) as error:
+        deepnb.Session(graph=address)
+    assert "word" not in told(error).replace("password", "")
+
+
+def test_an_assistant_that_is_not_there_names_those_that_are(server: LoopbackServer) -> None:
+    with pytest.raises(deepnb.NotFoundError, match="has no assistant 'no'") as error:
+        deepnb.Session(graph=f"{server.url}/no")
+    assert told(error).endswith(f"%agent use {server.url}/echo")
+
+
+def test_something_else_answers(server: LoopbackServer) -> None:
+    server.faults["assistants"] = (200, "hello")
+    with pytest.raises(deepnb.InvalidError, match="is no LangGraph server"):
+        deepnb.Session(graph=f"{server.url}/echo")
+
+
+def test_what_a_session_on_a_server_lacks_is_refused_in_one_line(server: LoopbackServer, tmp_path: Path) -> None:
+    s = deepnb.Session(graph=f"{server.url}/echo")
+    s.run("hello")
+    for tried in (
+        s.compact,
+        lambda: s.record(tmp_path / "a.jsonl"),
+        lambda: s.persist(tmp_path / "a.db"),
+        lambda: s.package(tmp_path / "app"),
+        lambda: s.mount("/x", f"disk:{tmp_path}"),
+        lambda: s.memory.add("Be brief."),
+        lambda: s.use("offline"),
+        lambda: s.compare("x", max_steps=[1, 2]),
+        lambda: s.tools.add(print),
+        lambda: deepnb.Session(graph=f"{server.url}/echo", tools=[print]),
+    ):
+        with pytest.raises(deepnb.DeepnbError) as error:
+            tried()  # type: ignore[operator]
+        told(error)
+
+
+# -- the header
+
+
+@pytest.fixture
+def header(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[deepnb.Session]:
+    """A session on the server, with a header out of the environment."""
+    monkeypatch.setenv("DEEPNB_HEADER_X_API_KEY", SECRET)
+    s = deepnb.Session().attach(f"{server.url}/echo", header="X-Api-Key")
+    monkeypatch.delenv("DEEPNB_HEADER_X_API_KEY")
+    yield s
+    _HEADERS.clear()
+
+
+def test_the_header_goes_with_every_request_and_is_in_no_text(
+    server: LoopbackServer, header: deepnb.Session, tmp_path: Path
+) -> None:
+    header.run("hello")
+    assert server.headers and all(one["x-api-key"] == SECRET for one in server.headers)
+    server.faults["runs/stream"] = (401, f"not {SECRET}")
+    error: pytest.ExceptionInfo[deepnb.DeepnbError]
+    with pytest.raises(deepnb.RefusedError) as error:
+        header.run("no")
+    assert "the header X-Api-Key was not accepted (401: not [hidden])" in told(error)
+    server.faults["runs/stream"] = (500, f"why {SECRET.split()[1]}")
+    with pytest.raises(deepnb.DeepnbError) as error:
+        header.run("no")
+    texts = [told(error), repr(header), repr(header.options), str(header.features), str(header.transcript().to_dict())]
+    texts += [repr(header.options.graph.graph), *(str(t) for t in header.turns)]  # type: ignore[union-attr]
+    texts.append(header.export(tmp_path / "a.html").read_text(encoding="utf-8"))
+    assert not [text for text in texts if SECRET.split()[1] in text]
+
+
+def test_the_header_goes_to_no_other_place(server: LoopbackServer, header: deepnb.Session) -> None:
+    with loopback_server() as other:
+        for status in (301, 302, 307, 308):
+            server.faults["runs/stream|state"] = (status, f"{other.url}/elsewhere")
+            with pytest.raises(deepnb.RefusedError, match=f"redirects to {other.url}"):
+                header.run("hello")
+        deepnb.Session(graph=f"{other.url}/echo").run("hello")
+        assert other.headers and not [one for one in other.headers if "x-api-key" in one]
+
+
+def test_keys_of_other_services_are_not_sent(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LANGGRAPH_API_KEY", "LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"):
+        monkeypatch.setenv(name, "lsv2_none")
+    deepnb.Session(graph=f"{server.url}/echo").run("hello")
+    assert not [one for one in server.headers if "x-api-key" in one or "lsv2_none" in str(one)]
+
+
+def test_a_header_is_typed_where_nobody_sees_it(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def typed(prompt: str) -> str:
+        asked.append(prompt)
+        return SECRET
+
+    monkeypatch.setattr("getpass.getpass", typed)
+    s = deepnb.Session().attach(f"{server.url}/echo", header="Authorization")
+    s.run("hello")
+    assert len(asked) == 1 and asked[0].startswith("value of the header Authorization for 127.0.0.1:")
+    assert server.headers[-1]["authorization"] == SECRET
+    for bad in ("", "two\nlines"):
+        monkeypatch.setattr("getpass.getpass", lambda prompt, bad=bad: bad)
+        with pytest.raises(deepnb.InvalidError, match="header='Authorization'"):
+            deepnb.Session().attach(f"{server.url}/echo", header="Authorization")
+    _HEADERS.clear()
+
+
+def test_without_the_sdk_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langgraph_sdk.client", None)
+    monkeypatch.delitem(sys.modules, "deepnb.wings.server.server", raising=False)
+    with pytest.raises(deepnb.NotInstalledError) as error:
+        deepnb.Session(graph="http://127.0.0.1:1/x")
+    assert told(error) == "an agent on a server needs langgraph-sdk: pip install 'deepnb[server]'"
+
+
+def test_an_address_is_no_model(server: LoopbackServer) -> None:
+    with pytest.raises(deepnb.InvalidError, match=r"not a model: session.attach\('http://127.0.0.1:1/x'\) makes"):
+        deepnb.Session().use("http://127.0.0.1:1/x")
+
+
+@pytest.mark.parametrize("lost", [(0,), (1,), (0, 2), (0, 1, 2)])
+def test_turns_that_the_server_lost_are_named_once(server: LoopbackServer, lost: tuple[int, ...]) -> None:
+    s = deepnb.Session(graph=f"{server.url}/echo")
+    prompts = ["one", "two", "three"]
+    for prompt in prompts:
+        s.run(prompt)
+    (id_,) = server.threads
+    if len(lost) == len(prompts):
+        del server.threads[id_], server.states[id_], server.runs[id_]
+    else:
+        messages = server.states[id_][-1]["values"]["messages"]
+        kept = [m for n, m in enumerate(messages) if n // 2 not in lost]
+        server._add(id_, {"messages": kept}, "loop")
+    stream = s.stream("four")
+    said = [e.text for e in stream if isinstance(e, Notice) and "no longer" in e.text]
+    names = ", ".join(f'turn {n + 1} ("{prompts[n]}")' for n in lost)
+    again = "its cell" if len(lost) == 1 else "their cells"
+    assert said == [f"the server no longer has {names} of thread main: run {again} again"]
+    assert [t.prompt for t in s.turns] == [*(p for n, p in enumerate(prompts) if n not in lost), "four"]
+    assert [t.number for t in s.turns] == list(range(1, len(s.turns) + 1))
+    assert not [e for e in s.stream("five") if isinstance(e, Notice)]
+    assert len(server.threads) == 1
