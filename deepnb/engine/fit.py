@@ -32,7 +32,7 @@ class Protocol:
     """What a provider takes beside what all of them take."""
 
     makers: tuple[str, ...] | None = None
-    """Whose answers go back as they are; of all others' the text does. None for those that are in no other row."""
+    """Whose answers go back as they are; of all others' the text does. None for those that no row names."""
     prompt: frozenset[str] | None = None
     """Kinds of blocks of a user's message or a result, None for any; others are named in words."""
     pictures: bool = True
@@ -51,6 +51,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
         ("anthropic",), frozenset((*_MEDIA, "text-plain", "document", "search_result")), user_first=True, signed=True
     ),
     "google_genai": Protocol(("google_genai", "google_vertexai"), user_first=True),
+    "ollama": Protocol(("ollama",), frozenset(("text", "image", "image_url")), pictures=False),
 }
 _OTHER = Protocol()
 _KNOWN = {maker for protocol in PROTOCOLS.values() for maker in protocol.makers or ()}
@@ -61,12 +62,19 @@ _ADDED = ("id", "index", "annotations")
 
 
 def protocol_of(model: Any) -> str:
-    """Return the protocol that a model's requests are in; a tape has that of the model that was recorded."""
-    packages = [kind.__module__.partition(".")[0].removeprefix("langchain_") for kind in type(model).__mro__]
+    """Return the protocol that a model's requests are in, else its package; a tape has that of the model it is of.
+
+    It is empty for a class that is in no package of LangChain's.
+    """
+    modules = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
+    packages = [
+        one.removeprefix("langchain_") for one in modules if one.startswith("langchain_") and one != "langchain_core"
+    ]
     packages += [getattr(getattr(model, "taped", None), "schemas", "")]
-    name = next((one for one in PROTOCOLS if one in packages), "")
     decides = getattr(model, "_use_responses_api", None)
-    return "responses" if decides and decides({"tools": [{"type": "function"}]}) else name
+    if decides and decides({"tools": [{"type": "function"}]}):
+        return "responses"
+    return next((one for one in PROTOCOLS if one in packages), packages[0])
 
 
 @dataclass
@@ -192,11 +200,10 @@ def _fit_block(block: Mapping[str, Any], message: BaseMessage, protocol: Protoco
 def _fit_answer(message: AIMessage, protocol: Protocol, model: Any) -> AIMessage | None:
     """Return an answer with the blocks that go back, and with calls in fit names."""
     content: Any = message.content
-    maker = message.response_metadata.get("model_provider")
     blocks = _blocks(message)
     if isinstance(content, str):
         content = "" if content.isspace() else content
-    elif maker in protocol.makers if protocol.makers is not None else maker not in _KNOWN:
+    elif _is_own(message, protocol, model):
         foreign = protocol.signed and not _is_of(message, model)
         unfit = [one for one in blocks if _is_blank(one) or (protocol.signed and _is_unsigned(one, foreign))]
         kept = [one for one in blocks if one not in unfit]
@@ -215,6 +222,12 @@ def _fit_answer(message: AIMessage, protocol: Protocol, model: Any) -> AIMessage
     if raw or calls != message.tool_calls:
         return _with_calls(message, calls)
     return message if content or calls else None
+
+
+def _is_own(message: AIMessage, protocol: Protocol, model: Any) -> bool:
+    """Return whether the blocks of an answer go back as they are: a class that nobody knows has its own reasons."""
+    maker = message.response_metadata.get("model_provider")
+    return maker in protocol.makers if protocol.makers is not None else maker not in _KNOWN or not protocol_of(model)
 
 
 def _is_of(message: AIMessage, model: Any) -> bool:
