@@ -321,16 +321,8 @@ class Session:
     ) -> Turn:
         """Run one turn to its end; the options are those of `stream`."""
         known_only("Session.run", locals(), unknown)
-        stream = self.stream(
-            prompt,
-            model=model,
-            thread=thread,
-            max_steps=max_steps,
-            cell=cell,
-            rerun=rerun,
-            images=images,
-            response_format=response_format,
-        )
+        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
+        stream = self.stream(prompt, **given, images=images, response_format=response_format)
         for _ in stream:
             pass
         assert stream.turn is not None
@@ -383,16 +375,8 @@ class Session:
     ) -> Turn:
         """Like `run`, while other tasks of the event loop continue. Cancelling it stops the run and keeps everything."""
         known_only("Session.arun", locals(), unknown)
-        stream = self.astream(
-            prompt,
-            model=model,
-            thread=thread,
-            max_steps=max_steps,
-            cell=cell,
-            rerun=rerun,
-            images=images,
-            response_format=response_format,
-        )
+        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
+        stream = self.astream(prompt, **given, images=images, response_format=response_format)
         async for _ in stream:
             pass
         assert stream.turn is not None
@@ -443,15 +427,14 @@ class Session:
             from deepnb.workshop.images import prompt_images
 
             images = prompt_images(images)
-        return self.jobs.start(
-            prompt,
-            model=model,
-            thread=thread,
-            max_steps=max_steps,
-            cell=cell,
-            images=images,
-            response_format=response_format,
-        )
+        given: dict[str, Any] = {
+            "model": model,
+            "thread": thread,
+            "max_steps": max_steps,
+            "cell": cell,
+            "images": images,
+        }
+        return self.jobs.start(prompt, **given, response_format=response_format)
 
     def compare(
         self,
