@@ -110,9 +110,13 @@ class Reader:
         self.offered: Mapping[str, Callable[[], Mapping[str, str]]] = {
             name: partial(_types, tool) for name, tool in offered.items()
         }
+        self.offered_as: Mapping[str, tuple[str, Mapping[str, str]]] = {}
+        """Name of a tool as it is sent -> its own, and the own names of its arguments, where they differ."""
 
     def read(self, message: AIMessage) -> AIMessage:
         """Return the answer without its thinking, and as the calls that it is, where it is nothing else."""
+        if any(call["name"] in self.offered_as for call in message.tool_calls):
+            message = message.model_copy(update={"tool_calls": [*map(self._own, message.tool_calls)]})
         if not isinstance(message.content, str):
             return message
         _, text = split_thinking(message.content)
@@ -129,6 +133,11 @@ class Reader:
             for at, (name, args) in enumerate(calls)
         ]
         return message.model_copy(update={"content": "" if made else text, "tool_calls": made or message.tool_calls})
+
+    def _own(self, call: Any) -> Any:
+        """A call in the words of its tool."""
+        name, names = self.offered_as.get(call["name"], (call["name"], {}))
+        return {**call, "name": name, "args": {names.get(key, key): value for key, value in call["args"].items()}}
 
     def of(self, response: Any) -> Any:
         """Return a model's response with its answers read."""
@@ -168,7 +177,7 @@ def _types(tool: Any) -> Mapping[str, str]:
     return {name: str(one.get("type", "")) for name, one in properties.items()}
 
 
-_NOT_JSON = "__not_json__"
+NOT_JSON = "__not_json__"
 """The one argument of a call whose arguments are not JSON: their text."""
 
 _NAME = 80
@@ -250,12 +259,12 @@ def _with_all_calls(message: AIMessage, broken: Mapping[str, str], only: Collect
     if not wrong and not read:
         return message
     calls: list[Any] = [
-        {**call, "args": {_NOT_JSON: broken[id_]}} if (id_ := str(call["id"])) in read else {**call}
+        {**call, "args": {NOT_JSON: broken[id_]}} if (id_ := str(call["id"])) in read else {**call}
         for call in message.tool_calls
     ]
     for one in wrong:
         made = {"name": one["name"] or "", "id": one["id"] or f"call_{uuid4().hex}", "type": "tool_call"}
-        calls.append({**made, "args": {_NOT_JSON: one["args"] or ""}})
+        calls.append({**made, "args": {NOT_JSON: one["args"] or ""}})
     rest = [call for call in message.invalid_tool_calls if call not in wrong]
     return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": rest})
 
@@ -263,7 +272,7 @@ def _with_all_calls(message: AIMessage, broken: Mapping[str, str], only: Collect
 def impossible(request: Any, offered: Collection[str]) -> str | None:
     """Return why a call can't be made at all, as the model is told; `offered` are tools that only other middleware knows."""
     name, args = request.tool_call["name"], request.tool_call["args"]
-    if set(args) == {_NOT_JSON}:
+    if set(args) == {NOT_JSON}:
         return (
             "Error: the arguments of this call are not JSON, or were cut off. Nothing was run. Call it again with one"
             " whole JSON object, in smaller pieces if it is long."
@@ -317,8 +326,13 @@ def _problems(schema: Any, args: Mapping[str, Any]) -> Sequence[str]:
     try:
         schema.model_validate(dict(args))
     except ValidationError as error:
-        return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
+        return misfits(error)
     return ()
+
+
+def misfits(error: ValidationError) -> list[str]:
+    """What of a value does not fit, and why."""
+    return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
 
 
 def _is_object(text: str) -> bool:

@@ -21,6 +21,7 @@ from langgraph.types import Command, interrupt
 
 from deepnb.engine import keys
 from deepnb.engine.answer import broken_arguments, impossible, misfit, reading, unreadable, with_all_calls
+from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import is_heard, tell, tell_notice
 from deepnb.engine.request import tools_by_name
 from deepnb.gate import redact, redact_value
@@ -35,6 +36,7 @@ from deepnb.values.approvals import (
     digest,
     is_unreadable,
 )
+from deepnb.values.errors import DeepnbError
 from deepnb.values.lazy import Memo
 from deepnb.values.turn import Decided, ToolEnded, ToolStarted
 
@@ -132,7 +134,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             return self._annotate_edited_result(handler(run), run, edited)
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
-        plan = self._plan(request)
+        plan = await in_thread(self._plan, request)
         if isinstance(plan, ToolMessage):
             return plan
         run, edited = plan
@@ -164,12 +166,19 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         if (given := self._taken(value, mine[-1]) if mine else None) is None and mine:
             tell_notice(f"{name} asks again: {args.get('file_path', 'it')} has changed since you were asked")
         while given is None:
-            given = None if (answer := interrupt(value)) in mine else self._taken(value, answer)
+            answer = interrupt(value)
+            try:
+                given = None if answer in mine else self._taken(value, answer)
+            except DeepnbError as error:
+                value = {**value, "description": redact(f"{name} asks for approval again: {error.what}")}
         shown, reason = value["args"], str(given.get("reason") or "")
         changed = {k: args[k] if k in args and v == shown.get(k) else v for k, v in (given.get("args") or {}).items()}
         waited = to_call(value, str(given.get("key", "")), str(get_config()["configurable"].get("thread_id", "")))
         waited = replace(waited, before=str(given.get("before", "")))  # of the card that it was decided on
-        tell(lambda _: Decided(Decision(waited, given["kind"], given.get("args"), reason), waited.path))
+        said = given.get("value")
+        tell(lambda _: Decided(Decision(waited, given["kind"], given.get("args"), reason, value=said), waited.path))
+        if given["kind"] == "answer":
+            return ToolMessage(str(said), name=name, tool_call_id=call["id"])
         if given["kind"] == "approve":
             return request, None
         if given["kind"] == "edit":
@@ -189,7 +198,8 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
     def _taken(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
         """Return what an answer says of a call, where it may be decided so."""
         given = self._given(value, answer)
-        return None if given and value[_OURS]["unreadable"] and given["kind"] != "reject" else given
+        runs = given is not None and given["kind"] in ("approve", "edit")
+        return None if runs and value[_OURS]["unreadable"] else given
 
     def _given(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
         """Return what an answer says of the call that a value speaks of; None for any other, which asks again."""

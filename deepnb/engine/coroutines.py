@@ -8,6 +8,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future, wait
+from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, TypeVar
 
@@ -23,9 +24,20 @@ _FREE: list[asyncio.AbstractEventLoop] = []
 """Loops that nobody runs just now."""
 
 
+_WAITS: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("waits", default=None)
+"""The loop that waits for what this thread does."""
+
+
+async def in_thread(work: Callable[..., T], *given: Any, **named: Any) -> T:
+    """Do what `asyncio.to_thread` does; what `run` runs meanwhile, the loop that waits here runs."""
+    context = copy_context()
+    context.run(_WAITS.set, loop := asyncio.get_running_loop())
+    return await loop.run_in_executor(None, lambda: context.run(work, *given, **named))
+
+
 def run(work: Awaitable[T]) -> T:
     """Run a coroutine on the loop, with the caller's context variables; an interrupt cancels it there."""
-    done = asyncio.run_coroutine_threadsafe(_ended(work), _loop())
+    done = asyncio.run_coroutine_threadsafe(_ended(work), _WAITS.get() or _loop())
     try:
         while not wait((done,), _POLL).done:
             pass
@@ -35,6 +47,29 @@ def run(work: Awaitable[T]) -> T:
     if isinstance(ended, BaseException):
         raise ended
     return ended[0]
+
+
+def awaited(backend: Any) -> Any:
+    """Return a backend of which some methods may be only coroutines, for those who call the others."""
+    return _Awaited(backend)
+
+
+class _Awaited:
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        found, awaited = getattr(self._inner, name), getattr(self._inner, f"a{name}", None)
+        if awaited is None:
+            return found
+
+        def call(*given: Any, **named: Any) -> Any:
+            try:
+                return found(*given, **named)
+            except NotImplementedError:
+                return run(awaited(*given, **named))
+
+        return call
 
 
 def start(work: Coroutine[Any, Any, T]) -> Future[T]:

@@ -336,6 +336,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if name != keys.TELL:
             return
         event = data(self._path(run_id))
+        if isinstance(event, values.TextDelta):  # of an answer that was read as more than text
+            gap = "\n\n" if self._calls in self._told else ""
+            event = replace(event, text=f"{gap}{event.text}", call=self._calls)
         if isinstance(event, values.ToolEnded):
             for run, known in tuple(self._tools.items()):
                 if known[0] == event.id and self._above(run) == event.path:

@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb.engine import keys
+from deepnb.engine.fit_tools import fit_tool
 from deepnb.gate.own_words import own_words
 from deepnb.values.budget import Rule
 from deepnb.values.image import image_size, image_tokens
@@ -164,11 +165,11 @@ def shown_text(message: BaseMessage) -> str:
         return message_text(message)
     own = IMAGES in message.additional_kwargs  # its text names them
     blocks: list[Any] = [b for b in message.content_blocks if not (own and b.get("type") == "image" and "base64" in b)]
-    parts = [str(b.get("text") or "") if b.get("type") == "text" else _medium(b) for b in blocks]
+    parts = [str(b.get("text") or "") if b.get("type") == "text" else medium(b) for b in blocks]
     return "\n\n".join(filter(None, parts))
 
 
-def _medium(block: Mapping[str, Any]) -> str:
+def medium(block: Mapping[str, Any]) -> str:
     """Return what stands in a text for an image, a sound or a file; empty for blocks of another kind."""
     kind = block.get("type")
     if kind not in ("image", "audio", "video", "file", "text-plain"):
@@ -202,11 +203,7 @@ def tools_by_name(tools: Sequence[Any]) -> dict[str, Any]:
 
 def tool_text(tool: Any) -> str:
     """Return a bound tool's schema as JSON, as providers are sent it."""
-    if not isinstance(tool, Mapping):
-        from langchain_core.utils.function_calling import convert_to_openai_tool
-
-        tool = convert_to_openai_tool(tool)
-    return json.dumps(tool, ensure_ascii=False, sort_keys=True, default=str)
+    return json.dumps(fit_tool(tool, tool_name(tool)).form, ensure_ascii=False, sort_keys=True, default=str)
 
 
 # -- what a client sets aside of the window for the answer, lowered as the window fills

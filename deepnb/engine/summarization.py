@@ -4,7 +4,6 @@ A compaction is: the flush (what is worth keeping goes into the daily note), the
 appended to the thread's history file, a summary takes their place, with what it lost added.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log2
@@ -18,6 +17,7 @@ from langgraph.config import get_config
 from deepnb.engine import keys
 from deepnb.engine.answer import usage
 from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
+from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import is_request, lowered, mark_of, reserves, source_of
 from deepnb.engine.state_backend import without_messages
@@ -91,13 +91,13 @@ class SummarizationMiddleware(CompactionSteps):
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         async def send(one: Any) -> Any:
             try:
-                return self._heeded(one, await handler(await asyncio.to_thread(self._with_room, one)))
+                return self._heeded(one, await handler(await in_thread(self._with_room, one)))
             except Exception as failure:
                 if is_overflow(failure):
                     raise self._refused(failure) from failure
                 raise
 
-        plan, done = await asyncio.to_thread(self._plan, request), None
+        plan, done = await in_thread(self._plan, request), None
         error: ContextOverflowError | None = None
         if not plan.due:
             try:
@@ -105,8 +105,8 @@ class SummarizationMiddleware(CompactionSteps):
             except ContextOverflowError as failure:
                 error = failure
         for last in (False, True):
-            done = await asyncio.to_thread(self._compacted_for, plan, error, last=last) or done
-            smaller = await asyncio.to_thread(self._after, plan, done)
+            done = await in_thread(self._compacted_for, plan, error, last=last) or done
+            smaller = await in_thread(self._after, plan, done)
             try:
                 response, replaced = await self._acall_with_budget(smaller, send, error=error, rejected=plan.request)
                 return self._answer(response, replaced, done, request)

@@ -22,6 +22,7 @@ from deepnb.magics.interpolate import FilledPrompt, fill
 from deepnb.magics.last_error import ERR, approval_needed
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Args, Scene
+from deepnb.magics.usage import SCHEMA
 from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
 from deepnb.values.approvals import Decision, PendingCall
@@ -73,6 +74,11 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
     text = add_words(filled.text, f"\n\n{asks}") if asks else filled.text
     options = {"model": run.model, "thread": run.thread, "max_steps": run.max_steps, "images": filled.images}
     options["cell"] = scene.cell() if cell else None
+    if run.format.startswith(SCHEMA):
+        name = run.format.removeprefix(SCHEMA)
+        if name not in scene.namespace:
+            raise NotFoundError(f"there is no variable {name}", f"make a class or a JSON schema, {name} = ..., first")
+        options["response_format"] = scene.namespace[name]
     return Request(text, filled, notes, partial(_deliver, scene, run), options)
 
 
@@ -264,7 +270,7 @@ def _goes_on(session: Session, turn: Turn) -> str:
 
 def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
     """Put the answer into a variable in the form that was asked for; gives what is still to be shown of it."""
-    value: Any = turn.text
+    value: Any = turn.text if turn.structured is None else turn.structured
     views: list[View] = []
     if run.format == "json":
         value = parsed_json(turn.text)
@@ -273,7 +279,7 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
         value = first_code(turn.text)
         put = scene.put_code(value, "the code is in the next cell")
         views = [put] if put else []
-    elif run.format == "text":
+    elif run.format == "text" or run.format.startswith(SCHEMA):
         views = [text_view("", turn.text)]
     elif run.quiet:
         views = [Answer(0, [turn.text])]
@@ -299,6 +305,7 @@ MODES = {
     "outside": "asks before calls that can't be undone",
     "writes": "asks before calls that change anything",
     "read-only": "denies calls that change anything",
+    "allow": "asks before calls of the tools with a rule",
 }
 
 

@@ -17,6 +17,7 @@ from deepnb.magics.usage import (
     LEFT_OUT,
     OPTIONS,
     QUOTED,
+    SCHEMA,
     TAKES_THE_REST,
     Arg,
     Flag,
@@ -274,7 +275,7 @@ def _option_value(option: Flag, has_value: bool, text: str) -> Value:
     if not text or text.startswith("--"):
         raise InvalidError(f"{name} needs a value", f"type {option}")
     if option.kind == "choice":
-        if text not in option.choices:
+        if text not in option.choices and not (text.startswith(SCHEMA) and text.removeprefix(SCHEMA).isidentifier()):
             raise InvalidError(f"unknown format {text!r}", f"type {option}")
     elif option.kind == "identifier":
         if not text.isidentifier() or keyword.iskeyword(text):

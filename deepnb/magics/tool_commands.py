@@ -34,7 +34,7 @@ def agent_tools(scene: Scene, args: Args) -> Result:
 
 def _rule(scene: Scene, rule: Any, name: str) -> Result:
     approvals = scene.session.approvals
-    if rule in MODES:
+    if rule in MODES and rule != "allow":
         if name:
             raise InvalidError(f"{rule} applies to all tools", f"%agent tools {rule}, or %agent tools ask {name}")
         approvals.mode(rule)

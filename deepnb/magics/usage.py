@@ -134,6 +134,8 @@ def _read(row: str) -> tuple[str, list[Arg], list[Flag]]:
 MAGICS = ("agent", "memory", "skills")
 
 FORMATS = ("markdown", "text", "json", "code")
+SCHEMA = "schema:"
+"""Begins the format of an answer that is an object."""
 
 # The options of a prompt: `%agent [options] PROMPT` and `%%agent [options]`.
 OPTIONS: tuple[Flag, ...] = (
@@ -141,7 +143,14 @@ OPTIONS: tuple[Flag, ...] = (
     Flag("--thread", "T", "thread", "run in this thread"),
     Flag("--raw", help="do not fill in {name}"),
     Flag("--as", "NAME", "identifier", "assign the answer to this variable"),
-    Flag("--format", "|".join(FORMATS), "choice", "how to show the answer; code puts it into the next cell", FORMATS),
+    Flag(
+        "--format",
+        "|".join((*FORMATS, "schema:NAME")),
+        "choice",
+        "how to show the answer; code puts it into the next cell, schema:NAME makes it an object of the class, or of the"
+        " JSON schema, in the variable NAME",
+        FORMATS,
+    ),
     Flag("--quiet", help="show nothing while it runs"),
     Flag("--max-steps", "N", "number", "end the turn after N steps"),
     *(flag for wing in WINGS.values() for row in _split(wing.options) for flag in _read(row)[2]),

@@ -1,6 +1,5 @@
 """Puts the memory files into the system prompt; when they are read again is the refresh policy."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -11,6 +10,7 @@ from langchain.agents.middleware.types import ModelRequest, PrivateStateAttr
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, SystemMessage
 
 from deepnb.engine import keys
+from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import compacted, is_request, message_text, still_sent, tools_by_name
 from deepnb.gate import credentials, reasons, redact
@@ -78,7 +78,7 @@ class MemoryMiddleware(AgentMiddleware):
         return None if _loaded(state) else {**(self._load(state) or {}), keys.DAY: self._today()}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return await asyncio.to_thread(self.before_agent, state, runtime)
+        return await in_thread(self.before_agent, state, runtime)
 
     def upcoming(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update of the state with which the next turn would begin; nothing is told, nor noted as seen."""
@@ -88,7 +88,7 @@ class MemoryMiddleware(AgentMiddleware):
         return handler(self._with_memory(request))
 
     async def awrap_model_call(self, request: ModelRequest, handler: Any) -> Any:
-        return await handler(await asyncio.to_thread(self._with_memory, request))
+        return await handler(await in_thread(self._with_memory, request))
 
     def _load(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
         paths = self._layers(state)
@@ -168,7 +168,7 @@ class FreshMemoryMiddleware(MemoryMiddleware):
         return update if state.get(keys.DAY) == day else {**(update or {}), keys.DAY: day}
 
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return await asyncio.to_thread(self.before_model, state, runtime)
+        return await in_thread(self.before_model, state, runtime)
 
     def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:
         update = super()._changed(state, now)

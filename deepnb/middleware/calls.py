@@ -1,6 +1,5 @@
 """Approvals: a call that needs one interrupts the run, and `Command(resume=...)` says what becomes of it."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,12 +15,13 @@ from deepnb.backends.disk import replace_text
 from deepnb.backends.steps import OWN, is_withheld
 from deepnb.backends.writer import guard_refusal, writer, writing
 from deepnb.engine import approvals, keys
+from deepnb.engine.coroutines import awaited, in_thread
 from deepnb.gate import redact_value
 from deepnb.memory import guarding
 from deepnb.memory.layers import ALWAYS, LONG_TERM
 from deepnb.memory.layers import NOTES as NOTES_FOLDER
 from deepnb.values.approvals import Effect, Mode, Rule, policy_of
-from deepnb.values.errors import DeepnbError
+from deepnb.values.errors import InvalidError
 from deepnb.workshop.approvals import NOTES, READS, TASK, Effects, marked, state_of
 
 _FOREIGN: dict[str, Effect] = dict.fromkeys(
@@ -40,7 +40,10 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
         agent.invoke(Command(resume={interrupt.id: {"type": "reject", "message": "not on Fridays"}}), config)
         agent.invoke(Command(resume={"type": "edit", "edited_action": {"name": "pay", "args": {"amount": 5}}}), config)
 
-    `{"decisions": [...]}` with one decision in it is good, too. Any other answer asks again.
+        agent.invoke(Command(resume={"type": "respond", "message": "paid already"}), config)
+
+    `respond` gives the tool's result in its place. `{"decisions": [...]}` with one decision in it is good, too. Any other
+    answer asks again, and the description of the request says why.
 
     A call of a tool that does not exist, or whose arguments are not JSON or do not fit, asks nothing: it gets an error
     as its result. Tools that other middleware adds to a request are known where that middleware is outside this one.
@@ -55,12 +58,12 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
             approve: `"outside"` asks about all that can't be undone: your own tools, unless `@deepnb.reads` marks them
                 as changing nothing, and files that are not in the thread's state. `"writes"` asks about all that
                 changes anything, `"read-only"` refuses that. Or rules by tool, `{"task": "allow", "pay": "ask"}`, of
-                `"ask"`, `"allow"` and `"deny"`, where `"*"` is one of those three.
+                `"ask"`, `"allow"` and `"deny"`, where `"*"` is one of those three, or `"allow"` for all other tools.
             backend: What the file tools write to; None is `StateBackend()`.
         """
         policy = policy_of(approve)
-        files = backend or StateBackend()
-        away = _away(files)
+        files: Any = backend or StateBackend()
+        away, files = _away(files), awaited(files)
         self._effects = effects = Effects(lambda path: not _is_below(path, away), _FOREIGN)
         super().__init__(
             lambda: policy, effects.of, before=lambda name, args: state_of(files, effects.target(name, args))
@@ -74,22 +77,24 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
 
 
 def _decision(value: Mapping[str, Any], answer: Any) -> dict[str, Any] | None:
-    """What one of LangChain's decisions says of a call; None if it is not a decision or does not fit the call."""
+    """What one of LangChain's decisions says of a call; an error for one that does not fit it, None for that of a session."""
     listed = answer.get("decisions") if isinstance(answer, Mapping) else None
     one = listed[0] if isinstance(listed, list | tuple) and len(listed) == 1 else answer
-    if not isinstance(one, Mapping) or approvals.is_bound(one):
+    if approvals.is_bound(one):
         return None
+    if not isinstance(one, Mapping) or one.get("type") not in ("approve", "edit", "reject", "respond"):
+        raise InvalidError("the answer is no decision", 'give {"type": "approve"}, or edit, reject, respond')
     if one.get("type") == "approve":
         return {"kind": "approve"}
     if one.get("type") == "reject":
         return {"kind": "reject", "reason": str(one.get("message") or "")}
+    if one.get("type") == "respond":
+        return {"kind": "answer", "value": str(one.get("message") or "")}
     action = one.get("edited_action")
-    if one.get("type") != "edit" or not isinstance(action, Mapping) or action.get("name") != value["name"]:
-        return None
-    try:
-        return {"kind": "edit", "args": approvals.to_call(value, "", "").edit(action.get("args") or {}).args}
-    except DeepnbError:
-        return None
+    if not isinstance(action, Mapping) or action.get("name") != value["name"]:
+        what = f"an edit of {value['name']} has an edited_action with this name"
+        raise InvalidError(what, '{"type": "edit", "edited_action": {"name": ..., "args": {...}}}')
+    return {"kind": "edit", "args": approvals.to_call(value, "", "").edit(action.get("args") or {}).args}
 
 
 def _away(backend: BackendProtocol) -> tuple[str, ...]:
@@ -139,7 +144,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
             paths: What is guarded: files, and directories (ending in `/`).
         """
         super().__init__(_Paths(paths))
-        self._backend = backend or StateBackend()
+        self._backend = awaited(backend or StateBackend())
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         with writing(**self._facts(request)):
@@ -147,7 +152,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
         with writing(**self._facts(request)):
-            refused = await asyncio.to_thread(self._refused, request)
+            refused = await in_thread(self._refused, request)
             return refused or self._handed_back(request, await handler(request))
 
     def _message(self, message: BaseMessage) -> BaseMessage:

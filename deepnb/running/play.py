@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage
 from deepnb.engine.images import prompt_message
 from deepnb.engine.limits import LimitReached
 from deepnb.engine.run import Run
+from deepnb.engine.structured import Form, as_text
 from deepnb.values.approvals import PendingCall
 from deepnb.values.budget import Budget
 from deepnb.values.errors import DeepnbError, RunError
@@ -109,14 +110,23 @@ def given(prompt: str, before: Sequence[HumanMessage] = (), images: Sequence[Pro
 
 
 def recorded(
-    draft: Turn, played: Played, after: Snapshot, seconds: float, waiting: tuple[PendingCall, ...] = ()
+    draft: Turn,
+    played: Played,
+    after: Snapshot,
+    seconds: float,
+    waiting: tuple[PendingCall, ...] = (),
+    form: Any = None,
 ) -> Turn:
-    """The turn with what was played added to it: its first run, or one that resumed it."""
+    """The turn with what was played added to it: its first run, or one that resumed it.
+
+    `form` is what its answer was to be, if anything.
+    """
+    value = (played.values or {}).get("structured_response") if form is not None and played.whole else None
     events = (*draft.events, *played.events)
     before = Usage() if any(isinstance(e, ModelEnded) for e in draft.events) else draft.usage  # of a turn that was read
     return replace(
         draft,
-        text=answer(played.events) or draft.text,
+        text=as_text(value) if value is not None else answer(played.events) or draft.text,
         events=events,
         after=after,
         usage=before + usage(events),
@@ -125,6 +135,7 @@ def recorded(
         interrupted=played.interrupted,
         error=played.error,
         asked=waiting,
+        structured=None if value is None else Form(form).made(value),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
@@ -146,6 +146,7 @@ class Runner:
         cell: str | None = None,
         rerun: str = "continue",
         images: Sequence[Any] = (),
+        response_format: Any = None,
         notify: Notify | None = None,
     ) -> TurnStream:
         """One turn, whose events come as the stream is read.
@@ -158,7 +159,8 @@ class Runner:
 
             images = prompt_images(images)
         ended: list[Turn] = []
-        events = self._begun(ended, prompt, model, thread, max_steps, cell, rerun, images, notify)
+        other = {"model": model, "response_format": response_format}
+        events = self._begun(ended, prompt, other, thread, max_steps, cell, rerun, images, notify)
         return self._read(TurnStream(events, ended))
 
     def resume(self, choice: str | None = None, thread: str | None = None, notify: Notify | None = None) -> TurnStream:
@@ -208,7 +210,7 @@ class Runner:
         self,
         ended: list[Turn],
         prompt: str,
-        model: Any,
+        other: Mapping[str, Any],
         name: str | None,
         max_steps: int | None,
         cell: str | None,
@@ -228,7 +230,7 @@ class Runner:
             if thread.runs:
                 raise running(thread)
             work.graphs.begin(work.catalogs.usable_agents())
-            built = self._built_for(model)
+            built = self._built_for(other)
             # what the rules of compaction say of themselves, where the last turn's did not
             nested = {f"subagent {name}: {own.rule.note}" for name, own in built.nested.items() if own.rule.note}
             before, self._noted = self._noted, {*nested, *filter(None, (built.rule.note,))}
@@ -237,7 +239,7 @@ class Runner:
             work.state.settle(thread)
             work.backend.begin()
             state = replace(work.state.snapshot(thread), next=())
-            thread.model = model
+            thread.other = other
             prompt = with_markers(prompt, images)
             draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), state, state, Usage(), None, cell=cell)
             yield from self._play(ended, built, thread, draft, True, notices, max_steps, images=images, notify=notify)
@@ -269,7 +271,7 @@ class Runner:
                 graph.answer_tools(thread.config, skipped_results(messages, last.events))
             elif thread.asked:
                 answers = work.built.graph.answers(thread.decided.values())
-            built = self._built_for(thread.model)
+            built = self._built_for(thread.other)
             work.backend.begin(last.before.files if choice == "again" else None)
             yield from self._play(ended, built, thread, last, False, _gone(thread), None, answers, notify=notify)
 
@@ -306,7 +308,7 @@ class Runner:
         prompt = [to_message(m) for m in value["messages"]] if begin else ()
 
         def record(played: Played) -> Turn:
-            ended.append(self._record(thread, draft, played, perf_counter() - began))
+            ended.append(self._record(thread, draft, played, perf_counter() - began, built.form))
             return ended[-1]
 
         work.current.play(thread, draft)
@@ -318,7 +320,7 @@ class Runner:
         finally:
             work.current.stop()
 
-    def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float) -> Turn:
+    def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float, form: Any) -> Turn:
         """Return the turn that has ended, in its thread; called once, however the run ended."""
         from deepnb.running import play
 
@@ -340,7 +342,7 @@ class Runner:
             played = replace(played, events=(*played.events, *cut))
         if thread.has_answered(played.events):
             work.threads.bring(thread, None)
-        turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked)
+        turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked, form)
         thread.turns[turn.number - 1 :] = [turn]  # in the place of the one that was resumed
         work.current.last = turn
         work.transcripts.end(turn)
@@ -352,10 +354,11 @@ class Runner:
 
     # -- helpers
 
-    def _built_for(self, model: Any) -> Built:
-        """Return the graph with another model for one turn; the session's own where that is None."""
+    def _built_for(self, other: Mapping[str, Any]) -> Built:
+        """Return the graph with other options for one turn; the session's own for those that are None."""
         work = self._workspace
-        return work.built if model is None else work.graphs.of(work.changed({"model": model}))
+        changes = {name: value for name, value in other.items() if value is not None}
+        return work.graphs.of(work.changed(changes)) if changes else work.built
 
     def _pinned(self, thread: Thread) -> Sequence[Any]:
         """Return the messages that hold what is pinned in a thread."""

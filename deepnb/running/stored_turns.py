@@ -67,6 +67,7 @@ class KeptTurns:
             return known[1]
         writer = Writer(self._records.put, last_request(before[0].events) if before else None)
         record = {name: writer.plain(getattr(turn, name)) for name in _FACTS}
+        record |= {} if turn.structured is None else {"structured": True}  # its text is its JSON
         record |= {"before": self.state(turn.before), "after": self.state(turn.after)}
         id_ = self._records.add_turn(parent, record)
         self._known[id(turn.after)] = turn, id_, parent
@@ -121,6 +122,7 @@ class KeptTurns:
         try:
             reader = Reader(self._records.get, before, self._heads)
             facts = {name: reader.value(row.record[name]) for name in _FACTS}
+            facts |= {"structured": json.loads(facts["text"])} if row.record.get("structured") else {}
             return Turn(thread=thread, before=state(row.record["before"]), after=state(row.record["after"]), **facts)
         except (LookupError, TypeError, ValueError) as error:
             raise self._records.damaged(f"a turn can't be read: {error}") from None
@@ -159,7 +161,7 @@ class KeptTurns:
         return self._values[name]
 
 
-assert {*_FACTS, "before", "after", "thread"} == {f.name for f in fields(Turn)}
+assert {*_FACTS, "structured", "before", "after", "thread"} == {f.name for f in fields(Turn)}
 
 
 # -- threads that a given checkpointer already holds: read when they are first looked at, their turns numbered on

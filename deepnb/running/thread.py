@@ -1,7 +1,7 @@
 """One thread: its turns, its state as last seen, and what it waits for."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import takewhile
@@ -66,8 +66,8 @@ class Thread:
     """Whether its memory block is to be made anew once nothing waits."""
     pins: dict[str, str] = field(default_factory=dict)
     """Name of a skill that goes before the next prompt -> id of the message that will hold it."""
-    model: Any = None
-    """The model of the last turn, where it was another than the session's."""
+    other: Mapping[str, Any] = field(default_factory=dict)
+    """The options of the last turn, where they were others than the session's."""
 
     @property
     def config(self) -> dict[str, Any]:

@@ -100,7 +100,10 @@ class Session:
     - enable_filesystem: whether there are file tools
     - enable_subagents: whether there are subagents
     - approve: which calls need approval: "outside" (what can't be undone), "writes", "read-only" (nothing may
-      change anything), or a mapping of tools to "ask", "allow", "deny", where "*" takes one of those three modes
+      change anything), or a mapping of tools to "ask", "allow", "deny", where "*" takes one of those three modes, or
+      "allow" for all tools that it does not name
+    - response_format: what an answer is to be: a pydantic model, a dataclass, or the JSON schema of an object;
+      `turn.structured` is the object, `turn.text` its JSON. None is text
     - max_steps: model calls of one agent in one turn; None is no limit
     - max_tokens: tokens of all model calls in one turn, counted where none are reported; None is no limit
     - max_cost: US dollars of all model calls in one turn whose price is in `prices`; None is no limit
@@ -151,6 +154,7 @@ class Session:
         enable_filesystem: bool = True,
         enable_subagents: bool = True,
         approve: Approve = "outside",
+        response_format: Any = None,
         max_steps: int | None = Options.max_steps,
         max_tokens: int | None = None,
         max_cost: float | None = None,
@@ -312,13 +316,13 @@ class Session:
         cell: str | None = None,
         rerun: Rerun = "continue",
         images: Sequence[Any] = (),
+        response_format: Any = None,
         **unknown: Never,
     ) -> Turn:
         """Run one turn to its end; the options are those of `stream`."""
         known_only("Session.run", locals(), unknown)
-        stream = self.stream(
-            prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun, images=images
-        )
+        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
+        stream = self.stream(prompt, **given, images=images, response_format=response_format)
         for _ in stream:
             pass
         assert stream.turn is not None
@@ -334,6 +338,7 @@ class Session:
         cell: str | None = None,
         rerun: Rerun = "continue",
         images: Sequence[Any] = (),
+        response_format: Any = None,
         **unknown: Never,
     ) -> TurnStream:
         """Run one turn, yielding its events; the stream's `turn` is its record when it ends.
@@ -349,11 +354,11 @@ class Session:
           back to before that turn
         - images: what goes with the prompt: matplotlib figures or axes, Pillow images, IPython's `Image`, bytes, or a
           `Path`. A model whose profile has no `image_inputs` gets a description in words
+        - response_format: another form of the answer
         """
         known_only("Session.stream", locals(), unknown)
-        return self._runner.stream(
-            prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun, images=images
-        )
+        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
+        return self._runner.stream(prompt, **given, images=images, response_format=response_format)
 
     async def arun(
         self,
@@ -365,13 +370,13 @@ class Session:
         cell: str | None = None,
         rerun: Rerun = "continue",
         images: Sequence[Any] = (),
+        response_format: Any = None,
         **unknown: Never,
     ) -> Turn:
         """Like `run`, while other tasks of the event loop continue. Cancelling it stops the run and keeps everything."""
         known_only("Session.arun", locals(), unknown)
-        stream = self.astream(
-            prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun, images=images
-        )
+        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
+        stream = self.astream(prompt, **given, images=images, response_format=response_format)
         async for _ in stream:
             pass
         assert stream.turn is not None
@@ -387,13 +392,16 @@ class Session:
         cell: str | None = None,
         rerun: Rerun = "continue",
         images: Sequence[Any] = (),
+        response_format: Any = None,
         **unknown: Never,
     ) -> AsyncTurnStream:
         """Like `stream`, for `async for`: `await stream.aclose()` stops it."""
         known_only("Session.astream", locals(), unknown)
         arrivals = Arrivals()
         given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
-        stream = self._runner.stream(prompt, **given, images=images, notify=arrivals.notify)
+        stream = self._runner.stream(
+            prompt, **given, images=images, response_format=response_format, notify=arrivals.notify
+        )
         return AsyncTurnStream(stream, arrivals)
 
     def start(
@@ -405,6 +413,7 @@ class Session:
         max_steps: int | None = None,
         cell: str | None = None,
         images: Sequence[Any] = (),
+        response_format: Any = None,
         **unknown: Never,
     ) -> Job:
         """Run one turn in the background, in a fork of the thread: `job.wait()`, `job.stop()`, `job.turn`.
@@ -418,7 +427,14 @@ class Session:
             from deepnb.workshop.images import prompt_images
 
             images = prompt_images(images)
-        return self.jobs.start(prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, images=images)
+        given: dict[str, Any] = {
+            "model": model,
+            "thread": thread,
+            "max_steps": max_steps,
+            "cell": cell,
+            "images": images,
+        }
+        return self.jobs.start(prompt, **given, response_format=response_format)
 
     def compare(
         self,
@@ -618,6 +634,7 @@ class Session:
         enable_filesystem: bool = UNCHANGED,
         enable_subagents: bool = UNCHANGED,
         approve: Approve = UNCHANGED,
+        response_format: Any = UNCHANGED,
         max_steps: int | None = UNCHANGED,
         max_tokens: int | None = UNCHANGED,
         max_cost: float | None = UNCHANGED,

@@ -309,4 +309,5 @@ def _same(before: tuple[Address, str], now: tuple[Address, str]) -> bool:
 def _without(policy: Policy, names: Collection[str]) -> Policy:
     """A policy that lets no call of these tools run unasked."""
     rules = {name: rule for name, rule in policy.rules.items() if rule != "allow" or name not in names}
+    rules = {**dict.fromkeys(names, "ask"), **rules} if policy.mode == "allow" else rules
     return Policy(policy.mode, rules)

@@ -4,12 +4,12 @@ A source whose backend says that nothing in it changed is not read at all. What 
 by path and content, so that of a set that changed only what is new is parsed.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
+from deepnb.engine.coroutines import in_thread
 from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
 from deepnb.values.agent import Finding, Skill, normal
@@ -78,7 +78,7 @@ class Catalog:
 
     async def aread(self, backend: Any) -> Found:
         """Do what `read` does for a graph that is awaited."""
-        return await asyncio.to_thread(self.read, backend)
+        return await in_thread(self.read, backend)
 
     def _found(
         self,

@@ -16,9 +16,9 @@ from deepnb.values.text import Listing, excerpt, short_repr
 Rule = Literal["ask", "allow", "deny"]
 """What happens to a call of a tool: the user is asked, it runs, it is refused."""
 
-Mode = Literal["outside", "writes", "read-only"]
+Mode = Literal["outside", "writes", "read-only", "allow"]
 """What happens to calls of tools without a rule: ask for what can't be undone, ask for all that changes
-anything, or refuse all that changes anything."""
+anything, refuse all that changes anything, or let all run, where a rule asks about another tool."""
 
 Effect = Literal["reads", "undoable", "outside"]
 """What a call does: it changes nothing; what can be undone (the agent's own files); or anything else."""
@@ -172,6 +172,12 @@ class Policy:
         """As it is given to `Session(approve=...)` and `DeepNB.approve`."""
         return {EVERY: self.mode, **self.rules} if self.rules else self.mode
 
+    @property
+    def without_allowed(self) -> Policy:
+        """The policy without what is allowed for good."""
+        mode: Mode = "outside" if self.mode == "allow" else self.mode
+        return Policy(mode, {name: rule for name, rule in self.rules.items() if rule != "allow"})
+
     def with_rule(self, name: str, rule: Rule) -> Policy:
         """Return the policy with another rule for a tool."""
         return replace(self, rules={**self.rules, name: rule})
@@ -186,7 +192,7 @@ def decide(policy: Policy, name: str, effect: Effect) -> Rule:
         return "allow"
     if rule == "ask":
         return "ask"
-    asks = effect == "outside" or (policy.mode == "writes" and effect != "reads")
+    asks = policy.mode != "allow" and (effect == "outside" or (policy.mode == "writes" and effect != "reads"))
     return "ask" if asks else "allow"
 
 
@@ -201,6 +207,8 @@ def policy_of(given: object) -> Policy:
     for name, rule in rules.items():
         if name != EVERY and (not isinstance(name, str) or rule not in get_args(Rule)):
             raise InvalidError(f"the rule of {name} can't be {rule!r}: use ask, allow or deny", _EXAMPLE)
+    if mode == "allow" and not {"ask", "deny"} & {rule for name, rule in rules.items() if name != EVERY}:
+        raise InvalidError("approve can't be 'allow' for everything", 'approve={"pay": "ask", "*": "allow"}')
     return Policy(mode, {name: rule for name, rule in rules.items() if name != EVERY})
 
 

@@ -362,6 +362,8 @@ class Turn:
     error: str | None = None
     asked: tuple[PendingCall, ...] = ()
     """The calls that need the user's approval: the turn continues when they are decided."""
+    structured: Any = None
+    """The answer as an object of the `response_format`, whose JSON is `text`; after a restart of the kernel that JSON."""
 
     def __repr__(self) -> str:
         ended = self.error or self.interrupted

@@ -14,6 +14,7 @@ from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
 from deepnb.engine.request import tool_name
 from deepnb.engine.state_backend import KernelState
+from deepnb.engine.structured import Form, StructuredMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import LeanToolsMiddleware, described
 from deepnb.memory.flush import Flusher
@@ -82,7 +83,9 @@ def agent(
     memory = layers.memory(files.main, mine)
     common = layers.common(files.main, mine, task=task, memory=memory)
     own = layers.own(options.middleware, mine)
-    stack = (*memory.middleware, *layers.skills(files.main), *common.middleware, *own)
+    form = None if options.response_format is None else Form(options.response_format)
+    structured = () if form is None else (StructuredMiddleware(form),)
+    stack = (*memory.middleware, *layers.skills(files.main), *structured, *common.middleware, *own)
     stack = (
         *first,
         *_lean(options, mine, layers.guard.whole, [*(t for m in stack for t in getattr(m, "tools", ())), *tools]),
@@ -93,6 +96,7 @@ def agent(
         tools,
         system_prompt=prompt_of(options, mine) or None,
         middleware=stack,
+        response_format=None if form is None else form.strategy(),
         state_schema=KernelState,
         checkpointer=checkpointer,
         store=store,
@@ -146,6 +150,8 @@ class Built:
     """How the provider of its model caches prompts."""
     prompt: str = ""
     """Its own instructions, before what the middleware adds."""
+    form: Any = None
+    """What its answers are to be; None for text."""
     bound: tuple[Any, ...] = ()
     """Its tools, those of the middleware included."""
 
@@ -186,6 +192,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         sees=takes_images(mine.model),
         caching=caching_of(mine.model),
         prompt=prompt_of(options, mine),
+        form=options.response_format,
         bound=(*(tool for one in made.stack for tool in getattr(one, "tools", ())), *made.tools),
     )
 

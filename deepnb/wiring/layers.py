@@ -12,6 +12,7 @@ from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.context import history
 from deepnb.engine.approvals import ApprovalMiddleware
+from deepnb.engine.fit import FitMiddleware
 from deepnb.engine.images import ImagesMiddleware, takes_images
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
@@ -193,7 +194,8 @@ class Layers:
             from deepnb.engine.prompt_cache import PromptCacheMiddleware
 
             marks = (PromptCacheMiddleware(),)
-        return (*middleware, *seal, *images, *marks, *((RetryMiddleware(own.retries),) if own.remote else ()))
+        sent = (FitMiddleware(), *marks, RetryMiddleware(own.retries)) if own.remote else marks
+        return (*middleware, *seal, *images, *sent)
 
     def _async_tools(self) -> tuple[Any, ...]:
         """Return what runs tools that are only coroutines, where there may be one."""

@@ -53,6 +53,20 @@ def _check_part(option: str, part: Any, has: tuple[str, ...], what: str) -> None
         raise InvalidError(f"{option} can't be {kind}", f"pass {what}")
 
 
+def check_form(form: Any, model: Any) -> None:
+    """Raise an error for what can't be the form of an answer, or of one by the offline model."""
+    if form is None:
+        return
+    schema = isinstance(form, Mapping) and (form.get("type") == "object" or "properties" in form)
+    has = ("__dataclass_fields__", "model_validate", "__total__")
+    if not schema and not (isinstance(form, type) and any(hasattr(form, name) for name in has)):
+        what = f"the class {form.__name__}" if isinstance(form, type) else f"{form!r:.60}"
+        do = "give a pydantic model, a dataclass, or the JSON schema of an object"
+        raise InvalidError(f"response_format can't be {what}", do)
+    if model == OFFLINE:
+        raise RefusedError("the offline model gives no answers in a form", "%agent use NAME takes another model")
+
+
 _OWN = ("name", "description", "system_prompt", "tools", "model", "skills")
 _MORE = ("middleware", "response_format", "runnable")
 _EXAMPLE = 'subagents=[{"name": "critic", "description": "Finds what is wrong", "system_prompt": "..."}]'
@@ -171,6 +185,7 @@ class Options:
     enable_filesystem: bool = True
     enable_subagents: bool = True
     approve: Any = "outside"
+    response_format: Any = None
     max_steps: int | None = 50
     max_tokens: int | None = None
     max_cost: float | None = None
@@ -205,13 +220,14 @@ OF_THE_GRAPH = frozenset(
         "enable_filesystem",
         "enable_subagents",
         "approve",
+        "response_format",
         "tool_text",
         "tools_off",
     ]
 )
 """Options that are a matter of the graph, where somebody else made it."""
 
-SERVED = OF_THE_GRAPH | {"max_input_tokens", "max_steps"}
+SERVED = OF_THE_GRAPH - {"response_format"} | {"max_input_tokens", "max_steps"}
 """Those that an agent on a LangGraph server has, too."""
 
 _MANY = ("tools", "tools_off", "middleware", "subagents", "memory", "skills")
@@ -296,6 +312,7 @@ def _window(o: Options) -> int | None:
 def _check(o: Options) -> None:
     policy_of(o.approve)
     check_parts(o.tools, o.middleware, o.store, o.checkpointer)
+    check_form(o.response_format, o.model)
     for name in ("trigger", "keep"):
         if (size := getattr(o, name)) is not None and not _is_size(size):
             raise InvalidError(

@@ -42,8 +42,8 @@ def rows() -> Iterator[Row]:
     yield Row("share of docstrings", 100 * docstrings / total, "%")
     rooms = Counter[str]()
     for path, text in sources.items():
-        room = path.parts[: 2 if path.parts[0] == WINGS else 1] if len(path.parts) > 1 else ("(top)",)
-        rooms["/".join(room)] += text.count("\n")
+        folders = path.parts[:-1] or ("(top)",)
+        rooms["/".join(folders[: 2 if folders[0] == WINGS else 1])] += text.count("\n")
     main = total - sum(lines for room, lines in rooms.items() if room.startswith(WINGS) or room == "search")
     yield below("main house: without wings and search", main, None, "lines", 42_000)
     largest = next(room for room, _ in rooms.most_common() if room != "views")

@@ -84,6 +84,23 @@ def test_json_is_parsed_also_out_of_a_fence(shell: Shell) -> None:
     assert json.loads(out[: out.rindex("}") + 1]) == {"moons": [1, 2]}
 
 
+def test_an_answer_is_an_object_of_a_class_in_the_notebook(shell: Shell) -> None:
+    answer = call("Planet", moons=2)
+    shell.ip.user_ns["m"] = Scripted(answers=[answer, "In words."])
+    shell.ok("import dataclasses\n@dataclasses.dataclass\nclass Planet:\n    moons: int")
+    out = shell.ok("%%agent --model m --as mars --format schema:Planet\nwhich?")
+    assert shell.ip.user_ns["mars"] == shell.ip.user_ns["Planet"](2) == shell.session.last.structured
+    assert json.loads(out[: out.rindex("}") + 1]) == {"moons": 2}
+    shell.ok("%agent --model m --as words which?")
+    assert shell.ip.user_ns["words"] == "In words."
+    assert shell.run("%agent --format schema:Plant which?").err.strip() == (
+        "UsageError: there is no variable Plant: make a class or a JSON schema, Plant = ..., first"
+    )
+    assert shell.run("%agent --format schema:Planet which?").err.strip() == (
+        "UsageError: the offline model gives no answers in a form: %agent use NAME takes another model"
+    )
+
+
 @pytest.mark.parametrize(
     ("form", "asked"),
     [

@@ -71,6 +71,7 @@ EDIT = {"type": "edit", "edited_action": {"name": "pay", "args": {"amount": 5}}}
         (EDIT, "paid 5 to Ada"),
         ({"type": "reject", "message": "not on Fridays"}, "said why: not on Fridays. It was not run."),
         ({"type": "reject"}, "The user did not allow this call of pay. It was not run."),
+        ({"type": "respond", "message": "Ada was paid in cash"}, "Ada was paid in cash"),
     ],
 )
 def test_langchains_decisions_are_taken(decision: Any, said: str) -> None:
@@ -81,24 +82,49 @@ def test_langchains_decisions_are_taken(decision: Any, said: str) -> None:
     assert said in result
 
 
+NONE = "the answer is no decision"
+
+
 @every_row(
-    "wrong",
+    ("wrong", "why"),
     [
-        "yes",
-        {"type": "respond", "message": "paid"},
-        {"decisions": []},
-        {"decisions": [{"type": "approve"}, {"type": "approve"}]},
-        {"type": "edit", "edited_action": {"name": "balance", "args": {}}},
-        {"type": "edit", "edited_action": {"name": "pay", "args": {"sum": 5}}},
-        {"type": "edit", "edited_action": {"name": "pay", "args": {"amount": "five"}}},
-        {"type": "approve", "deepnb_approval": {"id": "c1", "digest": "of another call", "kind": "approve"}},
+        ("yes", NONE),
+        ({"decisions": []}, NONE),
+        ({"decisions": [{"type": "approve"}, {"type": "approve"}]}, NONE),
+        ({"type": "edit"}, "an edit of pay has an edited_action with this name"),
+        (
+            {"type": "edit", "edited_action": {"name": "balance", "args": {}}},
+            "an edit of pay has an edited_action with this name",
+        ),
+        ({"type": "edit", "edited_action": {"name": "pay", "args": {"sum": 5}}}, "an edit of pay has no 'sum'"),
+        (
+            {"type": "edit", "edited_action": {"name": "pay", "args": {"amount": "five"}}},
+            "an edit of pay: amount must be of type integer, not str",
+        ),
+        ({"type": "approve", "deepnb_approval": {"id": "c1", "digest": "of another call", "kind": "approve"}}, ""),
     ],
 )
-def test_any_other_answer_asks_again(wrong: Any) -> None:
+def test_any_other_answer_asks_again_and_says_why(wrong: Any, why: str) -> None:
     graph = agent(call("pay", amount=3))
-    first = asked(begin(graph))
-    assert asked(answer(graph, wrong)) == first, "nothing was run"
+    (first,) = asked(begin(graph))
+    (again,) = asked(answer(graph, wrong))
+    assert {**again, "description": ""} == {**first, "description": ""}, "nothing was run"
+    assert again["description"] == (f"pay asks for approval again: {why}" if why else first["description"])
     assert results(answer(graph, {"type": "approve"})) == ["paid 3 to Ada"]
+
+
+def test_a_result_that_the_user_gives_is_no_error_and_nothing_is_run() -> None:
+    graph = agent(call("pay", amount=3))
+    begin(graph)
+    (message,) = [m for m in answer(graph, {"type": "respond", "message": "no need"})["messages"] if m.type == "tool"]
+    assert (message.content, message.status, message.tool_call_id) == ("no need", "success", "c1")
+
+
+def test_some_tools_ask_and_all_others_run() -> None:
+    rules = {"pay": "ask", "*": "allow"}
+    assert [v["name"] for v in asked(begin(agent(call("pay", amount=3), approve=rules)))] == ["pay"]
+    task = call("task", description="pay 3", subagent_type="general-purpose")
+    assert not asked(begin(agent(task, "nested", approve=rules)))
 
 
 def test_calls_that_wait_together_are_answered_by_id() -> None:

@@ -31,7 +31,9 @@ def test_laws(policy, name, effect):
     if policy.mode == "read-only" and effect != "reads":
         assert rule == "deny", "read-only stands above what was allowed"
     if rule == "allow" and effect == "outside":
-        assert policy.rules.get(name) == "allow" or name in policy.granted, "nothing else lets it run unasked"
+        named = policy.rules.get(name) == "allow" or name in policy.granted
+        others = policy.mode == "allow" and name not in policy.rules
+        assert named or others, "nothing else lets it run unasked"
     if rule == "deny":
         assert policy.mode == "read-only" or policy.rules.get(name) == "deny"
 
@@ -42,6 +44,7 @@ def test_laws(policy, name, effect):
         ("outside", ["allow", "allow", "ask"]),
         ("writes", ["allow", "ask", "ask"]),
         ("read-only", ["allow", "deny", "deny"]),
+        ("allow", ["allow", "allow", "allow"]),
     ],
 )
 def test_modes(mode, expected):
@@ -71,8 +74,12 @@ def test_a_mistake_is_one_line(given, says):
 def test_there_is_no_policy_that_silently_allows_everything():
     for mode in ("outside", "writes", "read-only"):
         assert decide(policy_of(mode), "anything", "outside") != "allow"
-    with pytest.raises(DeepnbError):
-        policy_of({EVERY: "allow"})
+    for rules in ({}, {"pay": "allow"}):
+        with pytest.raises(DeepnbError, match="approve can't be 'allow' for everything"):
+            policy_of({EVERY: "allow", **rules})
+    some = policy_of({EVERY: "allow", "pay": "ask"})
+    assert [decide(some, name, "outside") for name in ("pay", "mail")] == ["ask", "allow"]
+    assert decide(some.without_allowed, "mail", "outside") == "ask", "in a fork, a package"
 
 
 ARGS = st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3), max_size=3)

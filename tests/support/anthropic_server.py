@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.chat_server import ChatServer, Fail, Raw, Say, Think, Use, fragments, words
+from tests.support.chat_server import Block, ChatServer, Fail, Raw, Say, Think, Use, fragments, words
 from tests.support.prefix_cache import Cached, PrefixCache, TooManyMarksError
 
 _KINDS = {
@@ -86,7 +86,7 @@ def _events(answer: list[Any], seen: Cached, number: int) -> Iterator[dict[str, 
     yield {"type": "message_stop"}
 
 
-def _block(index: int, answer: Say | Use | Think) -> Iterator[dict[str, Any]]:
+def _block(index: int, answer: Say | Use | Think | Block) -> Iterator[dict[str, Any]]:
     if isinstance(answer, Say):
         start: dict[str, Any] = {"type": "text", "text": ""}
         deltas = [{"type": "text_delta", "text": piece} for piece in words(answer.text)]
@@ -94,6 +94,8 @@ def _block(index: int, answer: Say | Use | Think) -> Iterator[dict[str, Any]]:
         start = {"type": "thinking", "thinking": "", "signature": ""}
         deltas = [{"type": "thinking_delta", "thinking": piece} for piece in words(answer.text)]
         deltas.append({"type": "signature_delta", "signature": answer.signature})
+    elif isinstance(answer, Block):
+        start, deltas = answer.block, []
     else:
         start = {"type": "tool_use", "id": answer.id, "name": answer.name, "input": {}}
         deltas = [{"type": "input_json_delta", "partial_json": part} for part in fragments(answer)]

@@ -43,6 +43,13 @@ class Use:
 
 
 @dataclass(frozen=True)
+class Block:
+    """A block of an answer (Anthropic), or an item of one (Responses), as it stands."""
+
+    block: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Fail:
     """A status other than 200."""
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.chat_server import Say, Think, Use, arguments, fragments, words
+from tests.support.chat_server import Block, Say, Think, Use, arguments, fragments, words
 from tests.support.prefix_cache import Cached
 
 _HEAD = {"id": "resp_1", "object": "response", "created_at": 0, "model": "some-model", "error": None}
@@ -41,6 +41,8 @@ def _item(index: int, one: Any, items: list[dict[str, Any]], number: int) -> Ite
     """One item of the output, from its beginning to its end; it joins `items`."""
     if isinstance(one, Say):
         empty, deltas, whole = _message(index, one)
+    elif isinstance(one, Block):
+        empty, deltas, whole = one.block, [], one.block
     else:
         empty, deltas, whole = _call(index, one) if isinstance(one, Use) else _reasoning(index, one)
     whole = {**whole, "id": f"{whole['id']}_{number}"}

@@ -29,7 +29,7 @@ _ALIASES = {"window": "max_input_tokens"}
 
 def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     """Run a prompt with each combination of options and show the columns; an interrupt ends it in order."""
-    if "bg" in run.more or run.format in ("json", "code"):
+    if "bg" in run.more or run.format not in ("markdown", "text"):
         other = "--bg" if "bg" in run.more else f"--format {run.format}"
         raise InvalidError(f"--compare does not go with {other}", "leave one of them out")
     made = ask.request(scene, run, cell=cell)

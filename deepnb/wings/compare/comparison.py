@@ -18,7 +18,7 @@ from deepnb.memory.layers import layers
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread, asks_only, waits
 from deepnb.running.workspace import Workspace
-from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.approvals import policy_of
 from deepnb.values.budget import PARTS
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, RefusedError
 from deepnb.values.image import PromptImage
@@ -246,8 +246,7 @@ def _source(work: Workspace, name: str | None) -> Thread:
 def _options(work: Workspace, changes: Mapping[str, Any]) -> Options:
     """Return the options of a fork: it asks about calls that are allowed from now on, since they would run several times."""
     options = changed(work.options, changes)
-    policy = policy_of(options.approve)
-    asks = code_asks(Policy(policy.mode, {tool: rule for tool, rule in policy.rules.items() if rule != "allow"}))
+    asks = code_asks(policy_of(options.approve).without_allowed)
     return replace(options, checkpointer=None, approve=asks.option)
 
 

@@ -243,6 +243,7 @@ class Jobs(Sequence[Job]):
         max_steps: int | None = None,
         cell: str | None = None,
         images: Sequence[PromptImage] = (),
+        response_format: Any = None,
         reader: Reader | None = None,
     ) -> Job:
         """Run a prompt in the background, in a fork of a thread."""
@@ -260,6 +261,7 @@ class Jobs(Sequence[Job]):
         apart = self._workspace_of(fork)
         job = Job(number, prompt, source.name, fork, work.current)
         options = {"model": model, "max_steps": max_steps, "cell": cell, "images": images}
+        options |= {"response_format": response_format}
         try:
             job.begin(apart, lambda runner, notify: runner.stream(prompt, **options, notify=notify))
         except BaseException:

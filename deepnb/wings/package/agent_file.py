@@ -7,7 +7,7 @@ from typing import Any
 from deepnb.models.keys import OFFLINE, PROVIDERS
 from deepnb.models.resolve import is_tape, resolve
 from deepnb.values.agent import Subagent
-from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.approvals import policy_of
 from deepnb.wings.package.installed import distribution, place, requirement
 from deepnb.wings.package.literals import CantWriteError, in_texts, in_value, literal
 from deepnb.wings.package.module import LIST, NAME, Module
@@ -141,8 +141,7 @@ def _plain(options: Options) -> Iterator[tuple[str, str]]:
         ):
             continue
         if one.name == "approve":
-            policy = policy_of(value)  # nothing that is allowed here is allowed there
-            value = Policy(policy.mode, {name: rule for name, rule in policy.rules.items() if rule != "allow"}).option
+            value = policy_of(value).without_allowed.option  # nothing that is allowed here is allowed there
             if value == "outside":
                 continue
         if (text := literal(value)) is None:

@@ -121,5 +121,5 @@ def test_kept_forks_are_threads(compare: Shell) -> None:
 def test_what_can_be_typed_is_what_there_is() -> None:
     assert set(COMPARED) <= set(Options.__dataclass_fields__)
     assert COMPARED["memory_refresh"] == get_args(Refresh) and COMPARED["tool_text"] == get_args(ToolText)
-    assert COMPARED["approve"] == get_args(Mode)
+    assert (*COMPARED["approve"], "allow") == get_args(Mode), "which needs a rule beside it"
     assert all(isinstance(getattr(Options(), name), bool) for name, words in COMPARED.items() if words == ("on", "off"))

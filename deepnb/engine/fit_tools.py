@@ -1,0 +1,122 @@
+"""Names and schemas of tools, made fit for all providers: one tool that is refused takes all others down with it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
+_PARAMETER = re.compile(r"[^a-zA-Z0-9_.-]")
+_LONGEST = 64
+"""Characters of a name."""
+_KINDS = {"string", "number", "integer", "boolean", "object", "array", "null"}
+_UNIONS = ("anyOf", "oneOf", "allOf")
+_NAMED = ("properties", "$defs", "definitions", "patternProperties")
+_SHAPES: Mapping[str, Any] = {
+    **dict.fromkeys((*_UNIONS, "required", "enum"), list),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), int | float),
+    "properties": Mapping,
+}
+"""What keywords hold in the draft that providers read: older drafts have `required: true`."""
+
+
+def fit_name(name: str, unfit: re.Pattern[str] = UNFIT) -> str:
+    """Return a name as all providers take it; one that they do not has a hash of its own, so that no two become one."""
+    if name and len(name) <= _LONGEST and not unfit.search(name):
+        return name
+    mark = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return f"{unfit.sub('_', name)[: _LONGEST - 7] or 'tool'}_{mark}"
+
+
+@dataclass(frozen=True)
+class FitTool:
+    """A tool in the form in which all providers take it, and what an answer's words for it mean."""
+
+    name: str
+    """Its own."""
+    form: Any
+    """As JSON."""
+    mended: bool = False
+    """Whether that is not what the tool says of itself."""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """Name of an argument as it is offered -> its own, where they differ."""
+
+
+def fit_tool(tool: Any, name: str) -> FitTool:
+    """Return the form of a tool that has this name."""
+    try:
+        form: Any = tool if isinstance(tool, Mapping) else convert_to_openai_tool(tool)
+    except KeyError:  # a reference that leads nowhere: LangChain follows them
+        form = {"name": name, "description": tool.description, "parameters": tool.tool_call_schema}
+    inner = form.get("function", form) if form.get("type", "function") == "function" else {}
+    schema = inner.get("parameters", inner.get("input_schema"))
+    if not isinstance(schema, Mapping):  # a tool of the provider's own
+        return FitTool(name, form)
+    parameters, arguments = fit_parameters(schema)
+    if parameters == schema and fit_name(name) == name:
+        return FitTool(name, form)
+    function = {"name": fit_name(name), "description": inner.get("description", ""), "parameters": parameters}
+    return FitTool(name, {"type": "function", "function": function}, True, arguments)
+
+
+def fit_parameters(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the schema of an object without what stands at its top but can't, and the names that differ in it."""
+    root = {**(_target(schema.get("$ref"), schema) or {}), **schema}
+    root.pop("$ref", None)
+    properties, needed = dict(root.get("properties") or {}), set(_list(root.get("required")))
+    for key in _UNIONS:
+        parts = [
+            _target(one.get("$ref"), schema) or one for one in _list(root.pop(key, None)) if isinstance(one, Mapping)
+        ]
+        for one in parts:
+            properties = {**one.get("properties", {}), **properties}
+        if wanted := [set(_list(one.get("required"))) for one in parts]:  # of alternatives that which all of them need
+            needed |= set.union(*wanted) if key == "allOf" else set.intersection(*wanted)
+    names = {own: fit_name(own, _PARAMETER) for own in properties}
+    made = {key: value for key, value in root.items() if key not in ("enum", "not", "required")}
+    made |= {"type": "object", "properties": {names[own]: value for own, value in properties.items()}}
+    if "required" in schema or needed:
+        made["required"] = [names.get(own, own) for own in (*_list(root.get("required")), *properties) if own in needed]
+        made["required"] = list(dict.fromkeys(made["required"]))
+    return _fit_schema(made, made), {sent: own for own, sent in names.items() if sent != own}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _fit_schema(one: Any, root: Mapping[str, Any]) -> Any:
+    """Return a schema at any depth: arrays say what is in them, references lead somewhere, types are those there are."""
+    if isinstance(one, list):
+        return [_fit_schema(item, root) for item in one]
+    if not isinstance(one, Mapping):
+        return one
+    made: dict[str, Any] = {}
+    for key, value in one.items():
+        if key in _NAMED and isinstance(value, Mapping):
+            value = {name: _fit_schema(inner, root) for name, inner in value.items()}
+        elif key not in ("default", "enum", "const", "examples", "required"):
+            value = _fit_schema(value, root)
+        if key not in _SHAPES or (isinstance(value, _SHAPES[key]) and not isinstance(value, bool)):
+            made[key] = value
+    kinds = made.pop("type", None)
+    known = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind in _KINDS]
+    if known:
+        made["type"] = known if isinstance(kinds, list) else known[0]
+    if "array" in known and not isinstance(items := made.get("items"), Mapping):
+        made["items"] = {"anyOf": items} if items and isinstance(items, list) else {}
+    if "$ref" in made and _target(made["$ref"], root) is None:
+        del made["$ref"]
+    return made
+
+
+def _target(ref: Any, root: Any) -> Any:
+    """Return what a reference in a schema leads to; None for one that leads nowhere in it."""
+    if not isinstance(ref, str) or not ref.startswith("#"):
+        return None
+    for step in filter(None, ref[1:].split("/")):
+        root = root.get(step) if isinstance(root, Mapping) else None
+    return root
