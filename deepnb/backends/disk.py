@@ -94,8 +94,8 @@ class DiskBackend(ContainedBackend):
     def append_text(self, path: str, text: str) -> str | None:
         """Add `text` to the end of the file, which is not rewritten: all of it, or nothing; return the error, if any."""
         try:
-            left = text.encode()
-            fd = self.tree.open(_file(path), os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            at, left = _file(path), text.encode()
+            fd = self.tree.open(at, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             with os.fdopen(fd, "r+b", buffering=0) as file:
                 size = os.fstat(fd).st_size
                 try:

@@ -142,7 +142,7 @@ class Tree:
                 if flags & os.O_WRONLY:
                     raise Refused(f"it is a link to {target}, which is only read here")
                 at = (*at[:-1], target)
-            _regular(self.look(at))
+            _regular(_look(self.path(at)))
         try:
             fd = os.open(self.path(at), flags | _FILE, 0o600 if self._is_private(at[:-1]) else 0o666)
         except OSError as error:
