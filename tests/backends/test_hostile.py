@@ -185,7 +185,7 @@ def test_a_link_or_what_it_names_swapped_for_a_link_outside(tmp_path, monkeypatc
         root, outside = tmp_path / str(at) / "root", tmp_path / str(at) / "outside"
         root.mkdir(parents=True)
         outside.mkdir()
-        (outside / "secret.md").write_text(SECRET)
+        (outside / "secret.md").write_text(f"{SECRET}\n")
         (root / "file.md").write_text("inside")
         (root / "in").symlink_to("file.md")
 
@@ -291,7 +291,7 @@ def test_a_swap_before_any_system_call_leads_nowhere(tmp_path, monkeypatch, name
         for top in (root / "d", outside):
             (top / "e").mkdir(parents=True)
             for folder in (top, top / "e"):
-                (folder / "f.md").write_text(SECRET if top == outside else "inside")
+                (folder / "f.md").write_text(f"{SECRET}\n" if top == outside else "inside")
 
         def swap(root: Path = root, outside: Path = outside) -> None:
             os.rename(root / "d", root / "away")
