@@ -276,12 +276,12 @@ class DiskBackend(ContainedBackend):
         fits = compile_grep_include_glob(pattern) if pattern is not None else None
         at = names(path, folder=True)
         try:
-            found = self.tree.look(at)
+            info = self.tree.look(at)
         except (FileNotFoundError, NotADirectoryError):
             return
-        folder = stat.S_ISDIR(found.st_mode)
+        folder = stat.S_ISDIR(info.st_mode)
         base = len(at) if folder else len(at) - 1
-        todo = [(at, found)] if folder or alone else []
+        todo = [(at, info)] if folder or alone else []
         while todo:
             if time.monotonic() > end:
                 raise TimeoutError
@@ -290,7 +290,9 @@ class DiskBackend(ContainedBackend):
                 try:
                     if len(one) > DEPTH:
                         raise Refused
-                    todo += [((*one, name), info) for name, info in reversed(self.tree.entries(one))]
+                    listed = [((*one, name), info) for name, info in self.tree.entries(one)]
+                    todo += (found for found in listed if stat.S_ISDIR(found[1].st_mode))
+                    todo += (found for found in listed[::-1] if not stat.S_ISDIR(found[1].st_mode))  # comes first
                 except FileNotFoundError:
                     continue
                 except OSError:
