@@ -98,8 +98,8 @@ def _serve(address: str) -> list[str]:
 def _watched(client: socket.socket, address: str) -> list[str]:
     """Fork the program and tell its client how it ended; returns in the fork."""
     head, files, *_ = socket.recv_fds(client, 8, len(_STANDARD))
-    with client.makefile("rb") as sent:
-        arguments, folder, environment = json.loads(sent.read(int.from_bytes(head, "big")))
+    request = client.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)  # and no more: a signal may follow
+    arguments, folder, environment = json.loads(request)
     if _settings(environment) != _settings(dict(os.environ)):
         client.sendall(b"start")
         os._exit(0)
@@ -162,15 +162,18 @@ def _ask(address: str, arguments: list[str]) -> None:
     def pass_on(number: int, frame: Any) -> None:
         server.sendall(bytes([number]))
 
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # until there is a fork to pass them on to
+    for number in PASSED_ON:
+        signal.signal(number, pass_on)
     try:
         server.connect(address)
     except OSError:  # it has ended
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
         os.execv(sys.executable, [sys.executable, *arguments])
     request = json.dumps([arguments, os.getcwd(), dict(os.environ)]).encode()
     socket.send_fds(server, [len(request).to_bytes(8, "big")], _STANDARD)
     server.sendall(request)
-    for number in PASSED_ON:
-        signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     told = server.recv(16)
     if told == b"start":
         os.execv(sys.executable, [sys.executable, *arguments])
