@@ -3,11 +3,13 @@
 import base64
 import errno
 import os
+import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,16 @@ from deepagents.backends.utils import (
 )
 
 from deepnb.backends.merge import all_crlf
-from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
-from deepnb.engine.file_extras import SkippedEntries
+from deepnb.backends.tree import DEPTH, LOCK, Names, Refused, Tree, is_control, names, unfit
+from deepnb.engine.file_extras import SkippedEntries, SkipReason
 from deepnb.engine.files import ContainedBackend, is_text
 
 GLOB_SECONDS = 5.0
 GREP_SECONDS = float(protocol.DEFAULT_GREP_TIMEOUT)
 """The bounds of upstream's backend: past them a search gives what it has, and says it is cut."""
+
+GRANULE = 2_000_000_000
+"""Nanoseconds in which two changes of a file may bear one time: on FAT two seconds, elsewhere a clock's tick."""
 
 _CODES = {
     errno.ENOENT: protocol.FILE_NOT_FOUND,
@@ -36,7 +41,6 @@ _CODES = {
         (errno.EINVAL, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EEXIST), protocol.INVALID_PATH
     ),
 }
-_MISSING = (FileNotFoundError, IsADirectoryError)
 _FAILED = (OSError, UnicodeError)
 
 
@@ -76,25 +80,32 @@ class DiskBackend(ContainedBackend):
                     file_data=protocol.FileData(content=base64.b64encode(data).decode(), encoding="base64")
                 )
             return slice_read_response(protocol.FileData(content=data.decode(), encoding="utf-8"), offset, limit)
-        except _MISSING:
-            return protocol.ReadResult(error=f"File '{_printable(file_path)}' not found")
         except _FAILED as error:
-            return protocol.ReadResult(error=f"Error reading file '{_printable(file_path)}': {_why(error)}")
+            return protocol.ReadResult(error=_told("reading file", file_path, error, missing="File {} not found"))
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
         """Make `content` the file, as UTF-8 and with its line ends as they are."""
         try:
             self.tree.write(_file(file_path), content.encode())
         except _FAILED as error:
-            return protocol.WriteResult(error=f"Error writing file '{_printable(file_path)}': {_why(error)}")
+            return protocol.WriteResult(error=_told("writing file", file_path, error))
         return protocol.WriteResult(path=file_path)
 
     def append_text(self, path: str, text: str) -> str | None:
-        """Add `text` to the end of the file, which is not rewritten; return the error, if any."""
+        """Add `text` to the end of the file, which is not rewritten: all of it, or nothing; return the error, if any."""
         try:
-            self.tree.append(_file(path), text.encode())
+            at, left = _file(path), text.encode()
+            fd = self.tree.open(at, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            with os.fdopen(fd, "r+b", buffering=0) as file:
+                size = os.fstat(fd).st_size
+                try:
+                    while left:
+                        left = left[file.write(left) :]
+                except OSError:
+                    file.truncate(size)
+                    raise
         except _FAILED as error:
-            return f"Error writing file '{_printable(path)}': {_why(error)}"
+            return _told("writing file", path, error)
         return None
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
@@ -105,10 +116,10 @@ class DiskBackend(ContainedBackend):
             if isinstance(result, str):
                 return protocol.EditResult(error=result)
             self.tree.write(at, result[0].encode())
-        except _MISSING:
-            return protocol.EditResult(error=f"Error: File '{_printable(file_path)}' not found")
         except _FAILED as error:
-            return protocol.EditResult(error=f"Error editing file '{_printable(file_path)}': {_why(error)}")
+            return protocol.EditResult(
+                error=_told("editing file", file_path, error, missing="Error: File {} not found")
+            )
         return protocol.EditResult(path=file_path, occurrences=result[1])
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
@@ -117,37 +128,29 @@ class DiskBackend(ContainedBackend):
             at = names(file_path, folder=True)
             if at in (LOCK, LOCK[:1]):
                 raise Refused("deepnb keeps its records there")
-            if at and file_path.endswith("/") and not stat.S_ISDIR(self.tree.look(at).st_mode):
+            if not at:
+                raise Refused("it is the mounted directory itself")
+            if stat.S_ISDIR(self.tree.look(at).st_mode):
+                shutil.rmtree(self.tree.path(at))  # of links the links alone
+            elif file_path.endswith("/"):
                 raise Refused("the path of a file does not end in /")
-            self.tree.remove(at)
-        except FileNotFoundError:
-            return protocol.DeleteResult(error=f"Error: '{_printable(file_path)}' not found")
+            else:
+                os.unlink(self.tree.path(at))
         except OSError as error:
-            return protocol.DeleteResult(error=f"Error deleting '{_printable(file_path)}': {_why(error)}")
+            return protocol.DeleteResult(error=_told("deleting", file_path, error, missing="Error: {} not found"))
         return protocol.DeleteResult(path=file_path)
 
     # -- bytes, many files at once
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[protocol.FileUploadResponse]:
         """Write bytes as they are; each file has its own error."""
-        done = []
-        for path, data in files:
-            try:
-                self.tree.write(_file(path), data)
-                done.append(protocol.FileUploadResponse(path=path))
-            except OSError as error:
-                done.append(protocol.FileUploadResponse(path=path, error=_code(error)))
-        return done
+        tried = ((path, _try(self.tree.write, path, data)) for path, data in files)
+        return [protocol.FileUploadResponse(path=path, error=error) for path, (_, error) in tried]
 
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
         """Return the bytes as they are; each file has its own error."""
-        done = []
-        for path in paths:
-            try:
-                done.append(protocol.FileDownloadResponse(path=path, content=self.tree.read(_file(path))))
-            except OSError as error:
-                done.append(protocol.FileDownloadResponse(path=path, error=_code(error)))
-        return done
+        tried = ((path, _try(self.tree.read, path)) for path in paths)
+        return [protocol.FileDownloadResponse(path=path, content=data, error=error) for path, (data, error) in tried]
 
     # -- many files
 
@@ -166,41 +169,60 @@ class DiskBackend(ContainedBackend):
             return protocol.LsResult(error=f"Path '{_printable(path)}': not_a_directory")
         except OSError as error:
             return protocol.LsResult(error=f"Cannot list '{_printable(path)}': {_why(error)}")
-        return protocol.LsResult(entries=sorted(infos, key=lambda i: i["path"]))
+        return protocol.LsResult(entries=sorted(infos, key=itemgetter("path")))
 
     def folder_version(self, directory: str, name: str) -> Any:
-        """Return what is equal as long as the directory's files, and `name` in each directory in it, have not changed."""
+        """Return what is equal as long as the directory's files, and `name` in each directory in it, have not changed.
+
+        None while something is so new that its next change could bear the same time. A time set back by hand
+        is seen by the time of the inode (not on Windows, which keeps none).
+        """
         try:
-            return self.tree.stamps(names(directory, folder=True), name, time.time_ns())
+            path = self.tree.folder(names(directory, folder=True))
+            found = {"": _stamp(path)}
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    with suppress(FileNotFoundError):
+                        found[entry.name] = _stamp(entry.path)
+                        if entry.is_dir(follow_symlinks=False):
+                            file = os.path.join(entry.path, name)
+                            found[entry.name] = _stamp(file) + _stamp(file, follow=True)
         except FileNotFoundError:
             return ()
         except OSError:
             return None
+        end = time.time_ns() - GRANULE
+        return None if any(max(one[4:6] + one[10:12]) > end for one in found.values()) else found
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return the links in a directory, which are not listed, and the directories in it whose file is not to be read."""
-        try:
-            return self.tree.skipped(names(directory, folder=True), name, most)
-        except OSError:
-            return {}
+        found: SkippedEntries = {}
+        with suppress(OSError):
+            base = Path(self.tree.folder(names(directory, folder=True)))
+            for entry in base.iterdir():
+                with suppress(OSError):
+                    if not unfit(entry.name) and (why := _skip(base, entry, entry / name, most)):
+                        found[entry.name] = why
+        return found
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
         """Return files below `path` that match, by path; cut after some seconds, and if a directory can't be read."""
         path = "/" if path is None else path
-        matches, unreadable, late = [], False, False
+        matches: list[protocol.FileInfo] = []
+        reason: protocol.GlobTruncationReason | None = None
         try:
-            for found in self._search(path, pattern, GLOB_SECONDS, alone=False):
-                if late := found is None:
-                    break
-                at, info = found
-                unreadable = unreadable or info is None
-                matches += [] if info is None else [_info(at, info)]
+            for at, info in self._search(path, pattern, GLOB_SECONDS, alone=False):
+                if info is None:
+                    reason = "unreadable"
+                else:
+                    matches.append(_info(at, info))
+        except TimeoutError:
+            reason = reason or "budget"
         except InvalidGlobPatternError as error:
             return protocol.GlobResult(error=str(error))
         except OSError as error:
-            return protocol.GlobResult(error=f"Error globbing path '{_printable(path)}': {_why(error)}", matches=[])
-        matches.sort(key=lambda m: m["path"])
-        reason: protocol.GlobTruncationReason | None = "unreadable" if unreadable else "budget" if late else None
+            return protocol.GlobResult(error=_told("globbing path", path, error), matches=[])
+        matches.sort(key=itemgetter("path"))
         return protocol.GlobResult(matches=matches, truncated=reason is not None, truncation_reason=reason)
 
     def grep(
@@ -216,12 +238,9 @@ class DiskBackend(ContainedBackend):
         path = "/" if path is None else path
         matches: list[protocol.GrepMatch] = []
         unread: list[str] = []
-        cut = False
+        late = False
         try:
-            for found in self._search(path, glob or None, GREP_SECONDS, alone=True):
-                if cut := found is None or (max_count is not None and len(matches) > max_count):
-                    break
-                at, info = found
+            for at, info in self._search(path, glob or None, GREP_SECONDS, alone=True):
                 if info is None:
                     unread.append(_path(at))
                 elif info.st_size <= self.max_file_size_bytes:
@@ -231,12 +250,16 @@ class DiskBackend(ContainedBackend):
                         continue
                     except OSError as error:
                         unread.append(f"{_path(at)}: {_why(error)}")
+                if max_count is not None and len(matches) > max_count:
+                    break
+        except TimeoutError:
+            late = True
         except InvalidGlobPatternError as error:
             return protocol.GrepResult(error=str(error))
         except OSError as error:
-            return protocol.GrepResult(error=f"Error searching path '{_printable(path)}': {_why(error)}", matches=[])
-        matches.sort(key=lambda m: m["path"])
-        cut = cut or (max_count is not None and len(matches) > max_count)
+            return protocol.GrepResult(error=_told("searching path", path, error), matches=[])
+        matches.sort(key=itemgetter("path"))
+        cut = late or (max_count is not None and len(matches) > max_count)
         problem = "One or more files could not be fully searched: " + "; ".join(sorted(unread)) if unread else None
         if context_lines:
             self.add_context(matches[:max_count], context_lines, pattern)
@@ -244,28 +267,60 @@ class DiskBackend(ContainedBackend):
 
     def _search(
         self, path: str, pattern: str | None, seconds: float, *, alone: bool
-    ) -> Iterator[tuple[Names, os.stat_result | None] | None]:
-        """Yield the files below a path that fit a glob, `alone` also the file that it is; None in the end if time is over.
+    ) -> Iterator[tuple[Names, os.stat_result | None]]:
+        """Yield the files below a path that fit a glob, `alone` also the file that it is.
 
-        A directory that can't be read comes with None for what it is.
+        A directory that can't be read comes with None for what it is. After some seconds TimeoutError is raised.
         """
         end = time.monotonic() + seconds
         fits = compile_grep_include_glob(pattern) if pattern is not None else None
         at = names(path, folder=True)
         try:
-            found = self.tree.look(at)
+            info = self.tree.look(at)
         except (FileNotFoundError, NotADirectoryError):
             return
-        folder = stat.S_ISDIR(found.st_mode)
+        folder = stat.S_ISDIR(info.st_mode)
         base = len(at) if folder else len(at) - 1
-        for one, info in self.tree.walk(at) if folder else [(at, found)] if alone else ():
+        todo = [(at, info)] if folder or alone else []
+        while todo:
             if time.monotonic() > end:
-                yield None
-                return
-            if info is None or (
-                stat.S_ISREG(info.st_mode) and one != LOCK and (fits is None or fits("/".join(one[base:])))
-            ):
+                raise TimeoutError
+            one, info = todo.pop()
+            if stat.S_ISDIR(info.st_mode):
+                try:
+                    if len(one) > DEPTH:
+                        raise Refused
+                    listed = [((*one, name), info) for name, info in self.tree.entries(one)]
+                    todo += (found for found in listed if stat.S_ISDIR(found[1].st_mode))
+                    todo += (found for found in listed[::-1] if not stat.S_ISDIR(found[1].st_mode))  # comes first
+                except FileNotFoundError:
+                    continue
+                except OSError:
+                    yield one, None
+            elif one != LOCK and (fits is None or fits("/".join(one[base:]))):
                 yield one, info
+
+
+def _skip(base: Path, entry: Path, file: Path, most: int) -> tuple[SkipReason, str | int] | None:
+    """Return why an entry of `base` is not to be read, as `deepnb.engine.file_extras` says; None for one that is."""
+    if entry.is_symlink():
+        to = Path(os.path.realpath(entry))
+        if to.is_file():
+            return None
+        inside = to != base and to.is_relative_to(base) and to.exists()
+        return ("link", to.relative_to(base).as_posix()) if inside else ("link out", "")
+    if not entry.is_dir():
+        return None
+    if file.is_symlink() and unfit(os.readlink(file)):
+        return "file link", ""
+    size = file.stat().st_size
+    return ("large", size) if size > most else None
+
+
+def _stamp(path: str, *, follow: bool = False) -> tuple[int, ...]:
+    """Return device, inode, mode, size, and the times of the content and of the inode; `follow` links, or not."""
+    info = os.stat(path, follow_symlinks=follow)
+    return (info.st_dev, info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
 def _file(path: str) -> Names:
@@ -316,8 +371,19 @@ def _why(error: OSError | UnicodeError) -> str:
     return error.strerror or type(error).__name__
 
 
-def _code(error: OSError) -> str:
-    return _CODES.get(error.errno or 0) or _why(error)
+def _told(doing: str, path: str, error: OSError | UnicodeError, *, missing: str = "") -> str:
+    """Return the message of an error; `missing` is that of a file that is not there, where there is one of its own."""
+    if missing and isinstance(error, FileNotFoundError | IsADirectoryError):
+        return missing.format(f"'{_printable(path)}'")
+    return f"Error {doing} '{_printable(path)}': {_why(error)}"
+
+
+def _try(use: Callable[..., Any], path: str, *more: bytes) -> tuple[Any, str | None]:
+    """Return what is done with a file, and the code of the error, if any."""
+    try:
+        return use(_file(path), *more), None
+    except OSError as error:
+        return None, _CODES.get(error.errno or 0) or _why(error)
 
 
 def _printable(path: str) -> str:

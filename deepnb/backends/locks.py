@@ -106,7 +106,7 @@ def hold_file(path: Path) -> Callable[[], None] | None:
     def release() -> None:
         try:
             with suppress(OSError):
-                tree.remove((path.name,))
+                os.unlink(path)
         finally:
             os.close(fd)
 
@@ -164,7 +164,7 @@ def _acquire(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> int:
 
 def _try_lock(tree: Tree, at: tuple[str, ...]) -> int | None:
     """Return a locked descriptor, or None where another holds the lock or the file was replaced meanwhile."""
-    fd = tree.open_own(at)
+    fd = tree.open(at, os.O_RDWR | os.O_CREAT)
     try:
         if lock_descriptor(fd, blocking=False):
             with suppress(FileNotFoundError):  # its name is gone: as good as replaced

@@ -1,4 +1,4 @@
-"""`disk:DIR`, `store[:NAMESPACE]`, `state`: what is typed after `%agent mount PATH`, as a backend."""
+"""Backends by what is typed or passed for them: mounts such as `disk:DIR`, one tree out of several, and `backend=`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is writing just now: set round a tool call or a user's command, read by the guard."""
+"""Who writes at the moment, set round a tool call or a user's command, and why a text is not written."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

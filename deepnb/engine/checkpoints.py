@@ -1,4 +1,4 @@
-"""What can be told of a thread's newest checkpoint without decoding the state, and keeping that cheap to decode.
+"""Checkpoints beside the state: what a thread's newest one tells, memory in a given one, threads of other sessions.
 
 A delta channel is read by walking back to its last snapshot, decoding each checkpoint on the way. One that is
 written once and then rests (`files`) has no new snapshot for 5,000 steps: every turn would walk the whole thread.

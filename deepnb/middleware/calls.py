@@ -1,4 +1,4 @@
-"""Approvals: a call that needs one interrupts the run, and `Command(resume=...)` says what becomes of it."""
+"""Approvals and the guard for anybody's agent: what stands round its calls of tools."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

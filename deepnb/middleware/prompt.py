@@ -1,4 +1,4 @@
-"""Memory files in the system prompt, and each change of them as a diff in the message stream."""
+"""Memory, skills and compaction for anybody's agent: what stands round its prompt."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What is so just now: the options in force, the time, the thread that is meant, the turn that plays, who watches."""
+"""The present of a session: options in force, time, the thread that is meant, the turn that plays, who watches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of memory files on the user's disk: taken from there, and put there."""
+"""What a session writes to the user's disk and reads from it: copies of memory files, a thread as a file, tapes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Forgetting: finding some words wherever deepnb recorded them, and taking them out there."""
+"""Steps of memory that touch many files: forgetting words wherever deepnb recorded them, and promoting daily notes."""
 
 from __future__ import annotations
 

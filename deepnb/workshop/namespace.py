@@ -1,4 +1,4 @@
-"""Tools over the user's variables and notebooks; all but `edit_notebook` change nothing."""
+"""Tools over the user's variables, tables and notebooks; all but `edit_notebook` change nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

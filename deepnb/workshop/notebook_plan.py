@@ -1,4 +1,4 @@
-"""What an edit of a notebook would write, computed before anything is asked or written: for the card, and for the tool."""
+"""What an edit of a notebook would write, computed before anything is asked or written: its cells and their diff."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where an MCP server is: a command to start, or a URL; its name, and the environment that a command is started in."""
+"""What is known of an MCP server: where it is, its name and environment, and what it offers as tools."""
 
 import hashlib
 import json

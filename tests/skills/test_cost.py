@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deepnb import Session
-from deepnb.backends.tree import GRANULE
+from deepnb.backends.disk import GRANULE
 from tests.support.scripted import Scripted
 
 TURNS = 60

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from deepnb import Session
-from deepnb.backends.disk import DiskBackend
-from deepnb.backends.tree import GRANULE, Tree
+from deepnb.backends.disk import GRANULE, DiskBackend
 from deepnb.engine.file_extras import folder_version
 from deepnb.skills.catalog import DISABLED, Catalog
 
@@ -135,8 +134,8 @@ def test_a_source_that_is_not_there_yet(tmp_path: Path, later: None):
 
 def test_an_inode_may_have_any_number(folder: Path, monkeypatch: pytest.MonkeyPatch):
     """Some file systems give numbers above any time in nanoseconds: they are no times."""
-    monkeypatch.setattr("deepnb.backends.tree._stamp", lambda info: (2**63, 2**63, info.st_mode, 2**63, 1, 1))
-    assert Tree(folder).stamps(("skills",), "SKILL.md", 10**18) is not None
+    monkeypatch.setattr("deepnb.backends.disk._stamp", lambda path, **_: (2**63, 2**63, 0o100644, 2**63, 1, 1))
+    assert folder_version(DiskBackend(folder), "/skills/", "SKILL.md") is not None
 
 
 def test_what_is_spread_over_mounts_is_read(folder: Path, later: None):
