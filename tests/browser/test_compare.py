@@ -10,8 +10,9 @@ import pytest
 
 from tests import IMPORT_TESTS
 from tests.support.browsers import CONTRAST, DARK, LIGHT, Notebook, Workspace, marks
+from tests.support.wings import wing
 
-pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow, wing("compare")]
 
 SETUP = f"""{IMPORT_TESTS}
 %load_ext deepnb

@@ -12,6 +12,7 @@ import pytest
 
 from tests import IMPORT_TESTS
 from tests.support.browsers import Notebook, Workspace, marks
+from tests.support.wings import wing
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
@@ -68,6 +69,7 @@ def test_a_turn_is_stopped_by_its_button(lab: Notebook) -> None:
     assert re.search(r"%agent resume again", cell.inner_text()) and lab.errors == []
 
 
+@wing("compare")
 def test_three_in_the_background_beside_a_cell(lab: Notebook) -> None:
     long, short, code = (
         lab.run(f"%%agent --bg --model {model}\nlook at {model}") for model in ("long", "short", "code")
@@ -89,6 +91,7 @@ def test_three_in_the_background_beside_a_cell(lab: Notebook) -> None:
     assert lab.errors == []
 
 
+@wing("compare")
 def test_a_restart_under_one(lab: Notebook, workspace: Workspace) -> None:
     cell = lab.run("%%agent --bg --model doomed\nlook at doomed")
     seen(cell, r"as of \d\d:\d\d:\d\d: .* · wait")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from deepnb import Session
+from tests.support.wings import wing
+
+pytestmark = wing("compare")
 
 
 def test_the_next_kernel_sees_nothing_of_it(where: str) -> None:

@@ -9,6 +9,9 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from tests.support.scripted import Scripted, call
+from tests.support.wings import wing
+
+pytestmark = wing("compare")
 
 SENT: list[str] = []
 

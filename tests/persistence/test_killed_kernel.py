@@ -15,6 +15,7 @@ from tests import IMPORT_TESTS
 from tests.persistence.conftest import place
 from tests.support.approvals import ASK
 from tests.support.kernels import Cell, Kernel
+from tests.support.wings import wing
 
 pytestmark = pytest.mark.kernel
 
@@ -80,6 +81,7 @@ BEGUN = "while not Path('begun').exists(): time.sleep(0.02)"
 
 
 @pytest.mark.slow
+@wing("compare")
 def test_a_job_that_ran_is_named_in_the_next_kernel_and_can_go_on(where, tmp_path):
     with kernel(tmp_path, where, JOB) as (first, _):
         first.ok('m = Scripted(answers=["one", call("gate"), "never"])\n%agent use m')

@@ -122,7 +122,7 @@ def test_an_opened_session_is_listed_with_where_it_comes_from(opened: OpenedSess
         lambda s: s.tools.add(len),
         lambda s: s.persist("never-made.db"),
         lambda s: s.record("never-made.jsonl"),
-        lambda s: s.package("never-made", write=True),
+        pytest.param(lambda s: s.package("never-made", write=True), marks=wing("package")),
     ],
 )
 def test_nothing_can_be_changed(opened: OpenedSession, act) -> None:
