@@ -57,7 +57,7 @@ class GraphParts:
     """Whether something in it runs only as a coroutine."""
 
     def of(self, name: str) -> Any:
-        """Return the first middleware of this name, or of a class made from one of it; None where there is none."""
+        """Return the first middleware that has this name, or whose class is derived from one that has; None if none does."""
         known = ((m, {m.name, *(c.__name__ for c in type(m).__mro__)}) for m in self.middleware)
         return next((m for m, names in known if name in names), None)
 

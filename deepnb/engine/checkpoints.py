@@ -38,7 +38,7 @@ class Newest:
     """The newest checkpoint of a thread."""
 
     id: str | None = None
-    """None where the thread has no checkpoint."""
+    """None if the thread has no checkpoint."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property

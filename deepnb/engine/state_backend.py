@@ -152,7 +152,7 @@ class KernelBackend(StateBackend):
         return {p: data for p, data in self._read_files().items() if p.startswith(directory)}
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """None: there are no links."""
+        """Return an empty dict: a state has no links."""
         return {}
 
     def _read_files(self) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class Form:
 
 
 class StructuredMiddleware(AgentMiddleware):
-    """Has an answer that does not fit mended, and ends the turn in one line where it never fits."""
+    """Sends an answer that does not fit its form back to the model; ends the turn in one line if none ever fits."""
 
     def __init__(self, form: Form) -> None:
         super().__init__()

@@ -64,7 +64,7 @@ class Scope:
 
     @property
     def inside(self) -> Scope:
-        """That of an agent nested in this one."""
+        """Return the scope of an agent nested in this one."""
         return replace(self, nested=True)
 
 

@@ -111,7 +111,7 @@ class Reader:
         self._requests: list[Request] = [before] if before is not None else []
 
     def value(self, plain: Any) -> Any:
-        """Return the value; DamagedError for what is none."""
+        """Return the value that was written as `plain`; raise DamagedError if no value is written so."""
         if type(plain) in _SCALARS:
             return plain
         if isinstance(plain, list):
@@ -207,7 +207,7 @@ def _is_image(key: object, value: object) -> bool:
 
 @cache
 def _fields(made: type) -> Sequence[tuple[str, Any]]:
-    """Return (name, default) of each field of a dataclass; a value that nothing equals where there is none."""
+    """Return (name, default) of each field of a dataclass; an object that equals no value if the field has no default."""
     out = []
     for field in fields(cast(Any, made)):
         make: Any = field.default_factory

@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -251,9 +252,8 @@ def _user_key() -> bytes:
             with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(secrets.token_bytes(_BYTES))
             try:
-                os.link(made, path)  # of two kernels that begin at once one is first
-            except FileExistsError:
-                pass
+                with suppress(FileExistsError):  # of two kernels that begin at once one is first; both read its key
+                    os.link(made, path)
             finally:
                 made.unlink()
         key = path.read_bytes()

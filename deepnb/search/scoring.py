@@ -213,7 +213,7 @@ def model_name(embedder: Embedder) -> str:
 
 
 def unit_vectors(found: Sequence[Sequence[float]]) -> Vectors:
-    """Rows of length 1; a row of zeros, or with a number that is none, becomes zeros."""
+    """Return the rows scaled to length 1; NaN and infinite entries count as 0, and a row of zeros stays zeros."""
     rows = np.nan_to_num(np.asarray(found, np.float32), posinf=0, neginf=0)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)

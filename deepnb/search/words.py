@@ -228,7 +228,7 @@ class Tokens:
         self.names: dict[str, tuple[str, ...]] = {}
         """Of each token that may be an identifier, the `names` in it."""
         self._bare: set[str] = set()
-        """Those that are a word in small letters."""
+        """Tokens that are one word in lower case."""
         self._words: dict[str, tuple[str, ...]] = {}
         """The words in each of the others."""
         self._humps: set[str] = set()

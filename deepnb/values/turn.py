@@ -37,10 +37,10 @@ class Usage:
     input: int = 0
     output: int = 0
     cached: int | None = 0
-    """None where nobody said it."""
+    """None if the provider did not say it."""
     cost: float | None = None
     exact: bool = True
-    """False where part of it is deepnb's own count, since a call was not reported (shown as `~`)."""
+    """False if part of it is deepnb's own count, since a call was not reported (shown as `~`)."""
 
     def __add__(self, other: Usage) -> Usage:
         costs = [u.cost for u in (self, other) if u.input or u.output or u.cost is not None]

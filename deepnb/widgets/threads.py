@@ -87,7 +87,7 @@ class PromptPanel:
     """The calls of a thread to choose from, the newest one chosen, and the picture of that one."""
 
     def __init__(self, calls: Callable[[], Sequence[tuple[str, Place]]], at: Callable[[Place | None], View]) -> None:
-        """`calls` gives a name and the place of each; `at` the picture of one, of None where there is none yet."""
+        """`calls` gives the name and the place of each call; `at` gives the picture of a place, or of None before the first."""
         import ipywidgets as w
 
         self._calls, self._at = calls, at

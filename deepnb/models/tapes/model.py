@@ -45,7 +45,7 @@ class TapeIndex:
             self._by_key.setdefault(request.key, []).append(number)
 
     def exchanges(self, request: Parts) -> list[Exchange]:
-        """Give the exchanges of this request, in the order in which they were recorded; raise an error where there is none."""
+        """Return the exchanges of this request in the order of recording; raise NotOnTapeError if there are none."""
         numbers = self._by_key.get(request.key)
         if numbers is None:
             raise self._not_found(request)

@@ -236,7 +236,7 @@ def _exchange(line: Json, parts: Json) -> Exchange:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """Return a line as an object; an empty one where it is none."""
+    """Return the JSON object of a line; an empty dict if the line holds no object."""
     try:
         value = json.loads(line)
     except ValueError:

@@ -190,7 +190,7 @@ def remember_file(c: Conversation, source: str) -> Script:
 
 
 def _keep(c: Conversation, lines: list[str], done: str, known: str) -> Script:
-    """Add the lines that the memory file does not have to its end; write the file if there is none."""
+    """Append the lines that the memory file lacks; write the file if it does not exist."""
     path = c.memory_path
     calls = [s.args for s in c.turn if s.tool in ("write_file", "edit_file") and s.path == path and not s.failed]
     if calls:

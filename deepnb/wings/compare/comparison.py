@@ -25,7 +25,7 @@ from deepnb.values.image import PromptImage
 from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Snapshot, Turn
 from deepnb.wings.compare.column import NOT_RUN, Column
-from deepnb.wings.compare.fork import code_asks, workspace_beside
+from deepnb.wings.compare.jobs import code_asks, workspace_beside
 from deepnb.wiring.options import Options, changed
 
 if TYPE_CHECKING:

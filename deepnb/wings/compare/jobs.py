@@ -15,13 +15,15 @@ from deepnb.running.current import Current
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
-from deepnb.values.approvals import policy_of
+from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.code import CODE_TOOLS
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.values.events import Activity
 from deepnb.values.image import PromptImage
 from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Event, Turn
-from deepnb.wings.compare.fork import code_asks, workspace_beside
+from deepnb.wiring.options import Options
+from deepnb.workshop.kernel import PlainKernel
 
 JobState = Literal["running", "needs approval", "done", "stopped", "failed"]
 
@@ -309,3 +311,25 @@ class Jobs(Sequence[Job]):
         apart.close()
         reader.landed(job)
         work.current.tell()
+
+
+# -- a workspace beside that of a session, for one fork of a thread: a job in the background, or a column of a comparison
+
+
+def workspace_beside(work: Workspace, options: Options, thread: Thread) -> Workspace:
+    """Return a workspace with one thread, and the variables and the tape of another."""
+    made = Workspace(options, work.current.clock, thread.name)
+    if work.current.kernel is not None:
+        made.current.shell = PlainKernel(work.current.kernel.namespace)
+    made.current.shared = work.current.shared
+    made.current.recording = work.current.recording
+    made.threads.take_back(thread)
+    made.current.thread = thread
+    return made
+
+
+def code_asks(policy: Policy) -> Policy:
+    """Return the policy with which code always needs approval."""
+    for tool in CODE_TOOLS:
+        policy = policy if policy.rules.get(tool) == "deny" else policy.with_rule(tool, "ask")
+    return policy

@@ -21,7 +21,7 @@ from deepnb.values.turn import Decided, ToolEnded, Turn
 THREAD = "exercise"
 """The thread that the exercises ask to work in."""
 _NOTEBOOK_SKILLS = {"explore-dataframe", "clear-plot", "weekly-report", "demo"}
-"""Those that notebook 03 makes."""
+"""The skills that notebook 03 makes."""
 _NOTEBOOK_DAYS = "2026-03-04"
 """The last day of notebook 05."""
 

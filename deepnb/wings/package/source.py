@@ -8,6 +8,7 @@ import linecache
 import symtable
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any
@@ -133,11 +134,9 @@ def _is_chain(node: ast.expr) -> bool:
 
 
 def _class_text(kind: type) -> str | None:
-    """The text of a class statement; in a notebook `inspect` finds none, since `__main__` has no file."""
-    try:
+    """Return the text of a class statement; in a notebook `inspect` finds none, since `__main__` has no file."""
+    with suppress(OSError, TypeError):  # of a class in a cell; its text is looked for below
         return inspect.getsource(kind)
-    except (OSError, TypeError):
-        pass
     methods = (inspect.unwrap(one) for one in vars(kind).values() if inspect.isfunction(one))
     files = [one.__code__.co_filename for one in methods if one.__code__.co_filename in linecache.cache]
     cells = [name for name in linecache.cache if "ipython-input" in name or "ipykernel" in name]
