@@ -39,6 +39,8 @@ def test_turns_are_kept_there_and_read_again(server: LoopbackServer) -> None:
     assert other.turns[0].after.checkpoint == s.turns[0].after.checkpoint
     (only,) = server.threads
     assert server.threads[only]["metadata"]["deepnb_name"] == "main"
+    lacks = next(one for one in s.features.lacks if one.name == "files")
+    assert (lacks.what, lacks.do) == ("its state has none", "add deepagents' FilesystemMiddleware()")
 
 
 def test_a_thread_without_a_name_goes_by_its_id_or_the_beginning_of_it(server: LoopbackServer) -> None:
