@@ -12,6 +12,7 @@ import pytest
 import deepnb
 from deepnb.values.turn import Notice
 from deepnb.wings.server.header import _HEADERS
+from deepnb.wings.server.served import _features
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
 from tests.support.tables import every_row
 
@@ -31,6 +32,11 @@ def told(error: pytest.ExceptionInfo[deepnb.DeepnbError]) -> str:
     return line
 
 
+def test_an_agent_without_files_says_what_gives_them() -> None:
+    (lacks,) = (one for one in _features("hall", {"ask"}, ["messages"], (), None).lacks if one.name == "files")
+    assert (lacks.what, lacks.do) == ("its state has none", "add deepagents' FilesystemMiddleware()")
+
+
 def test_turns_are_kept_there_and_read_again(server: LoopbackServer) -> None:
     s = deepnb.Session(graph=f"{server.url}/echo")
     assert [s.run("hello").text, s.run("again").text] == ["You said hello.", "You said again."]
@@ -39,8 +45,6 @@ def test_turns_are_kept_there_and_read_again(server: LoopbackServer) -> None:
     assert other.turns[0].after.checkpoint == s.turns[0].after.checkpoint
     (only,) = server.threads
     assert server.threads[only]["metadata"]["deepnb_name"] == "main"
-    lacks = next(one for one in s.features.lacks if one.name == "files")
-    assert (lacks.what, lacks.do) == ("its state has none", "add deepagents' FilesystemMiddleware()")
 
 
 def test_a_thread_without_a_name_goes_by_its_id_or_the_beginning_of_it(server: LoopbackServer) -> None:
