@@ -86,9 +86,7 @@ class LocalGraph:
 class OwnGraph(LocalGraph):
     """The graph that deepnb has made."""
 
-    def __init__(
-        self, compiled: Any, end: str, taken: Taken, sign: approvals.Sign = lambda value: "", *, takes: bool
-    ) -> None:
+    def __init__(self, compiled: Any, end: str, taken: Taken, sign: approvals.Sign, *, takes: bool) -> None:
         """`end` is the last node of a turn: state written as from it leaves nothing to run.
 
         `takes` says whether messages and texts are taken out of the state.

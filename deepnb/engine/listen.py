@@ -335,7 +335,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """Tell of an event that our own middleware sends with `tell`."""
         if name != keys.TELL:
             return
-        event = data(self._path(run_id))
+        # a decision names the path of its call itself
+        event = data if isinstance(data, values.Decided) else replace(data, path=self._path(run_id))
         if isinstance(event, values.TextDelta):  # of an answer that was read as more than text
             gap = "\n\n" if self._calls in self._told else ""
             event = replace(event, text=f"{gap}{event.text}", call=self._calls)
@@ -394,30 +395,25 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         return tuple(reversed(found))
 
 
-def tell(event: Callable[[values.Path], values.Event]) -> None:
-    """Send an event from inside a run: `event` is given the path of the agent that tells it.
+def tell(event: values.Event) -> None:
+    """Send an event from inside a run; the listener adds the path of the agent that sends it.
 
     In a graph that nobody of ours listens to, what the user should see is logged, and nothing else is sent: an
     event is no value that a server's stream could hold.
     """
-    if is_heard():
+    if listener() is not None:
         dispatch_custom_event(keys.TELL, event)
-    elif isinstance(notice := event(()), values.Notice):
-        _LOG.warning("%s", notice.text)
+    elif isinstance(event, values.Notice):
+        _LOG.warning("%s", event.text)
 
 
 def tell_notice(line: str) -> None:
     """Send one line the user should see from inside a run."""
-    tell(lambda path: values.Notice(line, path))
-
-
-def is_heard() -> bool:
-    """Return whether a Listener is among the callbacks of the run."""
-    return listener() is not None
+    tell(values.Notice(line))
 
 
 def listener() -> Listener | None:
-    """Return the Listener among the callbacks of the run."""
+    """Return the Listener among the callbacks of the run; None where there is none."""
     callbacks = ensure_config().get("callbacks") or ()
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
     return next((handler for handler in handlers if isinstance(handler, Listener)), None)

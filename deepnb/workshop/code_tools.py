@@ -38,10 +38,10 @@ class Desk(Protocol):
     def kernel(self) -> Kernel | None:
         """What runs code; None where there is no namespace to run it in."""
 
-    def put_out(self, output: CodeOutput) -> None:
+    def live(self, output: CodeOutput) -> None:
         """Show an output while the code runs."""
 
-    def ran(self, names: Names) -> None:
+    def code_ran(self, names: Names) -> None:
         """Keep what undo needs."""
 
 
@@ -60,7 +60,7 @@ def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
 
         def show(output: CodeOutput) -> None:
             placed = replace(output, path=path)
-            desk.put_out(placed)
+            desk.live(placed)
             if run is not None:
                 run.tell(placed)
 
@@ -82,7 +82,7 @@ def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[s
     with writing(origin="agent", agent=path, tool=True):
         result = run_code(code, kernel, show, call, room)
     if result.names.before:
-        desk.ran(result.names)
+        desk.code_ran(result.names)
     if result.stopped is not None:
         raise result.stopped
     own_loop = result.foreign_loop and kernel.propose(code)
