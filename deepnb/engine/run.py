@@ -9,6 +9,7 @@ from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from deepnb.engine import keys
@@ -83,7 +84,7 @@ class Run:
         config: dict[str, Any],
         ledger: Ledger,
         *limits: Any,
-        record: Callable[[Event | Added], None] = lambda event: None,
+        record: Callable[[Event | Added], None],
         notify: Callable[[], None] | None = None,
     ) -> None:
         """`record` is called with each event, and each message as it joins, in the run's own thread.
@@ -109,10 +110,9 @@ class Run:
         self._events: queue.SimpleQueue[Event | _Errand | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self.listener = Listener(self.tell, ledger, *limits, added=self._join)
-        callbacks = [*(config.get("callbacks") or ()), self.listener]
-        arguments = (input, {**config, "callbacks": callbacks})
+        config = {**config, "callbacks": [*(config.get("callbacks") or ()), self.listener]}
         self._thread = threading.Thread(
-            target=copy_context().run, args=(self._pump, *arguments), daemon=True, name="deepnb-run"
+            target=copy_context().run, args=(self._pump, input, config), daemon=True, name="deepnb-run"
         )
 
     def __iter__(self) -> Iterator[Event | None]:
@@ -137,7 +137,7 @@ class Run:
 
     def expect(self, calls: Iterable[PendingCall]) -> None:
         """Take note that the run goes on with these calls."""
-        for path, some in groupby(sorted(calls, key=lambda call: call.path), lambda call: call.path):
+        for path, some in groupby(sorted(calls, key=attrgetter("path")), attrgetter("path")):
             self.listener.expect(path, [call.id for call in some])
 
     def on_reader(self, work: Callable[[], T]) -> T:

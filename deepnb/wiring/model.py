@@ -89,7 +89,11 @@ def _measured(resolved: Resolved, options: Options, recording: Recording | None,
         return meter.rule
 
     rule = rule_now()
-    model, retries = _retried(_with_window(asked, rule))
+    model, retries = _with_window(asked, rule), 0
+    if is_tape(model):
+        retries = model.taped.retries  # as often as they were sent again
+    elif not is_teaching(model):
+        model, retries = taken_over(model)
     if recording is not None:
         model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script", retries)
     meter = meter_of(model, rule, recorded=recording is not None)
@@ -112,13 +116,6 @@ def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
         return None if count is None else Counter(count, exact=True, name="tiktoken")
 
     return Meter(BY_SCRIPT, rule, better)
-
-
-def _retried(model: Any) -> tuple[Any, int]:
-    """Return the model, and how often its requests are sent again: of a tape, as often as they were."""
-    if is_teaching(model):
-        return model, 0
-    return (model, model.taped.retries) if is_tape(model) else taken_over(model)
 
 
 def _on_tape(main: Any, model: Any) -> Resolved | None:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Protocol
 from weakref import WeakKeyDictionary
 
 from langchain_core.messages import ToolMessage
+from langchain_core.messages.content import create_image_block
 from langchain_core.tools import InjectedToolCallId
 
 from deepnb.backends.writer import writer, writing
-from deepnb.engine.images import result_content
 from deepnb.engine.request import IMAGES
 from deepnb.engine.run import current_run, on_reader
 from deepnb.values.turn import CodeOutput
@@ -89,6 +89,7 @@ def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[s
     text = f"{result.text}\n{_OWN_LOOP}" if own_loop else result.text
     made = ToolMessage(text, name="run_python", tool_call_id=call, status="error" if result.failed else "success")
     if sees and result.pictures:
-        made.content = result_content(text, result.pictures)
+        images = [create_image_block(base64=data, mime_type=kind) for kind, data in result.pictures]
+        made.content = [{"type": "text", "text": text}, *map(dict, images)]
         made.additional_kwargs[IMAGES] = [""] * len(result.pictures)
     return made

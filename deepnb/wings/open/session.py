@@ -353,7 +353,7 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
     Approvals, policies and files do not come along. Memory waits for the user, line by line.
     """
     from deepnb.engine import keys
-    from deepnb.engine.checkpoints import carried
+    from deepnb.wings.open.carried import carried
 
     work.current.idle()
     if work.options.graph is not None:
