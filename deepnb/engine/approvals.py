@@ -256,12 +256,6 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
     )
 
 
-def foreign_requests(interrupts: Iterable[Any]) -> list[str]:
-    """Return what interrupts that are not ours ask, each in one short line."""
-    values = [i.value for i in interrupts if not is_bound(i.value)]
-    return [" ".join(redact(repr(v)).split())[:120] for v in values]
-
-
 def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any], sign: Sign) -> tuple[PendingCall, ...]:
     """Return the calls that these tasks of a thread's state wait for, without those whose answer was used already.
 

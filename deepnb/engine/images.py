@@ -42,11 +42,11 @@ class ImagesMiddleware(RequestMiddleware):
     """
 
     def changed(self, request: Any) -> Any:
-        found = taken(request.messages, sees=takes_images(request.model))
+        found = fit_images(request.messages, sees=takes_images(request.model))
         return request if found is request.messages else request.override(messages=found)
 
 
-def taken(messages: list[Any], *, sees: bool) -> list[Any]:
+def fit_images(messages: list[Any], *, sees: bool) -> list[Any]:
     """Return the messages as a model takes them that sees images, or does not."""
     if not any(IMAGES in m.additional_kwargs for m in messages):
         return messages

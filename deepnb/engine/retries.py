@@ -59,15 +59,6 @@ def taken_over(model: Any) -> tuple[Any, int]:
     return copy, given
 
 
-def next_try(error: Exception, number: int, retries: int, answer: Answer) -> Retry | None:
-    """Return the try that follows the failed one of this number, from 1; None where there is to be none."""
-    failure = model_failure(error)
-    if failure is None or not failure.again or answer.begun or number > retries:
-        return None
-    seconds = FIRST * 2 ** (number - 1) if failure.seconds is None else failure.seconds
-    return Retry(failure.what, seconds, number + 1, retries + 1) if seconds <= LONGEST else None
-
-
 def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = (), model: Any = None) -> T:
     """Return what a call of a model gives, at the first try or at a later one; `messages` are what is sent to `model`.
 
@@ -87,22 +78,21 @@ def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = 
 def _pause(
     error: Exception, number: int, retries: int, answer: Answer, messages: Sequence[Any], model: Any
 ) -> float | None:
-    """Return the seconds until a request that failed is sent again, which the user is told; None where it is not."""
-    if usage_refused(model, error):
-        return 0.0
-    if (again := next_try(error, number, retries, answer)) is None:
-        hide_credentials(error, (message_text(one) for one in messages[-_QUOTED:]))
-        return None
-    tell(again)
-    return 0.0 if getattr(error, "is_played", False) else again.seconds  # what a tape plays is not waited for
+    """Return the seconds until the request is sent again whose try of this number failed, from 1; None where it is not.
 
-
-def usage_refused(model: Any, error: Exception) -> bool:
-    """Return whether a server refused to be asked for usage; it is not asked again, as long as this model is in use."""
-    refused = bool(getattr(model, "stream_usage", None)) and "stream_options" in str(error)
-    if refused:
+    The user is told. A server that refuses to be asked for usage is not asked again, as long as this model is in use.
+    """
+    if getattr(model, "stream_usage", None) and "stream_options" in str(error):
         model.stream_usage = False
-    return refused
+        return 0.0
+    failure = model_failure(error)
+    if failure is not None and failure.again and not answer.begun and number <= retries:
+        seconds = FIRST * 2 ** (number - 1) if failure.seconds is None else failure.seconds
+        if seconds <= LONGEST:
+            tell(Retry(failure.what, seconds, number + 1, retries + 1))
+            return 0.0 if getattr(error, "is_played", False) else seconds  # what a tape plays is not waited for
+    hide_credentials(error, (message_text(one) for one in messages[-_QUOTED:]))
+    return None
 
 
 class Retried:

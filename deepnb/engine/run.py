@@ -13,11 +13,12 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from deepnb.engine import keys
-from deepnb.engine.approvals import foreign_requests
+from deepnb.engine.approvals import is_bound
 from deepnb.engine.graph import Graph
 from deepnb.engine.limits import Cancelled, LimitReached
 from deepnb.engine.listen import Ledger, Listener
 from deepnb.engine.probe import new_messages
+from deepnb.gate import redact
 from deepnb.values.approvals import PendingCall
 from deepnb.values.messages import Added
 from deepnb.values.turn import Asked, Event
@@ -169,10 +170,11 @@ class Run:
 
     def unanswerable(self) -> str:
         """Return in a few words what asked the user something that no approval is; empty if nothing did, or a call waits."""
-        found = foreign_requests(self.interrupts)
-        if not found or self._is_asked:
+        foreign = [one.value for one in self.interrupts if not is_bound(one.value)]
+        if not foreign or self._is_asked:
             return ""
-        return f"the run stopped with interrupt({found[0]}), and a session can't answer it"
+        shown = " ".join(redact(repr(foreign[0])).split())[:120]
+        return f"the run stopped with interrupt({shown}), and a session can't answer it"
 
     def tell(self, event: Event) -> None:
         """Add an event, in the order in which all who hear of the run hear it."""

@@ -16,7 +16,7 @@ from deepnb.values.agent import Subagent
 from deepnb.wiring.options import Options, same
 
 if TYPE_CHECKING:
-    from deepnb.engine.state_backend import Taken
+    from deepnb.engine.state_backend import Restorer
     from deepnb.models.tapes.recorder import Recording
     from deepnb.wiring.build import Built
 
@@ -61,14 +61,14 @@ class Graphs:
     def keep_in(self, checkpointer: Any, sign: Callable[[Any], str]) -> None:
         """Checkpoint threads there from now on."""
         self.checkpointer, self.sign, self._made = checkpointer, sign, []
-        self.__dict__.pop("taken", None)
+        self.__dict__.pop("restorer", None)
 
     @cached_property
-    def taken(self) -> Taken:
-        """What was taken out of the states of threads."""
-        from deepnb.engine.state_backend import Taken
+    def restorer(self) -> Restorer:
+        """Gives the states of threads what was taken out of them."""
+        from deepnb.engine.state_backend import Restorer
 
-        return Taken(self.checkpointer)
+        return Restorer(self.checkpointer)
 
     @property
     def recording(self) -> Recording | None:
@@ -113,8 +113,10 @@ class Graphs:
         host = Host(
             backend=home.backend,
             checkpointer=self.checkpointer,
-            taken=self.taken,
-            takes=isinstance(self.checkpointer, RedactedSaver),  # of a kept session, whose checkpoints are deepnb's own
+            restorer=self.restorer,
+            prunes=isinstance(
+                self.checkpointer, RedactedSaver
+            ),  # of a kept session, whose checkpoints are deepnb's own
             recording=self.recording,
             sign=self.sign,
             undoable=self.undoable,

@@ -307,13 +307,13 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         sign=host.sign,
         before=lambda name, args: state_of(guarded, does.target(name, args)),
     )
-    guard = GuardMiddleware(guarded, options.eviction_threshold, host.taken.whole)
+    guard = GuardMiddleware(guarded, options.eviction_threshold, host.restorer.whole)
     plots = host.desk.kernel is not None
-    layers = Layers(options, host.now, host.search, guard, ask(), ask(seal=True), host.takes, plots)
+    layers = Layers(options, host.now, host.search, guard, ask(), ask(seal=True), host.prunes, plots)
     files, nested = ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside)
     made = agent(layers, there, mine, offered, files, nested, checkpointer=host.checkpointer, store=options.store)
     return Built(
-        graph=OwnGraph(made.graph, _end(made.graph), host.taken, host.sign, takes=host.takes),
+        graph=OwnGraph(made.graph, _end(made.graph), host.restorer, host.sign, prunes=host.prunes),
         model=mine.label,
         rule=mine.rule,
         meter=mine.meter,

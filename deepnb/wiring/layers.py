@@ -33,7 +33,7 @@ from deepnb.wiring.tool_text import in_words, tool_text
 from deepnb.workshop.code_tools import Desk
 
 if TYPE_CHECKING:
-    from deepnb.engine.state_backend import Taken
+    from deepnb.engine.state_backend import Restorer
     from deepnb.models.tapes.recorder import Recording
 
 
@@ -45,9 +45,9 @@ class Host:
     """What its tools write through."""
     checkpointer: Any
     """Where its threads are checkpointed."""
-    taken: Taken
-    """What was taken out of their states."""
-    takes: bool
+    restorer: Restorer
+    """Gives their states what was taken out of them."""
+    prunes: bool
     """Whether messages and texts are taken out of them."""
     recording: Recording | None
     """What calls of models are recorded to."""
@@ -101,7 +101,7 @@ class Layers:
     approvals: ApprovalMiddleware
     seal: ApprovalMiddleware
     """Stands inside middleware that is the user's own."""
-    takes: bool = False
+    prunes: bool = False
     """Whether a compaction takes messages out of the state of the main agent."""
     plots: bool = False
     """Whether there are tools that show plots."""
@@ -143,7 +143,7 @@ class Layers:
         compaction = SummarizationMiddleware(
             own.model,
             retries=own.retries,
-            takes=self.takes,
+            takes=self.prunes,
             backend=backend,
             rule=own.rule,
             learn=own.learn,

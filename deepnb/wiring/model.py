@@ -64,7 +64,11 @@ def own_model(options: Options, model: Any, main: Measured) -> Measured:
 
     Beside a main model that plays a tape it is the one on the tape.
     """
-    resolved = _on_tape(main.model, model) or resolve(model, namespace=options.namespace)
+    if is_tape(main.model):
+        found = main.model.of(model if isinstance(model, str) else label_of(model))
+        resolved = Resolved(found, label_of(found))
+    else:
+        resolved = resolve(model, namespace=options.namespace)
     sizes = [size for size in (options.trigger, options.keep) if size is not None]
     if window_for(resolved.model) is None and any(kind == "fraction" for kind, _ in sizes):
         options = replace(options, trigger=None, keep=None)
@@ -116,14 +120,6 @@ def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
         return None if count is None else Counter(count, exact=True, name="tiktoken")
 
     return Meter(BY_SCRIPT, rule, better)
-
-
-def _on_tape(main: Any, model: Any) -> Resolved | None:
-    """Return the model of a subagent as it is on the tape that the main model plays; None where that plays none."""
-    if not is_tape(main):
-        return None
-    found = main.of(model if isinstance(model, str) else label_of(model))
-    return Resolved(found, label_of(found))
 
 
 def _with_window(model: Any, rule: Rule) -> Any:
