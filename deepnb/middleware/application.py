@@ -29,7 +29,7 @@ from deepnb.wiring.build import agent, in_force
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
 from deepnb.wiring.options import SERVED, Options, changed, effects
-from deepnb.workshop.approvals import Effects, state_of
+from deepnb.workshop.approvals import Effects
 
 if TYPE_CHECKING:
     from deepagents.backends.protocol import BackendProtocol
@@ -113,7 +113,7 @@ class _Approvals(ApprovalMiddleware):
             seal=seal,
             offered=offered,
             problem=does.problem,
-            before=lambda name, args: state_of(files, does.target(name, args)),
+            before=partial(does.state, files),
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from deepagents.backends import StateBackend
@@ -22,7 +23,7 @@ from deepnb.memory.layers import ALWAYS, LONG_TERM
 from deepnb.memory.layers import NOTES as NOTES_FOLDER
 from deepnb.values.approvals import Effect, Mode, Rule, policy_of
 from deepnb.values.errors import InvalidError
-from deepnb.workshop.approvals import NOTES, READS, TASK, Effects, marked, state_of
+from deepnb.workshop.approvals import NOTES, READS, TASK, Effects, marked
 
 _FOREIGN: dict[str, Effect] = dict.fromkeys(
     {TASK, *READS, *NOTES} - {"ls", "read_file", "glob", "grep", "write_todos"}, "outside"
@@ -65,9 +66,7 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
         files: Any = backend or StateBackend()
         away, files = _away(files), CalledBackend(files)
         self._effects = effects = Effects(lambda path: not _is_below(path, away), _FOREIGN)
-        super().__init__(
-            lambda: policy, effects.of, before=lambda name, args: state_of(files, effects.target(name, args))
-        )
+        super().__init__(lambda: policy, effects.of, before=partial(effects.state, files))
 
     def _effect_of(self, request: Any) -> Effect:
         return "reads" if marked(request.tool) == "reads" else super()._effect_of(request)

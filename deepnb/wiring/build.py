@@ -33,7 +33,7 @@ from deepnb.wiring.layers import Common, Host, Layers
 from deepnb.wiring.model import Measured, caching_of, main_model, own_model
 from deepnb.wiring.options import Options, effects, own_tools
 from deepnb.wiring.tool_text import FULL, LEAN, SHORT_GENERAL, SHORT_TASK, in_words, tool_text
-from deepnb.workshop.approvals import Effects, state_of
+from deepnb.workshop.approvals import Effects
 from deepnb.workshop.code_tools import code_tools
 from deepnb.workshop.namespace import namespace_tools
 
@@ -305,7 +305,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         offered=set(),
         problem=does.problem,
         sign=host.sign,
-        before=lambda name, args: state_of(guarded, does.target(name, args)),
+        before=partial(does.state, guarded),
     )
     guard = GuardMiddleware(guarded, options.eviction_threshold, host.restorer.whole)
     plots = host.desk.kernel is not None
