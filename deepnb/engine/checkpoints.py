@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from deepagents.backends.protocol import FileData
@@ -170,7 +171,7 @@ def stored_threads(checkpointer: Any) -> dict[str, str]:
         if thread.startswith(MEMORY_THREAD):
             continue
         found[thread] = max(id_, found.get(thread, ""))
-    return dict(sorted(found.items(), key=lambda one: one[1], reverse=True))
+    return dict(sorted(found.items(), key=itemgetter(1), reverse=True))
 
 
 def _newest_ids(checkpointer: Any) -> Iterable[tuple[str, str]]:
