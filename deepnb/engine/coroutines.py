@@ -49,9 +49,12 @@ def run(work: Awaitable[T]) -> T:
     return ended[0]
 
 
-class CalledBackend:
-    """A backend of which some methods may be only coroutines, for those who call the others."""
+def synchronous_backend(backend: Any) -> Any:
+    """Return a backend of which some methods may be only coroutines, for those who call the others."""
+    return _SynchronousBackend(backend)
 
+
+class _SynchronousBackend:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
