@@ -20,7 +20,7 @@ _LONGEST = 64
 """Characters of a tool's name that providers take."""
 
 
-def carried(messages: Sequence[Message], tools: Collection[str], kind: str, origin: str) -> list[BaseMessage]:
+def live_messages(messages: Sequence[Message], tools: Collection[str], kind: str, origin: str) -> list[BaseMessage]:
     """Return the messages, each with a new id; every call is followed by its result, and results of no call are left out.
 
     They hold text, calls and results alone: no thinking, no signatures. Calls of tools that are not among `tools` are
