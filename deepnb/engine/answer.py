@@ -12,7 +12,7 @@ import difflib
 import json
 import socket
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
@@ -52,7 +52,7 @@ _ANSWER: ContextVar[Answer | None] = ContextVar("answer", default=None)
 
 @contextmanager
 def awaited_answer() -> Iterator[Answer]:
-    """The answer to the request that is sent in the block."""
+    """Give the answer to the request that is sent in the block."""
     answer = Answer()
     token = _ANSWER.set(answer)
     try:
@@ -62,7 +62,7 @@ def awaited_answer() -> Iterator[Answer]:
 
 
 def answer_begun() -> None:
-    """The model whose answer is read here has sent a piece of it."""
+    """Take note that the model whose answer is read here has sent a piece of it."""
     if (answer := _ANSWER.get()) is not None:
         answer.begun = True
 
@@ -106,10 +106,14 @@ class Reader:
     def __init__(self, request: Any, tools: Mapping[str, Any]) -> None:
         """`tools` are those of the request, by name."""
         self._request = request
+        self._only = None if request.response_format is None else tools
+        """The tools whose calls are taken though they are broken; None for those of any tool."""
         offered = tools if request.response_format is None else {}  # that answer is JSON as well
         self.offered: Mapping[str, Callable[[], Mapping[str, str]]] = {
             name: partial(_types, tool) for name, tool in offered.items()
         }
+        self.broken: dict[str, str] = {}
+        """Id of a call -> its arguments, of the calls of the answer whose arguments are not JSON."""
         self.offered_as: Mapping[str, tuple[str, Mapping[str, str]]] = {}
         """Name of a tool as it is sent -> its own, and the own names of its arguments, where they differ."""
 
@@ -135,34 +139,54 @@ class Reader:
         return message.model_copy(update={"content": "" if made else text, "tool_calls": made or message.tool_calls})
 
     def _own(self, call: Any) -> Any:
-        """A call in the words of its tool."""
+        """Return a call in the words of its tool."""
         name, names = self.offered_as.get(call["name"], (call["name"], {}))
         return {**call, "name": name, "args": {names.get(key, key): value for key, value in call["args"].items()}}
 
     def of(self, response: Any) -> Any:
-        """Return a model's response with its answers read."""
-        return _with_answers(response, self.read)
+        """Return a model's response with its answers read, in which the broken calls are calls, too."""
+        if not isinstance(response, ModelResponse):
+            return response
+        result = [self.read(self._with_all_calls(m)) if isinstance(m, AIMessage) else m for m in response.result]
+        same = all(a is b for a, b in zip(result, response.result, strict=True))
+        return response if same else replace(response, result=result)
 
+    def _with_all_calls(self, message: AIMessage) -> AIMessage:
+        def is_ours(call: Mapping[str, Any]) -> bool:
+            return self._only is None or call["name"] in self._only
 
-def _with_answers(response: Any, made: Callable[[AIMessage], AIMessage]) -> Any:
-    """Return a model's response, of each answer in it what `made` makes of it."""
-    if not isinstance(response, ModelResponse):
-        return response
-    result = [made(m) if isinstance(m, AIMessage) else m for m in response.result]
-    same = all(a is b for a, b in zip(result, response.result, strict=True))
-    return response if same else replace(response, result=result)
+        wrong = [call for call in message.invalid_tool_calls if is_ours(call)]
+        read = {str(call["id"]) for call in message.tool_calls if str(call["id"]) in self.broken and is_ours(call)}
+        if not wrong and not read:
+            return message
+        calls: list[Any] = [
+            {**call, "args": {NOT_JSON: self.broken[id_]}} if (id_ := str(call["id"])) in read else {**call}
+            for call in message.tool_calls
+        ]
+        for one in wrong:
+            made = {"name": one["name"] or "", "id": one["id"] or f"call_{uuid4().hex}", "type": "tool_call"}
+            calls.append({**made, "args": {NOT_JSON: one["args"] or ""}})
+        rest = [call for call in message.invalid_tool_calls if call not in wrong]
+        return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": rest})
 
 
 _READER: ContextVar[Reader | None] = ContextVar("reader", default=None)
 
 
 @contextmanager
-def reading(request: Any, tools: Mapping[str, Any]) -> Iterator[Reader]:
-    """Give what reads the answer to a request with these tools that is sent in the block."""
+def reading(request: Any, tools: Mapping[str, Any], *, listen: bool) -> Iterator[Reader]:
+    """Give what reads the answer to a request with these tools that is sent in the block.
+
+    With `listen` streamed answers are listened to; else somebody else does, with `ArgumentTexts`.
+    """
     token = _READER.set(reader := Reader(request, tools))
+    config = merge_configs(ensure_config(), {"callbacks": [_Listener()]}) if listen else None
+    inner = var_child_runnable_config.set(config) if config else None
     try:
         yield reader
     finally:
+        if inner is not None:
+            var_child_runnable_config.reset(inner)
         _READER.reset(token)
 
 
@@ -172,7 +196,7 @@ def reader() -> Reader | None:
 
 
 def _types(tool: Any) -> Mapping[str, str]:
-    """name -> JSON type of a tool's parameters, in their order."""
+    """Return name -> JSON type of a tool's parameters, in their order."""
     properties = convert_to_openai_tool(tool)["function"].get("parameters", {}).get("properties", {})
     return {name: str(one.get("type", "")) for name, one in properties.items()}
 
@@ -185,9 +209,6 @@ _NAME = 80
 _PROBLEMS = 5
 """Arguments that are said not to fit."""
 
-_BROKEN: ContextVar[dict[str, str] | None] = ContextVar("broken", default=None)
-"""Id of a call -> its arguments, of the calls of the answer under way that are not JSON."""
-
 
 class ArgumentTexts:
     """The arguments of an answer's calls as they are streamed."""
@@ -196,7 +217,7 @@ class ArgumentTexts:
         self._calls: dict[object, tuple[list[str], list[str]]] = {}
 
     def add(self, chunks: Iterable[Mapping[str, Any]]) -> None:
-        """Pieces of calls; those of one call have its index."""
+        """Add pieces of calls; those of one call have its index."""
         for chunk in chunks:
             key = object() if chunk.get("index") is None else chunk["index"]  # one without is whole
             ids, parts = self._calls.setdefault(key, ([], []))
@@ -204,10 +225,10 @@ class ArgumentTexts:
             parts += [chunk["args"]] if chunk.get("args") else []
 
     def end(self) -> None:
-        """The answer is whole: whoever reads it is told which of its calls are broken."""
-        if (broken := _BROKEN.get()) is not None:
+        """Tell whoever reads the answer, which is whole, which of its calls are broken."""
+        if (reads := reader()) is not None:
             texts = ((ids[0], "".join(parts)) for ids, parts in self._calls.values() if ids)
-            broken.update((id_, text) for id_, text in texts if text.strip() and not _is_object(text))
+            reads.broken.update((id_, text) for id_, text in texts if text.strip() and not _is_object(text))
 
 
 class _Listener(BaseCallbackHandler):
@@ -225,48 +246,6 @@ class _Listener(BaseCallbackHandler):
     def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
         if arguments := self._answers.pop(run_id, None):
             arguments.end()
-
-
-@contextmanager
-def broken_arguments(*, listen: bool) -> Iterator[Mapping[str, str]]:
-    """Id of a call -> its arguments, of the calls of a model's answer in the block whose arguments are not JSON.
-
-    With `listen` streamed answers are listened to; else somebody else does, with `ArgumentTexts`.
-    """
-    broken: dict[str, str] = {}
-    token = _BROKEN.set(broken)
-    config = merge_configs(ensure_config(), {"callbacks": [_Listener()]}) if listen else None
-    inner = var_child_runnable_config.set(config) if config else None
-    try:
-        yield broken
-    finally:
-        if inner is not None:
-            var_child_runnable_config.reset(inner)
-        _BROKEN.reset(token)
-
-
-def with_all_calls(response: Any, broken: Mapping[str, str], only: Collection[str] | None = None) -> Any:
-    """Return a model's response in which the broken calls are calls, too; with `only`, those of these tools."""
-    return _with_answers(response, lambda message: _with_all_calls(message, broken, only))
-
-
-def _with_all_calls(message: AIMessage, broken: Mapping[str, str], only: Collection[str] | None) -> AIMessage:
-    def is_ours(call: Mapping[str, Any]) -> bool:
-        return only is None or call["name"] in only
-
-    wrong = [call for call in message.invalid_tool_calls if is_ours(call)]
-    read = {str(call["id"]) for call in message.tool_calls if str(call["id"]) in broken and is_ours(call)}
-    if not wrong and not read:
-        return message
-    calls: list[Any] = [
-        {**call, "args": {NOT_JSON: broken[id_]}} if (id_ := str(call["id"])) in read else {**call}
-        for call in message.tool_calls
-    ]
-    for one in wrong:
-        made = {"name": one["name"] or "", "id": one["id"] or f"call_{uuid4().hex}", "type": "tool_call"}
-        calls.append({**made, "args": {NOT_JSON: one["args"] or ""}})
-    rest = [call for call in message.invalid_tool_calls if call not in wrong]
-    return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": rest})
 
 
 def impossible(request: Any, offered: Collection[str]) -> str | None:
@@ -288,14 +267,14 @@ def impossible(request: Any, offered: Collection[str]) -> str | None:
 def misfit(request: Any) -> str | None:
     """Return why the arguments of a call don't fit its tool, as the model is told."""
     tool, args = request.tool, request.tool_call["args"]
-    schema = getattr(tool, "tool_call_schema", None)
+    schema, problems = getattr(tool, "tool_call_schema", None), list[str]()
     try:
         if isinstance(schema, dict):  # as MCP servers give it; what is inside of it the server checks
-            problems: Sequence[str] = [f"{name}: missing" for name in schema.get("required", ()) if name not in args]
+            problems = [f"{name}: missing" for name in schema.get("required", ()) if name not in args]
         elif schema is not None and hasattr(schema, "model_validate"):
-            problems = _problems(schema, args)
-        else:
-            return None
+            schema.model_validate(dict(args))
+    except ValidationError as error:
+        problems = misfits(error)
     except Exception:  # a schema of the user's that can't be used for that: the tool itself checks what it is given
         return None
     if not problems:
@@ -322,16 +301,8 @@ def unreadable(call: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _problems(schema: Any, args: Mapping[str, Any]) -> Sequence[str]:
-    try:
-        schema.model_validate(dict(args))
-    except ValidationError as error:
-        return misfits(error)
-    return ()
-
-
 def misfits(error: ValidationError) -> list[str]:
-    """What of a value does not fit, and why."""
+    """Return what of a value does not fit, and why."""
     return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
 
 

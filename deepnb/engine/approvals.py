@@ -9,7 +9,7 @@ would change is not any more as it was when the call was asked about.
 import hmac
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -20,9 +20,9 @@ from langgraph.config import get_config
 from langgraph.types import Command, interrupt
 
 from deepnb.engine import keys
-from deepnb.engine.answer import broken_arguments, impossible, misfit, reading, unreadable, with_all_calls
+from deepnb.engine.answer import Reader, impossible, misfit, reading, unreadable
 from deepnb.engine.coroutines import in_thread
-from deepnb.engine.listen import is_heard, tell, tell_notice
+from deepnb.engine.listen import listener, tell, tell_notice
 from deepnb.engine.request import tools_by_name
 from deepnb.gate import redact, redact_value
 from deepnb.values.approvals import (
@@ -76,13 +76,13 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         self,
         policy: Callable[[], Policy],
         effect: Callable[[str, Mapping[str, Any]], Effect],
-        nest: Callable[[], tuple[str, ...]] = lambda: (),
+        nest: Callable[[], tuple[str, ...]] = tuple,
         *,
         seal: bool = False,
         offered: set[str] | None = None,
-        problem: Callable[[str, Mapping[str, Any]], str | None] = lambda name, args: None,
+        problem: Callable[[str, Mapping[str, Any]], str | None] | None = None,
         sign: Sign = lambda value: "",
-        before: Callable[[str, Mapping[str, Any]], str] = lambda name, args: "",
+        before: Callable[[str, Mapping[str, Any]], str],
     ) -> None:
         """`effect` says what a call does, `nest` gives the ids of the `task` calls round the agent.
 
@@ -108,22 +108,19 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         return "ApprovalSeal" if self._seal else "ApprovalMiddleware"
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        tools = self._bound(request)
-        with broken_arguments(listen=not is_heard()) as broken, reading(request, tools) as answers:
+        with self._reading(request) as answer:
             response = handler(request)
-        return answers.of(with_all_calls(response, broken, None if request.response_format is None else tools))
+        return answer.of(response)
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        tools = self._bound(request)
-        with broken_arguments(listen=not is_heard()) as broken, reading(request, tools) as answers:
+        with self._reading(request) as answer:
             response = await handler(request)
-        return answers.of(with_all_calls(response, broken, None if request.response_format is None else tools))
+        return answer.of(response)
 
-    def _bound(self, request: Any) -> Mapping[str, Any]:
-        """Return the tools of a request, by name; of an answer that is a call as well, only calls of these are taken as they are."""
+    def _reading(self, request: Any) -> AbstractContextManager[Reader]:
         tools = self._tools(tuple(request.tools or ()))
         self._offered.update(tools)
-        return tools
+        return reading(request, tools, listen=listener() is None)
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         plan = self._plan(request)
@@ -147,21 +144,27 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         name, args, id_ = call["name"], dict(call["args"]), call["id"] or ""
         if self._seal and _CLEARED.get() == (id_, digest(name, args)):
             return request, None
-        answers = _answers()
+        # the answers that the step under way has been given, those of an earlier run of it included
+        answers = list(getattr(get_config()["configurable"].get(keys.SCRATCHPAD), "resume", ()))
         if not answers and (problem := impossible(request, self._offered)):
             return _not_run(call, problem)
         effect = self._effect_of(request)
-        rule = decide(self._policy(), name, effect)
+        rule = decide(policy := self._policy(), name, effect)
         if rule == "deny":
-            return _message(call, _denied(self._policy(), name))
+            why = f"{name} was not run: the agent is in read-only mode and must change nothing"
+            if policy.rules.get(name) == "deny":
+                why = f"the user does not let the tool {name} run"
+            return _message(call, f"Error: {why}. {REFUSED}")
         if rule == "allow" and not answers:
             return request, None
         value = self._value(request, effect)
         mine = [answer for answer in answers if _is_for(value, answer, self._sign)]
         if rule == "allow" and not mine:
             return request, None
-        if not answers and (problem := misfit(request) or unreadable(call) or self._problem(name, args)):
-            return _not_run(call, problem)
+        if not answers:
+            problem = misfit(request) or unreadable(call) or (self._problem and self._problem(name, args))
+            if problem:
+                return _not_run(call, problem)
         # of the answers to one call the newest counts: the others are for a file as it was before
         if (given := self._taken(value, mine[-1]) if mine else None) is None and mine:
             tell_notice(f"{name} asks again: {args.get('file_path', 'it')} has changed since you were asked")
@@ -176,7 +179,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         waited = to_call(value, str(given.get("key", "")), str(get_config()["configurable"].get("thread_id", "")))
         waited = replace(waited, before=str(given.get("before", "")))  # of the card that it was decided on
         said = given.get("value")
-        tell(lambda _: Decided(Decision(waited, given["kind"], given.get("args"), reason, value=said), waited.path))
+        tell(Decided(Decision(waited, given["kind"], given.get("args"), reason, value=said), waited.path))
         if given["kind"] == "answer":
             return ToolMessage(str(said), name=name, tool_call_id=call["id"])
         if given["kind"] == "approve":
@@ -253,12 +256,6 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
     )
 
 
-def foreign_requests(interrupts: Iterable[Any]) -> list[str]:
-    """Return what interrupts that are not ours ask, each in one short line."""
-    values = [i.value for i in interrupts if not is_bound(i.value)]
-    return [" ".join(redact(repr(v)).split())[:120] for v in values]
-
-
 def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any], sign: Sign) -> tuple[PendingCall, ...]:
     """Return the calls that these tasks of a thread's state wait for, without those whose answer was used already.
 
@@ -319,12 +316,6 @@ def _is_for(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
     return (given.get("id"), given.get("digest")) == (value["tool_call_id"], value[_OURS]["digest"])
 
 
-def _answers() -> list[Any]:
-    """Return the answers that the step under way has been given, those of an earlier run of it included."""
-    scratchpad = get_config()["configurable"].get(keys.SCRATCHPAD)
-    return list(getattr(scratchpad, "resume", ()))
-
-
 def _used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign) -> bool:
     """Return whether the step that asked has been given an answer to this, or is not there any more.
 
@@ -349,15 +340,9 @@ def _message(call: Mapping[str, Any], text: str) -> ToolMessage:
 def _not_run(call: Mapping[str, Any], text: str) -> ToolMessage:
     """Return what the model is told of a call that no tool can take; the user sees it as one that failed."""
     id_, name = call["id"] or "", call["name"]
-    tell(lambda path: ToolStarted(id_, name, redact_value(dict(call["args"])), path))
-    tell(lambda path: ToolEnded(id_, name, redact(text), "error", 0.0, path))
+    tell(ToolStarted(id_, name, redact_value(dict(call["args"]))))
+    tell(ToolEnded(id_, name, redact(text), "error", 0.0))
     return _message(call, text)
-
-
-def _denied(policy: Policy, name: str) -> str:
-    if policy.rules.get(name) == "deny":
-        return f"Error: the user does not let the tool {name} run. {REFUSED}"
-    return f"Error: {name} was not run: the agent is in read-only mode and must change nothing. {REFUSED}"
 
 
 def _parameters(tool: Any) -> tuple[dict[str, str], list[str]]:

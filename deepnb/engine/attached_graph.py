@@ -87,7 +87,7 @@ def graph_parts(compiled: Any) -> GraphParts:
 
 
 def _within(compiled: Any) -> Iterator[Any]:
-    """Everything that is found in a graph, the nearest first, each once."""
+    """Yield everything that is found in a graph, the nearest first, each once."""
     seen: set[int] = set()
     todo: list[tuple[Any, int]] = [(compiled, 0)]
     while todo:
@@ -261,7 +261,11 @@ class AttachedGraph(Questions, LocalGraph):
         self.compiled = compiled
         self._messages = messages
         self._is_async = is_async
-        self._writer = _writer(compiled.builder)
+        nodes, edges, branches = compiled.builder.nodes, compiled.builder.edges, compiled.builder.branches
+        plain = [name for name in nodes if not branches.get(name)]
+        ends = [name for name in plain if (name, END) in edges]
+        self._writer = str(next(iter((*ends, *plain, *nodes))))
+        """The node that state is written as from: the fewer nodes follow on it, the fewer are dropped again."""
 
     # -- a run
 
@@ -270,7 +274,7 @@ class AttachedGraph(Questions, LocalGraph):
             listener.wakes_nodes = True
         value = self._theirs(given) if isinstance(given, Mapping) and not isinstance(given, Command) else given
         if self._is_async:
-            chunks = coroutines.read(lambda: self.compiled.astream(value, config, stream_mode=list(MODES)))
+            chunks = coroutines.read(partial(self.compiled.astream, value, config, stream_mode=list(MODES)))
         else:
             chunks = self.compiled.stream(value, config, stream_mode=list(MODES))
         before: dict[str, Any] | None = None
@@ -327,7 +331,7 @@ class AttachedGraph(Questions, LocalGraph):
         return named
 
     def _ours(self, values: Any) -> dict[str, Any]:
-        """Values with the conversation under its usual name, as LangChain's messages."""
+        """Return values with the conversation under its usual name, as LangChain's messages."""
         named = dict(values) if isinstance(values, Mapping) else {}
         if self._messages != keys.MESSAGES and (self._messages in named or keys.MESSAGES in named):
             named.pop(keys.MESSAGES, None)
@@ -356,13 +360,6 @@ class AttachedGraph(Questions, LocalGraph):
 _NOTHING: Any = object()
 _NUMBERED = "deepnb-"
 """Before the place of a message that a reducer of the user's leaves without an id: by that it is known again."""
-
-
-def _writer(builder: Any) -> str:
-    """Return the node that state is written as from: the fewer nodes follow on it, the fewer are dropped again."""
-    ends = [name for name in builder.nodes if (name, END) in builder.edges and not builder.branches.get(name)]
-    plain = [name for name in builder.nodes if not builder.branches.get(name)]
-    return str(next(iter((*ends, *plain, *builder.nodes))))
 
 
 def listener_of(config: Config) -> Listener | None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ async def in_thread(work: Callable[..., T], *given: Any, **named: Any) -> T:
     """Do what `asyncio.to_thread` does; what `run` runs meanwhile, the loop that waits here runs."""
     context = copy_context()
     context.run(_WAITS.set, loop := asyncio.get_running_loop())
-    return await loop.run_in_executor(None, lambda: context.run(work, *given, **named))
+    return await loop.run_in_executor(None, partial(context.run, work, *given, **named))
 
 
 def run(work: Awaitable[T]) -> T:
@@ -49,12 +49,12 @@ def run(work: Awaitable[T]) -> T:
     return ended[0]
 
 
-def awaited(backend: Any) -> Any:
+def synchronous_backend(backend: Any) -> Any:
     """Return a backend of which some methods may be only coroutines, for those who call the others."""
-    return _Awaited(backend)
+    return _SynchronousBackend(backend)
 
 
-class _Awaited:
+class _SynchronousBackend:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
@@ -96,9 +96,15 @@ def read(begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
     """Yield what `begin` gives; it runs only while somebody waits for the next item."""
     loop = _FREE.pop() if _FREE else asyncio.new_event_loop()
     items = begin()
+
+    async def following() -> tuple[T, ...]:
+        async for item in items:
+            return (item,)
+        return ()
+
     try:
         while True:
-            task = loop.create_task(_next(items))
+            task = loop.create_task(following())
             while not task.done():
                 loop.run_until_complete(asyncio.wait({task}, timeout=_LOOK_UP))
             if not (found := task.result()):
@@ -107,13 +113,6 @@ def read(begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
     finally:
         _cancel_all(loop)
         _FREE.append(loop)
-
-
-async def _next(items: AsyncIterator[T]) -> tuple[T, ...]:
-    """Return the next item; nothing at the end."""
-    async for item in items:
-        return (item,)
-    return ()
 
 
 def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:

@@ -87,7 +87,7 @@ class ExactStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _search(self, op: SearchOp) -> list[Any]:
-        """One page of what is in the namespace itself."""
+        """Return one page of what is in the namespace itself."""
         found: list[Any] = []
         start = 0
         while len(found) < op.offset + op.limit:

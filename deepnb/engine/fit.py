@@ -109,7 +109,7 @@ class _Made:
     def _add_result(self, one: ToolMessage, protocol: Protocol) -> None:
         """Add the result of a call; a second one joins the first, and one of no call is left out: no provider takes it."""
         if not protocol.pictures and not isinstance(one.content, str):
-            self.pictures += [block for block in _blocks(one) if block.get("type") != "text"]
+            self.pictures += [block for block in as_blocks(one) if block.get("type") != "text"]
             one = one.model_copy(update={"content": one.text or "(below)"})
         call = next((call for call in self.waiting if call[0] == one.tool_call_id), None)
         if call is not None:
@@ -117,7 +117,7 @@ class _Made:
             self.placed[call[0]] = len(self.out)
             self.out.append(one if call[1] == call[0] else one.model_copy(update={"tool_call_id": call[1]}))
         elif (place := self.placed.get(one.tool_call_id)) is not None:
-            both = [*_blocks(self.out[place]), *_blocks(one)]
+            both = [*as_blocks(self.out[place]), *as_blocks(one)]
             self.out[place] = self.out[place].model_copy(update={"content": both})
 
     def _with_ids(self, message: AIMessage) -> AIMessage:
@@ -161,7 +161,7 @@ class Fitter:
 def _with_calls(message: AIMessage, calls: Sequence[Any]) -> AIMessage:
     """Return an answer with other calls: the client writes them anew, so that what says the old ones is left out."""
     said = message.content
-    content = said if isinstance(said, str) else [one for one in _blocks(message) if one.get("type") not in _CALLS]
+    content = said if isinstance(said, str) else [one for one in as_blocks(message) if one.get("type") not in _CALLS]
     kept = {
         key: value for key, value in message.additional_kwargs.items() if key not in ("tool_calls", "function_call")
     }
@@ -177,7 +177,7 @@ def _fit_one(message: BaseMessage, protocol: Protocol, model: Any = None) -> Bas
         return _fit_answer(message, protocol, model)
     made: Any = message.content
     if not isinstance(made, str):
-        blocks = [one for block in _blocks(message) if (one := _fit_block(block, message, protocol))]
+        blocks = [one for block in as_blocks(message) if (one := _fit_block(block, message, protocol))]
         made = made if blocks == made else blocks
     if not made or (isinstance(made, str) and made.isspace()):
         return message.model_copy(update={"content": EMPTY}) if isinstance(message, ToolMessage) else None
@@ -199,15 +199,15 @@ def _fit_block(block: Mapping[str, Any], message: BaseMessage, protocol: Protoco
 def _fit_answer(message: AIMessage, protocol: Protocol, model: Any) -> AIMessage | None:
     """Return an answer with the blocks that go back, and with calls in fit names."""
     content: Any = message.content
-    blocks = _blocks(message)
+    blocks = as_blocks(message)
+    maker = message.response_metadata.get("model_provider")
     if isinstance(content, str):
         content = "" if content.isspace() else content
-    elif _is_own(message, protocol, model):
-        foreign = protocol.signed and not _is_of(message, model)
-        unfit = [one for one in blocks if _is_blank(one) or (protocol.signed and _is_unsigned(one, foreign))]
-        kept = [one for one in blocks if one not in unfit]
-        alone = not message.tool_calls and all(one.get("type") in _THOUGHTS for one in kept)
-        content = [] if alone else kept if unfit else content
+    # the blocks of a class that nobody knows go back as they are: it has its own reasons
+    elif maker in (protocol.makers or ()) or (
+        protocol.makers is None and (maker not in _KNOWN or not protocol_of(model))
+    ):
+        content = _own_content(message, blocks, protocol, model)
     else:
         said = (str(one.get("text") or one.get("refusal") or "") for one in blocks)
         content = "\n\n".join(text for text in said if text.strip())
@@ -223,29 +223,25 @@ def _fit_answer(message: AIMessage, protocol: Protocol, model: Any) -> AIMessage
     return message if content or calls else None
 
 
-def _is_own(message: AIMessage, protocol: Protocol, model: Any) -> bool:
-    """Return whether the blocks of an answer go back as they are: a class that nobody knows has its own reasons."""
-    maker = message.response_metadata.get("model_provider")
-    return maker in protocol.makers if protocol.makers is not None else maker not in _KNOWN or not protocol_of(model)
-
-
-def _is_of(message: AIMessage, model: Any) -> bool:
-    """Return whether an answer is of this model, as far as its name tells: a gateway may have names of its own."""
-    asked = re.sub(r"-(latest|0)$", "", str(getattr(model, "model", "")))  # claude-3-7-sonnet-latest
+def _own_content(message: AIMessage, blocks: Sequence[Any], protocol: Protocol, model: Any) -> Any:
+    """Return the blocks of an answer that go back as they are, without thoughts whose signature is not good for the model."""
+    asked = re.sub(r"-(latest|0)$", "", str(getattr(model, "model", "")))  # claude-3-7-sonnet-latest, claude-opus-4-0
     said = str(message.response_metadata.get("model_name") or "")
-    return said.startswith(asked) or not (asked.startswith("claude-") and said.startswith("claude-"))
-
-
-def _is_unsigned(block: Mapping[str, Any], foreign: bool) -> bool:
-    """Return whether a block is a thought that has no signature, or one that is good for another model."""
-    return block.get("type") in _THOUGHTS and (foreign or not (block.get("signature") or block.get("data")))
+    foreign = asked.startswith("claude-") and said.startswith("claude-") and not said.startswith(asked)
+    thoughts = [one for one in blocks if one.get("type") in _THOUGHTS]
+    unsigned = [one for one in thoughts if foreign or not (one.get("signature") or one.get("data"))]
+    unfit = [one for one in blocks if _is_blank(one) or (protocol.signed and one in unsigned)]
+    kept = [one for one in blocks if one not in unfit]
+    if not message.tool_calls and all(one.get("type") in _THOUGHTS for one in kept):
+        return []
+    return kept if unfit else message.content
 
 
 def _is_blank(block: Mapping[str, Any]) -> bool:
     return block.get("type") == "text" and not str(block.get("text") or "").strip()
 
 
-def _blocks(message: BaseMessage) -> list[Any]:
+def as_blocks(message: BaseMessage) -> list[Any]:
     """Return the content of a message as blocks."""
     content = [message.content] if isinstance(message.content, str) else message.content
     return [one if isinstance(one, Mapping) else {"type": "text", "text": one} for one in content]

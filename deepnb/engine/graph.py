@@ -12,7 +12,7 @@ from langgraph.types import Overwrite
 
 from deepnb.engine import approvals, keys
 from deepnb.engine.request import source_of, still_sent
-from deepnb.engine.state_backend import Taken, without_mark, without_messages, without_texts
+from deepnb.engine.state_backend import Restorer, without_mark, without_messages, without_texts
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.turn import Event, ModelEnded, ToolEnded, ToolStarted
@@ -86,35 +86,33 @@ class LocalGraph:
 class OwnGraph(LocalGraph):
     """The graph that deepnb has made."""
 
-    def __init__(
-        self, compiled: Any, end: str, taken: Taken, sign: approvals.Sign = lambda value: "", *, takes: bool
-    ) -> None:
+    def __init__(self, compiled: Any, end: str, restorer: Restorer, sign: approvals.Sign, *, prunes: bool) -> None:
         """`end` is the last node of a turn: state written as from it leaves nothing to run.
 
-        `takes` says whether messages and texts are taken out of the state.
+        `prunes` says whether messages and texts are taken out of the state.
         """
         self.compiled = compiled
         self._end = end
-        self._taken = taken
-        self._takes = takes
+        self._restorer = restorer
+        self._prunes = prunes
         self._sign = sign
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
         before = None
         for mode, chunk in self.compiled.stream(given, config, stream_mode=list(MODES)):
             if mode == "values":
-                yield mode, self._taken.whole(chunk, before)
+                yield mode, self._restorer.whole(chunk, before)
                 before = chunk
             else:
                 yield mode, chunk
 
     def state(self, config: Config) -> Any:
         found = self.compiled.get_state(config)
-        return found._replace(values=self._taken.whole(found.values))
+        return found._replace(values=self._restorer.whole(found.values))
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
         compacts, rewrites = bool(values.get(keys.OFFLOAD)), isinstance(values.get(keys.FILES), Overwrite)
-        if self._takes and (compacts or rewrites):
+        if self._prunes and (compacts or rewrites):
             now = self.compiled.get_state(config)
             place = now.config["configurable"]
             without = without_messages if compacts else without_texts
@@ -145,7 +143,7 @@ class OwnGraph(LocalGraph):
 
 
 def skipped_results(messages: Sequence[BaseMessage], events: Iterable[Event]) -> list[ToolMessage]:
-    """Results for the open tool calls of a thread: of those that had ended their own, the rest are skipped."""
+    """Return results for the open tool calls of a thread: of those that had ended their own, the rest are skipped."""
     ended: dict[str, ToolEnded] = {}
     for event in events:
         if isinstance(event, ModelEnded | ToolStarted) and not event.path:  # an id may be that of an earlier call

@@ -34,12 +34,6 @@ def prompt_message(prompt: str, images: Sequence[PromptImage] = ()) -> HumanMess
     return HumanMessage(content, id=str(uuid4()), additional_kwargs={**held, IMAGES: words})
 
 
-def result_content(text: str, pictures: Sequence[tuple[str, str]]) -> list[Any]:
-    """Return the content of a tool's result with images, each given as (MIME type, base64)."""
-    images = [create_image_block(base64=data, mime_type=kind) for kind, data in pictures]
-    return [{"type": "text", "text": text}, *images]
-
-
 class ImagesMiddleware(RequestMiddleware):
     """Gives a model the images of the thread as it can take them; the thread keeps them as they are.
 
@@ -48,11 +42,11 @@ class ImagesMiddleware(RequestMiddleware):
     """
 
     def changed(self, request: Any) -> Any:
-        found = taken(request.messages, sees=takes_images(request.model))
+        found = fit_images(request.messages, sees=takes_images(request.model))
         return request if found is request.messages else request.override(messages=found)
 
 
-def taken(messages: list[Any], *, sees: bool) -> list[Any]:
+def fit_images(messages: list[Any], *, sees: bool) -> list[Any]:
     """Return the messages as a model takes them that sees images, or does not."""
     if not any(IMAGES in m.additional_kwargs for m in messages):
         return messages

@@ -91,7 +91,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         emit: Callable[[values.Event], None],
         ledger: Ledger,
         *limits: Any,
-        added: Callable[[Added], None] = lambda message: None,
+        added: Callable[[Added], None] | None = None,
     ) -> None:
         """`emit` is called by the threads that the tools run in; `added` with each answer, whole, right after its ModelEnded."""
         self._emit = emit
@@ -171,21 +171,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     # -- nodes and chains: only who is whose parent
 
-    def on_chain_start(
-        self,
-        serialized: Any,
-        inputs: Any,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        metadata: dict[str, Any] | None = None,
-        name: str | None = None,
-        **_: Any,
-    ) -> None:
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **given: Any) -> None:
         if self._cancelled.is_set():
             raise Cancelled
-        self._parent[run_id] = parent_run_id
-        if self.wakes_nodes and (metadata or {}).get("langgraph_node") == name:
+        self._parent[run_id] = given.get("parent_run_id")
+        if self.wakes_nodes and (given.get("metadata") or {}).get("langgraph_node") == given.get("name"):
             self._busy[run_id] = threading.get_ident()
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
@@ -207,12 +197,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         run_id: UUID,
         parent_run_id: UUID | None = None,
         metadata: dict[str, Any] | None = None,
-        invocation_params: dict[str, Any] | None = None,
-        **_: Any,
+        **given: Any,
     ) -> None:
         self._check()
         self._parent[run_id] = parent_run_id
-        purpose = _PURPOSES.get((metadata or {}).get("lc_source") or "", "answer")
+        facts = metadata or {}
+        purpose = _PURPOSES.get(facts.get("lc_source") or "", "answer")
         path, at = self._path(parent_run_id), parent_run_id
         while at is not None and at not in self._called:
             at = self._parent.get(at)
@@ -225,11 +215,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self.begun.clear()
         self._calls += not again
         number = failed.number if failed is not None and again else self._calls
-        tools = (invocation_params or {}).get("tools") or ()
+        tools = (given.get("invocation_params") or {}).get("tools") or ()
         budget, request = self._ledger.sent(messages[0], tools, path, purpose, agent)
-        model = str((metadata or {}).get("ls_model_name") or "") or self._ledger.label(agent)
+        model = str(facts.get("ls_model_name") or "") or self._ledger.label(agent)
         call = values.Call(number, purpose, path, budget, model=model, agent=agent, request=request)
-        provider, reads = str((metadata or {}).get("ls_provider") or ""), reader()
+        provider, reads = str(facts.get("ls_provider") or ""), reader()
         self._models[run_id] = _ModelRun(call, provider, reads, SpokenText(reads.offered if reads else ()))
         self._busy[run_id] = threading.get_ident()
         self.emit(values.ModelStarted(call, call.path))
@@ -276,7 +266,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if call.purpose == "answer" and message is not None:
             self._said.add(message_text(message))
             self.expect(call.path, [made["id"] for made in getattr(message, "tool_calls", ()) if made["id"]])
-            self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
+            if self._added is not None:
+                self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
         self._check()
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
@@ -302,11 +293,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         id_ = tool_call_id or str(run_id)
         if not (path := self._path(parent_run_id)):
             self.begun[id_] = name  # before it is checked: who cancels after that knows of it
-        try:
-            self._check()
-        except Cancelled:
+        if self._cancelled.is_set():
             self.begun.pop(id_, None)
-            raise
+            raise Cancelled
         self._parent[run_id] = parent_run_id
         self._tools[run_id] = (id_, name, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
@@ -335,7 +324,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """Tell of an event that our own middleware sends with `tell`."""
         if name != keys.TELL:
             return
-        event = data(self._path(run_id))
+        # a decision names the path of its call itself
+        event = data if isinstance(data, values.Decided) else replace(data, path=self._path(run_id))
         if isinstance(event, values.TextDelta):  # of an answer that was read as more than text
             gap = "\n\n" if self._calls in self._told else ""
             event = replace(event, text=f"{gap}{event.text}", call=self._calls)
@@ -394,30 +384,25 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         return tuple(reversed(found))
 
 
-def tell(event: Callable[[values.Path], values.Event]) -> None:
-    """Send an event from inside a run: `event` is given the path of the agent that tells it.
+def tell(event: values.Event) -> None:
+    """Send an event from inside a run; the listener adds the path of the agent that sends it.
 
     In a graph that nobody of ours listens to, what the user should see is logged, and nothing else is sent: an
     event is no value that a server's stream could hold.
     """
-    if is_heard():
+    if listener() is not None:
         dispatch_custom_event(keys.TELL, event)
-    elif isinstance(notice := event(()), values.Notice):
-        _LOG.warning("%s", notice.text)
+    elif isinstance(event, values.Notice):
+        _LOG.warning("%s", event.text)
 
 
 def tell_notice(line: str) -> None:
     """Send one line the user should see from inside a run."""
-    tell(lambda path: values.Notice(line, path))
-
-
-def is_heard() -> bool:
-    """Return whether a Listener is among the callbacks of the run."""
-    return listener() is not None
+    tell(values.Notice(line))
 
 
 def listener() -> Listener | None:
-    """Return the Listener among the callbacks of the run."""
+    """Return the Listener among the callbacks of the run; None where there is none."""
     callbacks = ensure_config().get("callbacks") or ()
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
     return next((handler for handler in handlers if isinstance(handler, Listener)), None)

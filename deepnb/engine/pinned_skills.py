@@ -12,7 +12,7 @@ PINNED = "pinned_skill"
 
 
 def metadata(skill: Skill) -> dict[str, Any]:
-    """A skill as upstream's `skills_metadata` holds it, without the fields that our own prompt does not use.
+    """Return a skill as upstream's `skills_metadata` holds it, without the fields that our own prompt does not use.
 
     Every turn decodes the state several times: what is not there costs nothing.
     """
@@ -21,7 +21,7 @@ def metadata(skill: Skill) -> dict[str, Any]:
 
 
 def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:
-    """A skill's body as a message that is nobody's request, in the shape upstream pins one."""
+    """Return a skill's body as a message that is nobody's request, in the shape upstream pins one."""
     name, path = html.escape(skill.name), html.escape(skill.path)
     marker = {"name": skill.name, "path": skill.path, "description": skill.description}
     return HumanMessage(
@@ -32,10 +32,10 @@ def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:
 
 
 def pinned_name(text: str) -> str:
-    """The name of the skill that such a message holds."""
+    """Return the name of the skill that such a message holds."""
     return html.unescape(text.removeprefix('<skill name="').partition('"')[0])
 
 
 def is_pinned(source: str | None, text: str, path: str) -> bool:
-    """Whether a message of this source and text holds the skill at `path`."""
+    """Return whether a message of this source and text holds the skill at `path`."""
     return source == PINNED and f'path="{html.escape(path)}">' in text.partition("\n")[0]

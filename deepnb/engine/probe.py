@@ -21,7 +21,7 @@ _ROLE: dict[str, Role] = {"human": "user", "ai": "assistant", "tool": "tool", "s
 
 
 def stored_results(tasks: Iterable[Any]) -> frozenset[str]:
-    """Yield the ids of the tool calls that the steps of an unfinished state have results of."""
+    """Return the ids of the tool calls that the steps of an unfinished state have results of."""
 
     def ids(value: Any) -> Iterator[str]:
         if isinstance(value, Mapping):
@@ -80,7 +80,7 @@ def file_texts(files: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, int]
 
 
 def messages_after(last: Messages, state: Sequence[BaseMessage], sure: int = 0) -> Messages:
-    """`state` as Messages that share with `last` what has not changed; the first `sure` have not."""
+    """Return `state` as Messages that share with `last` what has not changed; the first `sure` have not."""
     kept = sure
     for old, new in zip(islice(last, sure, None), islice(state, sure, None), strict=False):
         if isinstance(new.content, str):  # every look compares all messages: of plain text nothing is called
@@ -127,12 +127,6 @@ def to_message(message: BaseMessage) -> Message:
     )
 
 
-def summary_text(content: str) -> str:
-    """Return the summary itself, without the words that upstream puts around it."""
-    start, end = content.find("<summary>"), content.rfind("</summary>")
-    return content[start + len("<summary>") : end].strip() if 0 <= start < end else content
-
-
 def skills(metadata: Sequence[Mapping[str, Any]] | None, errors: Sequence[str] | None) -> tuple[Skill, ...]:
     """Return the skills that the state holds, those that can't be used last."""
     good = [Skill(s["name"], s["description"], s["path"]) for s in metadata or ()]
@@ -148,9 +142,13 @@ def offload(event: Mapping[str, Any] | None) -> Offload | None:
     held = message.additional_kwargs
     before, after = held.get("tokens") or (0, 0)
     flush = held.get("flush")
+    summary = message_text(message).partition((held.get("pinned") or ["\0"])[0])[0]
+    start, end = summary.find("<summary>"), summary.rfind("</summary>")
+    if 0 <= start < end:  # without the words that upstream puts around it
+        summary = summary[start + len("<summary>") : end].strip()
     return Offload(
         path=event.get("file_path"),
-        summary=summary_text(message_text(message).partition((held.get("pinned") or ["\0"])[0])[0]),
+        summary=summary,
         cutoff=event["cutoff_index"],
         at=held.get("summarized_at", ""),
         cause=held.get("cause", "trigger"),

@@ -17,8 +17,9 @@ from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest
 from langchain_anthropic.middleware.prompt_caching import AnthropicPromptCachingMiddleware
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 
+from deepnb.engine.fit import as_blocks
 from deepnb.values.request import MEMORY_OPEN
 
 
@@ -27,14 +28,15 @@ class PromptCacheMiddleware(AnthropicPromptCachingMiddleware):
 
     def _should_apply_caching(self, request: ModelRequest) -> bool:
         sent = [message for message in (request.system_message, *request.messages) if message is not None]
-        marked = any("cache_control" in block for message in sent for block in _blocks(message))
+        marked = any("cache_control" in block for message in sent for block in as_blocks(message))
         return not marked and "cache_control" not in request.model_settings and super()._should_apply_caching(request)
 
     def _apply_caching(self, request: ModelRequest) -> ModelRequest:
         made = super()._apply_caching(request)
         system, messages = made.system_message, list(request.messages)
-        starts = (block.get("text", "").lstrip("\n").startswith(MEMORY_OPEN) for block in _blocks(system))
-        if system is not None and (memory := next((i for i, is_memory in enumerate(starts) if is_memory), 0)):
+        texts = [block.get("text", "").lstrip("\n") for block in as_blocks(system)] if system is not None else []
+        memory = next((i for i, text in enumerate(texts) if text.startswith(MEMORY_OPEN)), 0)
+        if system is not None and memory:
             system = self._with_mark(system, memory - 1)
         answers = [i for i, message in enumerate(messages) if isinstance(message, AIMessage)]
         if answers and answers[-1] > 0:  # what was last before the newest answer was the end of the request before
@@ -43,16 +45,8 @@ class PromptCacheMiddleware(AnthropicPromptCachingMiddleware):
 
     def _with_mark(self, message: Any, at: int) -> Any:
         """Return the message with a mark on one of its blocks; as it is if that block cannot bear one."""
-        blocks = _blocks(message)
-        if not blocks or blocks[at].get("type") != "text" or not blocks[at].get("text"):
+        content = as_blocks(message)
+        if not content or content[at].get("type") != "text" or not content[at].get("text"):
             return message
-        blocks[at] = {**blocks[at], "cache_control": self._cache_control}
-        return message.model_copy(update={"content": blocks})
-
-
-def _blocks(message: BaseMessage | None) -> list[dict[str, Any]]:
-    """Return the content of a message as blocks."""
-    content = [] if message is None else message.content
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    return [one if isinstance(one, dict) else {"type": "text", "text": one} for one in content]
+        content[at] = {**content[at], "cache_control": self._cache_control}
+        return message.model_copy(update={"content": content})

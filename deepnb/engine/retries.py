@@ -6,7 +6,8 @@ where that can be taken over; the retries of any other SDK are left to it.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
@@ -27,7 +28,7 @@ RETRIES = 4
 LONGEST = 60.0
 """Seconds that are waited at most: who is asked to wait longer is told so."""
 _QUOTED = 20
-"""Messages of the end of a request."""
+"""Messages of the end of a request, which a provider may quote."""
 FIRST = 1.0
 """Seconds before the second try, where the provider does not say; each later wait is twice as long."""
 
@@ -58,17 +59,8 @@ def taken_over(model: Any) -> tuple[Any, int]:
     return copy, given
 
 
-def next_try(error: Exception, number: int, retries: int, answer: Answer) -> Retry | None:
-    """Return the try that follows the failed one of this number, from 1; None where there is to be none."""
-    failure = model_failure(error)
-    if failure is None or not failure.again or answer.begun or number > retries:
-        return None
-    seconds = FIRST * 2 ** (number - 1) if failure.seconds is None else failure.seconds
-    return Retry(failure.what, seconds, number + 1, retries + 1) if seconds <= LONGEST else None
-
-
 def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = (), model: Any = None) -> T:
-    """Return what a call of a model gives, at the first try or at a later one; `messages` are what is sent.
+    """Return what a call of a model gives, at the first try or at a later one; `messages` are what is sent to `model`.
 
     What is raised in the end quotes no credential: a checkpointer writes down why a step failed.
     """
@@ -77,23 +69,30 @@ def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = 
             try:
                 return call()
             except Exception as error:
-                if usage_refused(model, error):
-                    continue
-                if (again := next_try(error, number, retries, answer)) is None:
-                    hide_credentials(error, _texts(messages))
+                if (pause := _pause(error, number, retries, answer, messages, model)) is None:
                     raise
-                pause = _pause(again, error)
-        tell(again.at)
         _wait(pause)
     raise AssertionError
 
 
-def usage_refused(model: Any, error: Exception) -> bool:
-    """Return whether a server refused to be asked for usage; it is not asked again, as long as this model is in use."""
-    refused = bool(getattr(model, "stream_usage", None)) and "stream_options" in str(error)
-    if refused:
+def _pause(
+    error: Exception, number: int, retries: int, answer: Answer, messages: Sequence[Any], model: Any
+) -> float | None:
+    """Return the seconds until the request is sent again whose try of this number failed, from 1; None where it is not.
+
+    The user is told. A server that refuses to be asked for usage is not asked again, as long as this model is in use.
+    """
+    if getattr(model, "stream_usage", None) and "stream_options" in str(error):
         model.stream_usage = False
-    return refused
+        return 0.0
+    failure = model_failure(error)
+    if failure is not None and failure.again and not answer.begun and number <= retries:
+        seconds = FIRST * 2 ** (number - 1) if failure.seconds is None else failure.seconds
+        if seconds <= LONGEST:
+            tell(Retry(failure.what, seconds, number + 1, retries + 1))
+            return 0.0 if getattr(error, "is_played", False) else seconds  # what a tape plays is not waited for
+    hide_credentials(error, (message_text(one) for one in messages[-_QUOTED:]))
+    return None
 
 
 class Retried:
@@ -103,15 +102,13 @@ class Retried:
         """`settings` gives what the call of these messages is made with."""
         self._model = model
         self._retries = retries
-        self._settings = settings or (lambda messages: {})
+        self._settings = settings
 
     def invoke(self, messages: Any, config: Any = None) -> Any:
         """Return the model's answer."""
         sent = messages if isinstance(messages, list) else [HumanMessage(messages)]
-        settings = self._settings(sent)
-        return with_retries(
-            lambda: self._model.invoke(messages, config=config, **settings), self._retries, sent, self._model
-        )
+        call = partial(self._model.invoke, messages, config=config, **(self._settings(sent) if self._settings else {}))
+        return with_retries(call, self._retries, sent, self._model)
 
     async def ainvoke(self, messages: Any, config: Any = None) -> Any:
         """Do what `invoke` does in a thread of its own: a wait keeps no loop from its work."""
@@ -128,7 +125,7 @@ class RetryMiddleware(AgentMiddleware):
         self._retries = retries
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
-        return with_retries(lambda: handler(request), self._retries, request.messages, request.model)
+        return with_retries(partial(handler, request), self._retries, request.messages, request.model)
 
     async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
         for number in count(1):
@@ -136,30 +133,16 @@ class RetryMiddleware(AgentMiddleware):
                 try:
                     return await handler(request)
                 except Exception as error:
-                    if usage_refused(request.model, error):
-                        continue
-                    if (again := next_try(error, number, self._retries, answer)) is None:
-                        hide_credentials(error, _texts(request.messages))
+                    pause = _pause(error, number, self._retries, answer, request.messages, request.model)
+                    if pause is None:
                         raise
-                    pause = _pause(again, error)
-            tell(again.at)
             await asyncio.sleep(pause)
         raise AssertionError
 
 
-def _texts(messages: Sequence[Any]) -> Iterator[str]:
-    """Return the texts of the end of a request, which a provider may quote."""
-    return (message_text(one) for one in messages[-_QUOTED:])
-
-
-def _pause(again: Retry, error: Exception) -> float:
-    """Return seconds to wait; none where the error is played from a tape."""
-    return 0.0 if getattr(error, "is_played", False) else again.seconds
-
-
 def _wait(seconds: float) -> None:
     """Wait; a run that is cancelled ends at once."""
-    if (heard := listener()) is not None:
-        heard.wait(seconds)
+    if (run := listener()) is not None:
+        run.wait(seconds)
     else:
         time.sleep(seconds)

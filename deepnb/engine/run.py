@@ -9,14 +9,16 @@ from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from deepnb.engine import keys
-from deepnb.engine.approvals import foreign_requests
+from deepnb.engine.approvals import is_bound
 from deepnb.engine.graph import Graph
 from deepnb.engine.limits import Cancelled, LimitReached
 from deepnb.engine.listen import Ledger, Listener
 from deepnb.engine.probe import new_messages
+from deepnb.gate import redact
 from deepnb.values.approvals import PendingCall
 from deepnb.values.messages import Added
 from deepnb.values.turn import Asked, Event
@@ -83,7 +85,7 @@ class Run:
         config: dict[str, Any],
         ledger: Ledger,
         *limits: Any,
-        record: Callable[[Event | Added], None] = lambda event: None,
+        record: Callable[[Event | Added], None],
         notify: Callable[[], None] | None = None,
     ) -> None:
         """`record` is called with each event, and each message as it joins, in the run's own thread.
@@ -109,10 +111,9 @@ class Run:
         self._events: queue.SimpleQueue[Event | _Errand | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self.listener = Listener(self.tell, ledger, *limits, added=self._join)
-        callbacks = [*(config.get("callbacks") or ()), self.listener]
-        arguments = (input, {**config, "callbacks": callbacks})
+        config = {**config, "callbacks": [*(config.get("callbacks") or ()), self.listener]}
         self._thread = threading.Thread(
-            target=copy_context().run, args=(self._pump, *arguments), daemon=True, name="deepnb-run"
+            target=copy_context().run, args=(self._pump, input, config), daemon=True, name="deepnb-run"
         )
 
     def __iter__(self) -> Iterator[Event | None]:
@@ -137,7 +138,7 @@ class Run:
 
     def expect(self, calls: Iterable[PendingCall]) -> None:
         """Take note that the run goes on with these calls."""
-        for path, some in groupby(sorted(calls, key=lambda call: call.path), lambda call: call.path):
+        for path, some in groupby(sorted(calls, key=attrgetter("path")), attrgetter("path")):
             self.listener.expect(path, [call.id for call in some])
 
     def on_reader(self, work: Callable[[], T]) -> T:
@@ -169,10 +170,11 @@ class Run:
 
     def unanswerable(self) -> str:
         """Return in a few words what asked the user something that no approval is; empty if nothing did, or a call waits."""
-        found = foreign_requests(self.interrupts)
-        if not found or self._is_asked:
+        foreign = [one.value for one in self.interrupts if not is_bound(one.value)]
+        if not foreign or self._is_asked:
             return ""
-        return f"the run stopped with interrupt({found[0]}), and a session can't answer it"
+        shown = " ".join(redact(repr(foreign[0])).split())[:120]
+        return f"the run stopped with interrupt({shown}), and a session can't answer it"
 
     def tell(self, event: Event) -> None:
         """Add an event, in the order in which all who hear of the run hear it."""

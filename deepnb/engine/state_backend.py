@@ -26,7 +26,7 @@ APPENDED = "appended"
 
 
 def with_writes(files: dict[str, Any] | None, writes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Upstream's reducer of `files`, which also takes a write that only appends: a checkpoint holds no more than that."""
+    """Do what upstream's reducer of `files` does, which also takes a write that only appends: a checkpoint holds no more than that."""
     out = dict(files or {})
     for write in writes:
         for path, data in write.items():
@@ -141,10 +141,7 @@ class KernelBackend(StateBackend):
         """Add `text` to the end of the file, which is not written again; return the error, if any."""
         now = datetime.now(UTC).isoformat()
         data = {APPENDED: text, "encoding": "utf-8", "created_at": now, "modified_at": now}
-        if self._inside():
-            super()._send_files_update({path: data})
-        else:
-            self._checkpoint.write({path: data})
+        self._send_files_update({path: data})
         return None
 
     def folder_version(self, directory: str, name: str) -> dict[str, Any]:
@@ -181,7 +178,7 @@ LONG = 64_000
 """Characters of a file from which on its text is not written again: a history file grows by half of that."""
 
 
-class Taken:
+class Restorer:
     """Gives states what was taken out of them, each part read once from its checkpoint."""
 
     def __init__(self, checkpointer: BaseCheckpointSaver[Any]) -> None:
@@ -203,7 +200,7 @@ class Taken:
             values = {**values, keys.FILES: whole}
         if not mark.get("messages"):
             return values
-        taken = self._taken(mark, before)
+        taken = self._messages_before(mark, before)
         event = {**values[keys.OFFLOAD], keys.TAKEN: {**mark, "messages": 0}}
         for index in ("cutoff_index", "created_at_index"):
             event[index] += len(taken)
@@ -214,7 +211,7 @@ class Taken:
         cut = {path: self._file(path, data) for path, data in files.items() if keys.TAKEN in data}
         return {**files, **cut} if cut else files
 
-    def _taken(self, mark: Mapping[str, Any], before: Values | None) -> GrowingList[BaseMessage]:
+    def _messages_before(self, mark: Mapping[str, Any], before: Values | None) -> GrowingList[BaseMessage]:
         todo = []
         while mark.get("messages") and mark["checkpoint"] not in self._messages:
             held, before = before or self._read(mark, keys.MESSAGES), None

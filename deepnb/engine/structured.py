@@ -104,7 +104,7 @@ class StructuredMiddleware(AgentMiddleware):
     def _read(self, request: Any, asked: Any, response: Any) -> tuple[Any, Any]:
         """Return the response; or None, and what is asked in its place."""
         if response.structured_response is not None:
-            _show(response.structured_response)
+            tell(TextDelta(as_text(response.structured_response), 0))  # as the text that it would be
             return response, asked
         answer, *results = response.result
         failed = next((m for m in results if isinstance(m, ToolMessage) and m.name == self._form.name), None)
@@ -128,12 +128,6 @@ class StructuredMiddleware(AgentMiddleware):
             return response, asked
         again = HumanMessage(f"Your answer is taken only as a call of {self._form.name} that fits it ({problem}).")
         return None, asked.override(messages=[*asked.messages, answer, again])
-
-
-def _show(value: Any) -> None:
-    """Tell an answer that was a call as the text it would be."""
-    text = as_text(value)
-    tell(lambda path: TextDelta(text, 0, path))
 
 
 def as_text(value: Any) -> str:

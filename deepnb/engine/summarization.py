@@ -170,13 +170,9 @@ class SummarizationMiddleware(CompactionSteps):
             tell_notice("the messages added from the history did not fit into the request and were not sent: add fewer")
         session = self._get_session_id(plan.request.state)
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)
-
-        def tell_at(event: Event) -> None:
-            tell(lambda path: replace(event, path=path))
-
-        pinned = self._pinned(messages, cutoff, plan.fixed, tell_at)
+        pinned = self._pinned(messages, cutoff, plan.fixed, tell)
         try:
-            return self._compact(plan.request, cutoff, session, offload, tell_at, pinned)
+            return self._compact(plan.request, cutoff, session, offload, tell, pinned)
         except NotOffloaded as why:
             tell_notice(f"not compacted, and nothing was removed: {why}")
             return None
@@ -191,7 +187,7 @@ class SummarizationMiddleware(CompactionSteps):
             smaller = self._rebased(smaller)
         offload = replace(done.offload, after=self._budget(smaller.messages, smaller).total)
         done.message.additional_kwargs.update(offload_record(offload))
-        tell(lambda path: Compacted(offload, path))
+        tell(Compacted(offload))
         return smaller
 
     def _answer(self, response: Any, replaced: list[Any], done: Done | None, request: Any) -> Any:

@@ -3,7 +3,7 @@
 import inspect
 import time
 from asyncio import CancelledError
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import cleandoc, isroutine
 from operator import attrgetter
@@ -143,9 +143,7 @@ class RequestMiddleware(AgentMiddleware):
 class LeanToolsMiddleware(RequestMiddleware):
     """Leaves tools out of the requests of a thread until the model asks for them; a call of one is taken all the same."""
 
-    def __init__(
-        self, others: Mapping[str, BaseTool], whole: Callable[[Any], Any] = lambda state: state, *, offered: bool = True
-    ) -> None:
+    def __init__(self, others: Mapping[str, BaseTool], whole: Callable[[Any], Any], *, offered: bool) -> None:
         """`others` are the tools that are left out, by name; `offered` says whether the model can ask for them.
 
         `whole` gives a state with the messages that compactions took out of it.
@@ -195,8 +193,14 @@ def is_async(tool: Any) -> bool:
 
 def _synchronous(tool: BaseTool) -> BaseTool:
     if isinstance(tool, StructuredTool | Tool):
-        assert tool.coroutine is not None
-        return tool.model_copy(update={"func": _on_loop(tool.coroutine)})
+        coroutine = tool.coroutine
+        assert coroutine is not None
+
+        @wraps(coroutine)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return coroutines.run(coroutine(*args, **kwargs))
+
+        return tool.model_copy(update={"func": call})
     made, original = tool.model_copy(), tool._run
 
     @wraps(original)
@@ -209,14 +213,6 @@ def _synchronous(tool: BaseTool) -> BaseTool:
 
     object.__setattr__(made, "_run", first)
     return made
-
-
-def _on_loop(coroutine: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
-    @wraps(coroutine)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return coroutines.run(coroutine(*args, **kwargs))
-
-    return call
 
 
 _STOPS = (GraphBubbleUp, NotOnTapeError, KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -274,5 +270,5 @@ def _result(call: Any, error: BaseException, began: float) -> ToolMessage:
     text = failure_text(error)
     if not isinstance(error, Exception):  # of these the Listener hears from some versions of LangChain only
         id_, name, took = call["id"] or "", call["name"], time.perf_counter() - began
-        tell(lambda path: ToolEnded(id_, name, text, "error", took, path, own_traceback(error)))
+        tell(ToolEnded(id_, name, text, "error", took, traceback=own_traceback(error)))
     return ToolMessage(text, name=call["name"], tool_call_id=call["id"], status="error")

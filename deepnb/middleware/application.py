@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,11 @@ from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER, Subagent
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.errors import InvalidError
-from deepnb.wiring.build import Files, agent
-from deepnb.wiring.delegation import in_force
+from deepnb.wiring.build import agent, in_force
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
 from deepnb.wiring.options import SERVED, Options, changed, effects
-from deepnb.workshop.approvals import Effects, state_of
+from deepnb.workshop.approvals import Effects
 
 if TYPE_CHECKING:
     from deepagents.backends.protocol import BackendProtocol
@@ -70,26 +70,18 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
     does = effects(chosen, there, backend.undoable)
     offered: set[str] = set()
     ask, seal = (_Approvals(policy_of(chosen.approve), does, offered, backend, seal=seal) for seal in (False, True))
-    layers = _LimitedLayers(chosen, _Server(), _Guard(backend, paths=stored), ask, seal)
-    files = Files(ScopedBackend(backend, lambda: MAIN), ScopedBackend(backend, lambda: MAIN.inside))
-    first = [SeedMiddleware(backend, shipped)]
-    graph: CompiledStateGraph[Any, Any, Any, Any]
-    graph = agent(chosen, layers, there, mine, lambda own: given, files, first=first).graph
+    search = partial(MemorySearch, lambda: None)  # an index for one search: whose memory it is depends on the run
+    layers = _LimitedLayers(chosen, _now, search, _Guard(backend, paths=stored), ask, seal)
+    files, nested = (ScopedBackend(backend, scope) for scope in (lambda: MAIN, lambda: MAIN.inside))
+    graph: CompiledStateGraph[Any, Any, Any, Any] = agent(
+        layers, there, mine, lambda own: given, files, nested, first=[SeedMiddleware(backend, shipped)]
+    ).graph
     return graph
 
 
-class _Server:
-    """What layers ask of a server."""
-
-    kernel = None
-
-    def now(self) -> str:
-        """The time of the server."""
-        return datetime.now().astimezone().isoformat(timespec="seconds")
-
-    def search(self) -> MemorySearch:
-        """An index for one search: whose memory it is depends on the run."""
-        return MemorySearch(lambda: None)
+def _now() -> str:
+    """Return the time of the server."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 class _LimitedLayers(Layers):
@@ -121,7 +113,7 @@ class _Approvals(ApprovalMiddleware):
             seal=seal,
             offered=offered,
             problem=does.problem,
-            before=lambda name, args: state_of(files, does.target(name, args)),
+            before=partial(does.state, files),
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from deepagents.backends import StateBackend
@@ -15,14 +16,14 @@ from deepnb.backends.disk import replace_text
 from deepnb.backends.steps import OWN, is_withheld
 from deepnb.backends.writer import guard_refusal, writer, writing
 from deepnb.engine import approvals, keys
-from deepnb.engine.coroutines import awaited, in_thread
+from deepnb.engine.coroutines import in_thread, synchronous_backend
 from deepnb.gate import redact_value
 from deepnb.memory import guarding
 from deepnb.memory.layers import ALWAYS, LONG_TERM
 from deepnb.memory.layers import NOTES as NOTES_FOLDER
 from deepnb.values.approvals import Effect, Mode, Rule, policy_of
 from deepnb.values.errors import InvalidError
-from deepnb.workshop.approvals import NOTES, READS, TASK, Effects, marked, state_of
+from deepnb.workshop.approvals import NOTES, READS, TASK, Effects, marked
 
 _FOREIGN: dict[str, Effect] = dict.fromkeys(
     {TASK, *READS, *NOTES} - {"ls", "read_file", "glob", "grep", "write_todos"}, "outside"
@@ -63,11 +64,9 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
         """
         policy = policy_of(approve)
         files: Any = backend or StateBackend()
-        away, files = _away(files), awaited(files)
+        away, files = _away(files), synchronous_backend(files)
         self._effects = effects = Effects(lambda path: not _is_below(path, away), _FOREIGN)
-        super().__init__(
-            lambda: policy, effects.of, before=lambda name, args: state_of(files, effects.target(name, args))
-        )
+        super().__init__(lambda: policy, effects.of, before=partial(effects.state, files))
 
     def _effect_of(self, request: Any) -> Effect:
         return "reads" if marked(request.tool) == "reads" else super()._effect_of(request)
@@ -144,7 +143,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
             paths: What is guarded: files, and directories (ending in `/`).
         """
         super().__init__(_Paths(paths))
-        self._backend = awaited(backend or StateBackend())
+        self._backend = synchronous_backend(backend or StateBackend())
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         with writing(**self._facts(request)):

@@ -8,24 +8,17 @@ from functools import cached_property
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from deepnb.memory.layers import Scope
 from deepnb.models.keys import kept_keys
 from deepnb.models.windows import all_told, ask_again
 from deepnb.running.current import Current
 from deepnb.running.home import Home
 from deepnb.values.agent import Subagent
-from deepnb.values.approvals import Policy
-from deepnb.values.turn import CodeOutput
 from deepnb.wiring.options import Options, same
 
 if TYPE_CHECKING:
-    from deepnb.backends.guarded import GuardedBackend
-    from deepnb.engine.state_backend import Taken
-    from deepnb.memory.searching import MemorySearch
+    from deepnb.engine.state_backend import Restorer
     from deepnb.models.tapes.recorder import Recording
     from deepnb.wiring.build import Built
-    from deepnb.workshop.kernel import Kernel
-    from deepnb.workshop.python import Names
 
 KEPT = 4
 """A few, since one turn may use another model and the next the session's own again."""
@@ -44,7 +37,7 @@ class _Made:
 
 
 class Graphs:
-    """Graphs by the options they are made of, and their `deepnb.wiring.layers.Host`. The first imports the engine."""
+    """Graphs by the options they are made of. The first imports the engine."""
 
     def __init__(self, current: Current, home: Home) -> None:
         self._current = current
@@ -52,17 +45,9 @@ class Graphs:
         self._made: list[_Made] = []
         self._agents: tuple[Subagent, ...] = ()
         self._looked_up: tuple[Options | None, tuple[Any, ...]] = (None, ())
-        self.now = current.now
         self.sign: Callable[[Any], str] = lambda value: ""
         """Signs what is stored of approvals; nothing is, while threads are kept in this process alone."""
         self.undoable = home.undoable
-
-    # -- what a graph asks of the session
-
-    @property
-    def backend(self) -> GuardedBackend:
-        """The backend of the thread whose files are meant."""
-        return self._home.backend
 
     @cached_property
     def checkpointer(self) -> Any:
@@ -76,54 +61,20 @@ class Graphs:
     def keep_in(self, checkpointer: Any, sign: Callable[[Any], str]) -> None:
         """Checkpoint threads there from now on."""
         self.checkpointer, self.sign, self._made = checkpointer, sign, []
-        self.__dict__.pop("taken", None)
+        self.__dict__.pop("restorer", None)
 
     @cached_property
-    def taken(self) -> Taken:
-        """What was taken out of the states of threads."""
-        from deepnb.engine.state_backend import Taken
+    def restorer(self) -> Restorer:
+        """Gives the states of threads what was taken out of them."""
+        from deepnb.engine.state_backend import Restorer
 
-        return Taken(self.checkpointer)
-
-    @property
-    def takes(self) -> bool:
-        """Whether anything is: from threads of a kept session, whose checkpoints are all deepnb's own."""
-        from deepnb.persistence.savers import RedactedSaver
-
-        return isinstance(self.checkpointer, RedactedSaver)
-
-    def scope(self) -> Scope:
-        """Return what the agent of the turn that plays may know of memory."""
-        return replace(self._current.agent_thread.scope, readable=self._current.shared)
-
-    def search(self) -> MemorySearch:
-        """Return the index over its memory."""
-        return self._home.storage.search
-
-    def policy(self) -> Policy:
-        """Return which of its calls need approval."""
-        return self._current.policy
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """What runs code of its agent."""
-        return self._current.kernel
+        return Restorer(self.checkpointer)
 
     @property
     def recording(self) -> Recording | None:
         """The tape that calls of its models are recorded to."""
         recording = self._current.recording
         return recording if recording is not None and recording.active else None
-
-    def put_out(self, output: CodeOutput) -> None:
-        """Show an output of code while it runs."""
-        self._current.live(output)
-
-    def ran(self, names: Names) -> None:
-        """Keep what undo needs to give names their values again."""
-        self._current.code_ran(names)
-
-    # -- the graphs
 
     @property
     def built(self) -> Built:
@@ -154,12 +105,29 @@ class Graphs:
         return (agents, self._home.backend, self.recording, all_told(), *kept_keys(), *self._variables(options))
 
     def _make(self, options: Options, agents: Sequence[Subagent]) -> Built:
-        if options.graph is not None:
-            attached: Built = options.graph.make(options, self)
-            return attached
+        from deepnb.persistence.savers import RedactedSaver
         from deepnb.wiring.build import build
+        from deepnb.wiring.layers import Host
 
-        return build(options, self, agents)
+        current, home = self._current, self._home
+        host = Host(
+            backend=home.backend,
+            checkpointer=self.checkpointer,
+            restorer=self.restorer,
+            prunes=isinstance(
+                self.checkpointer, RedactedSaver
+            ),  # of a kept session, whose checkpoints are deepnb's own
+            recording=self.recording,
+            sign=self.sign,
+            undoable=self.undoable,
+            now=current.now,
+            search=lambda: home.storage.search,
+            scope=lambda: replace(current.agent_thread.scope, readable=current.shared),
+            policy=lambda: current.policy,
+            desk=current,
+        )
+        built: Built = build(options, host, agents) if options.graph is None else options.graph.make(options, host)
+        return built
 
     def _variables(self, options: Options) -> tuple[Any, ...]:
         """Return the objects that variables hold, where the name of a model may be that of a variable; looked up once a turn."""

@@ -44,7 +44,7 @@ class State:
 
     def forget(self) -> None:
         """Know no more what was read of checkpoints: it was changed there."""
-        self._graphs.taken.forget()
+        self._graphs.restorer.forget()
 
     # -- one thread's checkpoints
 

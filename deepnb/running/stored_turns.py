@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb.context.ledger import last_request
-from deepnb.engine.checkpoints import Begin, stored_turns
+from deepnb.engine.answer import usage
+from deepnb.engine.checkpoints import Begin, stored_events
+from deepnb.engine.compaction import turn_start
 from deepnb.engine.probe import to_message
+from deepnb.engine.request import is_request, message_text
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, TurnRow
 from deepnb.running.current import Paths
@@ -19,7 +22,7 @@ from deepnb.running.thread import RUNS, Thread
 from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import Messages
 from deepnb.values.request import Request, Sent
-from deepnb.values.turn import Snapshot, Turn
+from deepnb.values.turn import Snapshot, Turn, Usage
 
 FilesAt = Callable[[Snapshot], Mapping[str, str]]
 """The text files of a thread at a checkpoint."""
@@ -180,18 +183,33 @@ def turns_of(
     waiting = {call.id for call in thread.asked}
     if thread.runs:  # its open calls are being run
         waiting |= {call["id"] for m in messages[-1:] for call in getattr(m, "tool_calls", ())}
-    found = list(stored_turns(messages, waiting))
-    log, at, made = Messages(), 0, list[Turn]()
-    for one in found:
-        log, at = log.replace_from(len(log), [to_message(m) for m in messages[at : one.start]]), one.start
-        begin = begun.get(one.request)
+    requests = [i for i, message in enumerate(messages) if is_request(message)]
+    starts = [turn_start(messages, at + 1) for at in requests]
+    ends = [*starts[1:], len(messages)]
+    log, done, made = Messages(), 0, list[Turn]()
+    for at, start, end in zip(requests, starts, ends, strict=False):
+        log, done = log.replace_from(len(log), [to_message(m) for m in messages[done:start]]), start
+        begin = begun.get(messages[at].id or "")
         places = ((begin.before, begin.first), (begin.ended, begin.ended)) if begin else ((None, None), (None, None))
         before, ended = (_state(thread.name, place, seen, log, files_at) for place, seen in places)
         if made:
             made[-1] = replace(made[-1], after=ended)
-        facts: dict[str, Any] = {"usage": one.usage, "model": one.model, "started": begin.at if begin else ""}
-        turn = (len(made) + 1, thread.name, one.prompt, one.text, one.events, before, before)
-        made.append(Turn(*turn, budget=None, **facts))
+        answers = [m for m in messages[at:end] if isinstance(m, AIMessage)]
+        models = (m.response_metadata.get("model_name") for m in answers)
+        turn = Turn(
+            len(made) + 1,
+            thread.name,
+            message_text(messages[at]),
+            next((text for m in reversed(answers) if (text := message_text(m))), ""),
+            tuple(stored_events(messages[at + 1 : end], waiting)),
+            before,
+            before,
+            usage=sum((used for m in answers if (used := usage(m))), Usage()),
+            budget=None,
+            model=next((str(name) for name in models if name), ""),
+            started=begin.at if begin else "",
+        )
+        made.append(turn)
     if made:
         stopped = thread.unfinished and not thread.asked
         why = (RUNS if thread.runs else ENDED) if stopped else None

@@ -192,7 +192,7 @@ class ThreadFiles:
 
     def whole(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the files of a state with their whole texts."""
-        return self._workspace.graphs.taken.files(files)
+        return self._workspace.graphs.restorer.files(files)
 
     def refresh(self) -> bool:
         """See what another session on the same checkpointer wrote since; False where there can be none, or a turn runs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Literal
 
@@ -296,10 +296,6 @@ class Retry:
         """`rate limited: trying again in 8 s (2 of 5)`."""
         when = f"in {ceil(self.seconds)} s" if self.seconds else "now"
         return f"{self.reason}: trying again {when} ({self.number} of {self.of})"
-
-    def at(self, path: Path) -> Retry:
-        """Give the event as it happened under this path."""
-        return replace(self, path=path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def attach(options: Options, host: Host) -> Built:
 
 
 def _rule(made: Attachment, window: int | None) -> Rule:
-    """When the graph compacts its context, as far as its own middleware says so."""
+    """Return when the graph compacts its context, as far as its own middleware says so."""
     found = made.parts.of("SummarizationMiddleware")
     own = getattr(found, "_lc_helper", found)
     trigger, keep = _size(getattr(own, "trigger", None)), _size(getattr(own, "keep", None))

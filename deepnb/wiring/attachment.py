@@ -172,24 +172,21 @@ def skill_sources(middleware: Any) -> tuple[str, ...]:
     return tuple(one if isinstance(one, str) else str(one[0]) for one in middleware.sources)
 
 
+_LACKS = (
+    ("compaction by hand", "it compacts by itself, if at all"),
+    ("flush", "only deepnb's agent makes notes before a compaction"),
+    ("tapes", "its models are its own, and can't be replaced"),
+    ("mounts", "its files are where it was given them"),
+    ("empty and shared threads", "what its threads have in common is a matter of its own"),
+)
+
+
 def own_ways(kept: bool) -> tuple[Feature, ...]:
     """Return what no graph of somebody else's has, since it is deepnb's own agent that does it."""
-    own = "%agent use MODEL goes back to deepnb's agent, which has it"
-
-    def lack(name: str, why: str) -> Feature:
-        return Feature(name, why, own, has=False, ours=True)
-
-    lacks = (
-        lack("compaction by hand", "it compacts by itself, if at all"),
-        lack("flush", "only deepnb's agent makes notes before a compaction"),
-        lack("tapes", "its models are its own, and can't be replaced"),
-        lack("mounts", "its files are where it was given them"),
-        lack("empty and shared threads", "what its threads have in common is a matter of its own"),
-    )
-    persistence = Feature(
-        "persistence by deepnb", "its own checkpointer keeps its threads", "compile it without one", has=False
-    )
-    return (*lacks, persistence) if kept else lacks
+    do = "%agent use MODEL goes back to deepnb's agent, which has it"
+    lacks = tuple(Feature(name, why, do, has=False, ours=True) for name, why in _LACKS)
+    why = "its own checkpointer keeps its threads"
+    return (*lacks, Feature("persistence by deepnb", why, "compile it without one", has=False)) if kept else lacks
 
 
 def _line(features: Features, name: str) -> str:

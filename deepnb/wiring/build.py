@@ -1,7 +1,8 @@
 """Options and the session they run in -> a graph, and what the session needs to know of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from langchain.agents import create_agent
@@ -9,6 +10,7 @@ from langchain.agents import create_agent
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer
 from deepnb.context.counting import Meter
+from deepnb.engine import keys
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
@@ -19,29 +21,26 @@ from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import LeanToolsMiddleware, described
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware, ScopedBackend
-from deepnb.subagents.delegation import DelegationMiddleware
-from deepnb.values.agent import Subagent
+from deepnb.skills.catalog import Found
+from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.subagents.delegation import DelegationMiddleware, Nested, nested_graph
+from deepnb.values.agent import FILE_TOOLS, GENERAL_PURPOSE, TASK, WITHOUT_MEMORY, Subagent, normal
 from deepnb.values.budget import Rule
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.request import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
 from deepnb.values.xray import UNKNOWN, Caching
-from deepnb.wiring.delegation import Tools, delegation, in_force
 from deepnb.wiring.layers import Common, Host, Layers
-from deepnb.wiring.model import Measured, caching_of, main_model
+from deepnb.wiring.model import Measured, caching_of, main_model, own_model
 from deepnb.wiring.options import Options, effects, own_tools
-from deepnb.wiring.tool_text import LEAN, in_words, tool_text
-from deepnb.workshop.approvals import Effects, state_of
+from deepnb.wiring.tool_text import FULL, LEAN, SHORT_GENERAL, SHORT_TASK, in_words, tool_text
+from deepnb.workshop.approvals import Effects
 from deepnb.workshop.code_tools import code_tools
 from deepnb.workshop.namespace import namespace_tools
 
+Tools = Callable[[Measured], Sequence[Any]]
+"""A model -> the tools over the notebook, described for it, and the user's own."""
+
 # -- an agent wired of its layers: what a session and a LangGraph server have in common
-
-
-@dataclass(frozen=True)
-class Files:
-    """The files of an agent, as it sees them itself, and as those nested in it do."""
-
-    main: Any
-    nested: Any
 
 
 @dataclass(frozen=True)
@@ -59,38 +58,30 @@ class Agent:
 
 
 def agent(
-    options: Options,
     layers: Layers,
     agents: Sequence[Subagent],
     mine: Measured,
     offered: Tools,
-    files: Files,
+    files: Any,
+    nested_files: Any,
     *,
     first: Sequence[Any] = (),
     checkpointer: Any = None,
     store: Any = None,
 ) -> Agent:
-    """Return the agent of these options: all that adds to the prompt outside of compaction, so that the trigger counts it.
+    """Return the agent of these layers: all that adds to the prompt outside of compaction, so that the trigger counts it.
 
-    `agents` are the subagents in force, `first` is middleware outside of all other.
+    `agents` are the subagents in force, which see `nested_files`; `first` is middleware outside of all other.
     """
-
-    def base(own: Measured, names: Sequence[str] | None, task: DelegationMiddleware | None) -> list[Any]:
-        return list(layers.common(files.nested, own, names=names, task=task).middleware)
-
-    tools = offered(mine)
-    task, nested = delegation(options, agents, files.nested, mine, offered, base, layers.own)
-    memory = layers.memory(files.main, mine)
-    common = layers.common(files.main, mine, task=task, memory=memory)
+    options, tools = layers.options, offered(mine)
+    task, nested = _delegation(layers, agents, nested_files, mine, offered)
+    memory = layers.memory(files, mine)
+    common = layers.common(files, mine, task=task, memory=memory)
     own = layers.own(options.middleware, mine)
     form = None if options.response_format is None else Form(options.response_format)
     structured = () if form is None else (StructuredMiddleware(form),)
-    stack = (*memory.middleware, *layers.skills(files.main), *structured, *common.middleware, *own)
-    stack = (
-        *first,
-        *_lean(options, mine, layers.guard.whole, [*(t for m in stack for t in getattr(m, "tools", ())), *tools]),
-        *stack,
-    )
+    stack = (*memory.middleware, *layers.skills(files), *structured, *common.middleware, *own)
+    stack = (*first, *_lean(layers, mine, [*_tools_of(stack), *tools]), *stack)
     graph = create_agent(
         mine.model,
         tools,
@@ -112,13 +103,149 @@ def prompt_of(options: Options, mine: Measured) -> str:
     return lean_prompt(files=files) if tool_text(options, mine) == "lean" else default_prompt(files=files)
 
 
-def _lean(options: Options, mine: Measured, whole: Callable[[Any], Any], bound: Sequence[Any]) -> tuple[Any, ...]:
+def _lean(layers: Layers, mine: Measured, bound: Sequence[Any]) -> tuple[Any, ...]:
     """Return what leaves all but a few tools, and the user's own, out of the requests of a lean profile."""
+    options = layers.options
     if tool_text(options, mine) != "lean":
         return ()
     kept = {*LEAN, *(name for name, _ in own_tools(options, ()))}
     others = {tool.name: tool for tool in bound if getattr(tool, "name", None) not in (None, *kept)}
-    return (LeanToolsMiddleware(others, whole, offered=MORE_TOOLS not in options.tools_off),) if others else ()
+    offered = MORE_TOOLS not in options.tools_off
+    return (LeanToolsMiddleware(others, layers.guard.whole, offered=offered),) if others else ()
+
+
+def _tools_of(stack: Sequence[Any]) -> list[Any]:
+    """Return the tools that middleware brings."""
+    return [tool for one in stack for tool in getattr(one, "tools", ())]
+
+
+# -- nested agents: which there are, what each is made of, and that any may call any, down to the limit
+
+
+_PRIVATE = frozenset({*keys.OF_MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD, keys.OFFLOAD_ID})
+"""State that a subagent neither inherits nor returns."""
+
+
+def in_force(options: Options, files: Sequence[Subagent] = ()) -> tuple[Subagent, ...]:
+    """Return the subagents there are: the general-purpose one unless another of its name stands in its place, the user's, those of files."""
+    given = (*options.subagents, *files)
+    built_in = options.general_purpose and all(agent.name != GENERAL_PURPOSE.name for agent in given)
+    helper = GENERAL_PURPOSE if options.enable_memory else replace(GENERAL_PURPOSE, description=WITHOUT_MEMORY)
+    return (*((helper,) if built_in else ()), *given)
+
+
+def _delegation(
+    layers: Layers, agents: Sequence[Subagent], backend: Any, main: Measured, tools: Tools
+) -> tuple[DelegationMiddleware | None, dict[str, Measured]]:
+    """Return the middleware that gives `task`, None where there is nobody to call; and the models that are not the main agent's, by agent."""
+    options = layers.options
+    if not agents or not options.enable_subagents or TASK in options.tools_off:
+        return None, {}
+    own = {
+        a.name: own_model(options, a.model, main) for a in agents if a.model is not None and "runnable" not in a.more
+    }
+    short = tool_text(options, main) != "full"
+
+    def nested(agent: Subagent) -> Nested:
+        def graph() -> Any:
+            return _graph(agent, layers, backend, own.get(agent.name, main), tools, task)
+
+        foreign = "runnable" in agent.more  # its file tools, if it has any, are not ours
+        may_read, memory = (backend.may_read, backend.memory) if foreign else (None, dict)
+        own_words = short and agent.description in (GENERAL_PURPOSE.description, WITHOUT_MEMORY)
+        description = SHORT_GENERAL if own_words else " ".join(agent.description.split())
+        return Nested(agent.name, description, graph, may_read, memory)
+
+    listed = [nested(agent) for agent in agents]
+    words = SHORT_TASK if short else FULL[TASK]
+    task = DelegationMiddleware(backend, listed, _PRIVATE, options.max_subagent_depth, words)
+    for one in listed:
+        if any(one.name == agent.name for agent in options.subagents):
+            _try(one)
+    return task, own
+
+
+def _try(nested: Nested) -> None:
+    """Make the graph of a subagent that is given in Python now, so that a mistake in it is reported at once."""
+    try:
+        _ = nested.graph
+    except DeepnbError:
+        raise
+    except Exception as failure:
+        words = (str(failure).strip().splitlines() or [type(failure).__name__])[0][:200]
+        raise InvalidError(
+            f"the subagent {nested.name!r} can't be made ({words})", "fix it in subagents=[...]"
+        ) from failure
+
+
+def _graph(
+    agent: Subagent, layers: Layers, backend: Any, model: Measured, tools: Tools, task: DelegationMiddleware
+) -> Any:
+    more: Mapping[str, Any] = agent.more
+    if "runnable" in more:
+        return more["runnable"]
+    options, names = layers.options, agent.named_tools
+    skills = [_skills(backend, agent.skills, options.skills)] if agent.skills else []
+    called = task if names is None or TASK in names else None
+    spec = {
+        "name": agent.name,
+        "description": agent.description,
+        "system_prompt": agent.system_prompt,
+        "model": model.model,
+        "tools": _subagent_tools(agent, tools(model), options.enable_filesystem),
+        "middleware": [
+            *skills,
+            *layers.common(backend, model, names=names, task=called).middleware,
+            *layers.own(more.get("middleware", ()), model),
+        ],
+        **{key: more[key] for key in ("response_format",) if key in more},
+    }
+    return nested_graph(spec)
+
+
+def _subagent_tools(agent: Subagent, tools: Sequence[Any], files: bool) -> list[Any]:
+    """Return the tools of a subagent beside the file tools and `task`."""
+    if agent.tools is None:
+        return list(tools)
+    by_name = {str(getattr(t, "name", None) or getattr(t, "__name__", "")): t for t in tools}
+    known = (*by_name, *(FILE_TOOLS if files else ()), TASK)
+    if strange := next((name for name in agent.named_tools or () if name not in known), None):
+        raise NotFoundError(
+            f"the subagent {agent.name!r} has no tool {strange!r} to choose from", f"use one of {', '.join(known)}"
+        )
+    chosen = [
+        by_name.get(t) if isinstance(t, str) else t for t in agent.tools if not isinstance(t, str) or t in by_name
+    ]
+    return described(chosen)
+
+
+def _skills(backend: Any, wanted: Sequence[str], sources: tuple[str, ...]) -> SkillsMiddleware:
+    """Return what discloses skills: all of the directories that are named, or of the session's those that are named."""
+    directories = tuple(name for name in wanted if name.startswith("/"))
+    names = frozenset(normal(name) for name in wanted if not name.startswith("/"))
+    if not names:
+        return SkillsMiddleware(backend, directories)
+    return _NamedSkills(backend, (*sources, *directories), names, directories)
+
+
+class _NamedSkills(SkillsMiddleware):
+    """Discloses only skills of certain names, and all of certain directories."""
+
+    def __init__(
+        self, backend: Any, sources: tuple[str, ...], names: frozenset[str], directories: tuple[str, ...]
+    ) -> None:
+        super().__init__(backend, sources)
+        self._names, self._whole = names, tuple(f"{d.rstrip('/')}/" for d in directories)
+        self._seen: tuple[Found, Found] = (Found(), Found())
+
+    def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
+        if found is not self._seen[0]:
+            kept = tuple(s for s in found.skills if s.name in self._names or s.path.startswith(self._whole or "\0"))
+            self._seen = (found, replace(found, skills=kept))
+        return super()._changed(state, self._seen[1])
+
+
+# -- an agent of a session
 
 
 @dataclass(frozen=True)
@@ -159,7 +286,9 @@ class Built:
 def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Built:
     """Return the agent for these options; `agents` are the subagents of its files."""
     mine, guarded = main_model(options, host.recording), host.backend
-    over_notebook = described([*namespace_tools(options.namespace), *code_tools(host, sees=takes_images(mine.model))])
+    over_notebook = described(
+        [*namespace_tools(options.namespace), *code_tools(host.desk, sees=takes_images(mine.model))]
+    )
     given = described(options.tools)
 
     def offered(own: Measured) -> list[Any]:
@@ -168,17 +297,23 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
 
     there = in_force(options, agents)
     does = effects(options, there, host.undoable)
-    layers = Layers(
-        options,
-        host,
-        GuardMiddleware(guarded, options.eviction_threshold, host.taken.whole),
-        *_approvals(host, does, guarded),
-        host.takes,
+    ask = partial(
+        ApprovalMiddleware,
+        host.policy,
+        does.of,
+        lambda: writer().agent,
+        offered=set(),
+        problem=does.problem,
+        sign=host.sign,
+        before=partial(does.state, guarded),
     )
-    files = Files(ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside))
-    made = agent(options, layers, there, mine, offered, files, checkpointer=host.checkpointer, store=options.store)
+    guard = GuardMiddleware(guarded, options.eviction_threshold, host.restorer.whole)
+    plots = host.desk.kernel is not None
+    layers = Layers(options, host.now, host.search, guard, ask(), ask(seal=True), host.prunes, plots)
+    files, nested = ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside)
+    made = agent(layers, there, mine, offered, files, nested, checkpointer=host.checkpointer, store=options.store)
     return Built(
-        graph=OwnGraph(made.graph, _end(made.graph), host.taken, host.sign, takes=host.takes),
+        graph=OwnGraph(made.graph, _end(made.graph), host.restorer, host.sign, prunes=host.prunes),
         model=mine.label,
         rule=mine.rule,
         meter=mine.meter,
@@ -193,33 +328,14 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         caching=caching_of(mine.model),
         prompt=prompt_of(options, mine),
         form=options.response_format,
-        bound=(*(tool for one in made.stack for tool in getattr(one, "tools", ())), *made.tools),
+        bound=(*_tools_of(made.stack), *made.tools),
     )
 
 
-def _approvals(host: Host, does: Effects, backend: GuardedBackend) -> tuple[ApprovalMiddleware, ApprovalMiddleware]:
-    """Return what asks about calls, and the seal inside the user's own middleware."""
-    offered: set[str] = set()
-
-    def made(*, seal: bool) -> ApprovalMiddleware:
-        return ApprovalMiddleware(
-            host.policy,
-            does.of,
-            lambda: writer().agent,
-            seal=seal,
-            offered=offered,
-            problem=does.problem,
-            sign=host.sign,
-            before=lambda name, args: state_of(backend, does.target(name, args)),
-        )
-
-    return made(seal=False), made(seal=True)
-
-
 def tool_lines(stack: Sequence[Any], tools: Sequence[Any]) -> dict[str, str]:
-    """name -> first line of the description, of every tool the graph binds."""
+    """Return name -> first line of the description, of every tool the graph binds."""
     lines: dict[str, str] = {}
-    for tool in [t for m in stack for t in getattr(m, "tools", ())] + list(tools):
+    for tool in (*_tools_of(stack), *tools):
         name = str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
         words = getattr(tool, "description", None) or getattr(tool, "__doc__", None) or ""
         lines[name] = next((line.strip() for line in words.splitlines() if line.strip()), "")

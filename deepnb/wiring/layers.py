@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 
@@ -27,74 +27,44 @@ from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.subagents.delegation import DelegationMiddleware
 from deepnb.values.agent import FILE_TOOLS
 from deepnb.values.approvals import Policy
-from deepnb.values.turn import CodeOutput
 from deepnb.wiring.model import Measured, caching_of
 from deepnb.wiring.options import Options
 from deepnb.wiring.tool_text import in_words, tool_text
-from deepnb.workshop.kernel import Kernel
-from deepnb.workshop.python import Names
+from deepnb.workshop.code_tools import Desk
 
 if TYPE_CHECKING:
-    from deepnb.engine.state_backend import Taken
+    from deepnb.engine.state_backend import Restorer
     from deepnb.models.tapes.recorder import Recording
 
-# -- what a graph asks of the place it runs in
 
+@dataclass(frozen=True)
+class Host:
+    """The session that a graph runs in. What is a function, and `desk`, is asked at each use."""
 
-class Program(Protocol):
-    """What the layers of an agent ask of the program they run in: a session, or a LangGraph server."""
-
-    def now(self) -> str:
-        """Return the time as an ISO timestamp in the user's time zone."""
-
-    def search(self) -> MemorySearch:
-        """Return the index over the memory of the main agent."""
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """What runs code of the agent; None where there is no namespace to run it in."""
-
-
-class Host(Program, Protocol):
-    """A session, where a graph runs in one. All but the first two are asked at each use."""
-
-    @property
-    def backend(self) -> GuardedBackend:
-        """The backend that the host's tools write through."""
-
-    @property
-    def checkpointer(self) -> Any:
-        """Where its threads are checkpointed."""
-
-    @property
-    def taken(self) -> Taken:
-        """What was taken out of their states."""
-
-    @property
-    def takes(self) -> bool:
-        """Whether messages and texts are taken out of them."""
-
-    @property
-    def recording(self) -> Recording | None:
-        """What calls of models are recorded to; asked when a graph is made."""
-
-    def sign(self, value: Any) -> str:
-        """Return the signature of a question or an answer that is stored; empty where none is needed."""
-
-    def scope(self) -> Scope:
-        """Return what the main agent of the turn that plays may know of memory."""
-
-    def policy(self) -> Policy:
-        """Return which calls need approval."""
-
-    def put_out(self, output: CodeOutput) -> None:
-        """Show an output of code while it runs."""
-
-    def ran(self, names: Names) -> None:
-        """Keep what undo needs to give names their values again."""
-
-    def undoable(self, path: str) -> bool:
-        """Return whether what is done to a file or directory can be undone."""
+    backend: GuardedBackend
+    """What its tools write through."""
+    checkpointer: Any
+    """Where its threads are checkpointed."""
+    restorer: Restorer
+    """Gives their states what was taken out of them."""
+    prunes: bool
+    """Whether messages and texts are taken out of them."""
+    recording: Recording | None
+    """What calls of models are recorded to."""
+    sign: Callable[[Any], str]
+    """Gives the signature of a question or an answer that is stored; empty where none is needed."""
+    undoable: Callable[[str], bool]
+    """Says whether what is done to a file or directory can be undone."""
+    now: Callable[[], str]
+    """Gives the time as an ISO timestamp in the user's time zone."""
+    search: Callable[[], MemorySearch]
+    """Gives the index over the memory of the main agent."""
+    scope: Callable[[], Scope]
+    """Gives what the main agent of the turn that plays may know of memory."""
+    policy: Callable[[], Policy]
+    """Gives which calls need approval."""
+    desk: Desk
+    """Runs code of the agent."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +93,18 @@ class Layers:
     """Makes the layers of one graph's agents; what it holds they share."""
 
     options: Options
-    program: Program
+    now: Callable[[], str]
+    """Gives the time as an ISO timestamp in the user's time zone."""
+    search: Callable[[], MemorySearch]
+    """Gives the index over the memory of the main agent."""
     guard: GuardMiddleware
     approvals: ApprovalMiddleware
     seal: ApprovalMiddleware
     """Stands inside middleware that is the user's own."""
-    takes: bool = False
+    prunes: bool = False
     """Whether a compaction takes messages out of the state of the main agent."""
+    plots: bool = False
+    """Whether there are tools that show plots."""
 
     def memory(self, backend: Any, own: Measured) -> Memory:
         """Return the tools and nested files, outermost; and the block, which comes last in the system prompt.
@@ -142,9 +117,9 @@ class Layers:
         sources, refresh = self.options.memory, self.options.memory_refresh
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
         form = tool_text(self.options, own)
-        files = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.program.now()[:10], form)
+        files = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.now()[:10], form)
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
-        tools = MemoryToolsMiddleware(backend, sources, self.program.now, self.program.search)
+        tools = MemoryToolsMiddleware(backend, sources, self.now, self.search)
         return Memory((nested, self._worded(tools, own)), (files,), files.rebased if refresh == "delta" else None)
 
     def skills(self, backend: Any) -> tuple[Any, ...]:
@@ -162,18 +137,19 @@ class Layers:
         memory: Memory = Memory(),
     ) -> Common:
         """Return what every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
-        heard = self.guard.heard
-        flush = Flusher(backend, own.model, own.retries, own.fitted, heard) if self.options.enable_memory else None
+        flush = None
+        if self.options.enable_memory:
+            flush = Flusher(backend, own.model, own.retries, own.fitted, self.guard.heard)
         compaction = SummarizationMiddleware(
             own.model,
             retries=own.retries,
-            takes=self.takes,
+            takes=self.prunes,
             backend=backend,
             rule=own.rule,
             learn=own.learn,
             measure=own.meter.budget,
             count=own.meter.count,
-            clock=self.program.now,
+            clock=self.now,
             addition=history.addition,
             flush=flush,
             heard=self.guard.heard,
@@ -187,8 +163,7 @@ class Layers:
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
         """Return the user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""
         seal = (self.seal,) if middleware else ()
-        shown = self.program.kernel is not None or not takes_images(own.model)
-        images = (ImagesMiddleware(),) if shown else ()
+        images = (ImagesMiddleware(),) if self.plots or not takes_images(own.model) else ()
         marks: tuple[Any, ...] = ()
         if caching_of(own.model).marks:
             from deepnb.engine.prompt_cache import PromptCacheMiddleware

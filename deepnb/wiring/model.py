@@ -64,7 +64,11 @@ def own_model(options: Options, model: Any, main: Measured) -> Measured:
 
     Beside a main model that plays a tape it is the one on the tape.
     """
-    resolved = _on_tape(main.model, model) or resolve(model, namespace=options.namespace)
+    if is_tape(main.model):
+        found = main.model.of(model if isinstance(model, str) else label_of(model))
+        resolved = Resolved(found, label_of(found))
+    else:
+        resolved = resolve(model, namespace=options.namespace)
     sizes = [size for size in (options.trigger, options.keep) if size is not None]
     if window_for(resolved.model) is None and any(kind == "fraction" for kind, _ in sizes):
         options = replace(options, trigger=None, keep=None)
@@ -89,7 +93,11 @@ def _measured(resolved: Resolved, options: Options, recording: Recording | None,
         return meter.rule
 
     rule = rule_now()
-    model, retries = _retried(_with_window(asked, rule))
+    model, retries = _with_window(asked, rule), 0
+    if is_tape(model):
+        retries = model.taped.retries  # as often as they were sent again
+    elif not is_teaching(model):
+        model, retries = taken_over(model)
     if recording is not None:
         model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script", retries)
     meter = meter_of(model, rule, recorded=recording is not None)
@@ -112,21 +120,6 @@ def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
         return None if count is None else Counter(count, exact=True, name="tiktoken")
 
     return Meter(BY_SCRIPT, rule, better)
-
-
-def _retried(model: Any) -> tuple[Any, int]:
-    """Return the model, and how often its requests are sent again: of a tape, as often as they were."""
-    if is_teaching(model):
-        return model, 0
-    return (model, model.taped.retries) if is_tape(model) else taken_over(model)
-
-
-def _on_tape(main: Any, model: Any) -> Resolved | None:
-    """Return the model of a subagent as it is on the tape that the main model plays; None where that plays none."""
-    if not is_tape(main):
-        return None
-    found = main.of(model if isinstance(model, str) else label_of(model))
-    return Resolved(found, label_of(found))
 
 
 def _with_window(model: Any, rule: Rule) -> Any:

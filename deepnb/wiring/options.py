@@ -197,34 +197,11 @@ class Options:
     messages_key: str = MESSAGES_KEY
 
 
-OF_THE_GRAPH = frozenset(
-    [
-        "model",
-        "base_url",
-        "model_settings",
-        "system_prompt",
-        "tools",
-        "middleware",
-        "subagents",
-        "general_purpose",
-        "max_subagent_depth",
-        "trigger",
-        "keep",
-        "eviction_threshold",
-        "memory",
-        "memory_refresh",
-        "memory_budget",
-        "skills",
-        "enable_memory",
-        "enable_skills",
-        "enable_filesystem",
-        "enable_subagents",
-        "approve",
-        "response_format",
-        "tool_text",
-        "tools_off",
-    ]
+_OF_THE_SESSION = (
+    *("backend", "checkpointer", "store", "assistant_id", "max_input_tokens", "embeddings", "max_steps", "max_tokens"),
+    *("max_cost", "prices", "namespace", "graph", "messages_key"),
 )
+OF_THE_GRAPH = frozenset(f.name for f in fields(Options)).difference(_OF_THE_SESSION)
 """Options that are a matter of the graph, where somebody else made it."""
 
 SERVED = OF_THE_GRAPH - {"response_format"} | {"max_input_tokens", "max_steps"}
@@ -272,23 +249,21 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
         made = replace(made, max_input_tokens=given.get("max_input_tokens"), model_settings=given.get("model_settings"))
     _check(made)
     if "backend" in given and made.backend is not None:
-        made = replace(made, backend=_backend(made))
-    if made.keep is not None and sizes_in(given):
-        check_sizes(rule_for(_window(made), made.trigger, made.keep, as_asked=True).conflict)
+        from deepnb.backends.mounts import given_backend
+
+        found = given_backend(made.backend, made.store, made.assistant_id)
+        made = replace(made, backend=found.root) if isinstance(made.backend, str) else made
+    if made.keep is not None and sizes_in(given):  # the window as far as it is known without making the model
+        window = made.max_input_tokens or (OFFLINE_WINDOW if made.model == OFFLINE else None)
+        if window is None:
+            window = window_of(made.namespace.get(made.model) if isinstance(made.model, str) else made.model)
+        check_sizes(rule_for(window, made.trigger, made.keep, as_asked=True).conflict)
     return made
 
 
 def model_of(options: Options) -> tuple[str | int, str | None]:
     """Return what tells one model from another."""
     return options.model if isinstance(options.model, str) else id(options.model), options.base_url
-
-
-def _backend(o: Options) -> Any:
-    """Return the backend, that of a text made; an error for what can't be one."""
-    from deepnb.backends.mounts import given_backend
-
-    found = given_backend(o.backend, o.store, o.assistant_id)
-    return found.root if isinstance(o.backend, str) else o.backend
 
 
 def sizes_in(changes: Mapping[str, Any]) -> bool:
@@ -300,13 +275,6 @@ def check_sizes(conflict: str) -> None:
     """Raise an error where trigger and keep don't go together."""
     if conflict:
         raise InvalidError(conflict, 'give a smaller keep, such as keep=("fraction", 0.1), or a larger trigger')
-
-
-def _window(o: Options) -> int | None:
-    """Return the context window, as far as it is known without making the model."""
-    if o.max_input_tokens is not None or o.model == OFFLINE:
-        return o.max_input_tokens or OFFLINE_WINDOW
-    return window_of(o.namespace.get(o.model) if isinstance(o.model, str) else o.model)
 
 
 def _check(o: Options) -> None:
@@ -329,7 +297,8 @@ def _check(o: Options) -> None:
         raise InvalidError(
             f"max_subagent_depth can't be {depth!r}", "give a whole number above 0; enable_subagents=False for none"
         )
-    if not isinstance(o.prices, Mapping) or not all(map(_is_price, o.prices.values())):
+    prices = o.prices.values() if isinstance(o.prices, Mapping) else [None]
+    if not all(isinstance(one, list | tuple) and len(one) == 3 and all(map(_is_amount, one)) for one in prices):
         raise InvalidError(
             "prices must give dollars per million tokens of input, cached input and output",
             'prices={"MODEL": (2.0, 0.5, 8.0)}, with what your provider charges',
@@ -360,12 +329,6 @@ def _is_size(size: Any) -> bool:
     kind, value = size
     number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
     return number and kind in get_args(Kind) and (kind != "fraction" or value <= 1)
-
-
-def _is_price(price: Any) -> bool:
-    if not (isinstance(price, list | tuple) and len(price) == 3):
-        return False
-    return all(map(_is_amount, price))
 
 
 def _is_amount(value: Any) -> bool:

@@ -9,7 +9,7 @@ from deepagents.middleware.summarization import SummarizationMiddleware
 from langchain_core.messages import RemoveMessage, SystemMessage
 
 from deepnb.engine import keys
-from deepnb.engine.images import taken
+from deepnb.engine.images import fit_images
 from deepnb.engine.request import tool_name
 from deepnb.engine.tools import LeanToolsMiddleware
 from deepnb.memory.guarding import WRITES
@@ -123,7 +123,7 @@ def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], las
     message = [SystemMessage(system)] if system else []
     lean = _of(built, LeanToolsMiddleware)
     tools = lean.bound(built.bound, held) if own and lean else built.bound if own else ()
-    budget, request = built.meter.measured([*message, *taken(effective, sees=built.sees)], tools, last)
+    budget, request = built.meter.measured([*message, *fit_images(effective, sees=built.sees)], tools, last)
     if not own:
         kept = tuple(piece for piece in last.head if piece.part == "tools")
         parts = {**budget.parts, "tools": sum(piece.tokens for piece in kept)}

@@ -100,6 +100,6 @@ def tool_text(options: Options, own: Measured) -> ToolText:
 
 
 def in_words(tools: Sequence[Any], options: Options, own: Measured) -> list[Any]:
-    """Tools of deepagents and of deepnb as they are offered to this model: described for it, without those that are off."""
+    """Return tools of deepagents and of deepnb as they are offered to this model: described for it, without those that are off."""
     texts = FULL if tool_text(options, own) == "full" else SHORT
     return shortened([tool for tool in tools if tool_name(tool) not in options.tools_off], texts)

@@ -85,11 +85,6 @@ class Effects:
         """Return what a call would do to a notebook as it is now; None if it edits none."""
         return notebook_diff(self.namespace, args) if name in EDITS and name not in self.given else None
 
-    def target(self, name: str, args: Mapping[str, Any]) -> str | None:
-        """Return the path that a call of a file tool writes to; None for any other call."""
-        path = args.get("file_path")
-        return path if name in WRITES and name not in self.given and isinstance(path, str) else None
-
     def of(self, name: str, args: Mapping[str, Any]) -> Effect:
         """Return what a call does; of a tool that nothing is known of it may be anything."""
         if name in WRITES and name not in self.given:
@@ -111,15 +106,18 @@ class Effects:
             return ("reads", "outside") if self.compiled else ("reads",)
         return ("undoable", "outside") if name in WRITES else ("outside",)
 
+    def state(self, backend: BackendProtocol, name: str, args: Mapping[str, Any]) -> str:
+        """Return the state of what a call of a file tool writes to; empty for any other call.
 
-def state_of(backend: BackendProtocol, path: str | None) -> str:
-    """Return a hash of a file as it is, of which files a directory holds, or of there being none; empty without a path."""
-    if path is None:
-        return ""
-    try:
-        content = backend.download_files([path])[0].content
-        inside = () if content is not None else backend.glob("{*,.*}", path).matches or ()
-    except ValueError:  # no path that a tool takes
-        return ""
-    files = sorted((one["path"], one.get("size"), one.get("modified_at")) for one in inside)
-    return hashlib.sha256(repr((content, files)).encode()).hexdigest()
+        It is a hash of the file as it is, of which files the directory holds, or of there being none.
+        """
+        path = args.get("file_path")
+        if name not in WRITES or name in self.given or not isinstance(path, str):
+            return ""
+        try:
+            content = backend.download_files([path])[0].content
+            inside = () if content is not None else backend.glob("{*,.*}", path).matches or ()
+        except ValueError:  # no path that a tool takes
+            return ""
+        files = sorted((one["path"], one.get("size"), one.get("modified_at")) for one in inside)
+        return hashlib.sha256(repr((content, files)).encode()).hexdigest()

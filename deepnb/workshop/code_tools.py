@@ -7,10 +7,10 @@ from typing import Annotated, Any, Protocol
 from weakref import WeakKeyDictionary
 
 from langchain_core.messages import ToolMessage
+from langchain_core.messages.content import create_image_block
 from langchain_core.tools import InjectedToolCallId
 
 from deepnb.backends.writer import writer, writing
-from deepnb.engine.images import result_content
 from deepnb.engine.request import IMAGES
 from deepnb.engine.run import current_run, on_reader
 from deepnb.values.turn import CodeOutput
@@ -38,10 +38,10 @@ class Desk(Protocol):
     def kernel(self) -> Kernel | None:
         """What runs code; None where there is no namespace to run it in."""
 
-    def put_out(self, output: CodeOutput) -> None:
+    def live(self, output: CodeOutput) -> None:
         """Show an output while the code runs."""
 
-    def ran(self, names: Names) -> None:
+    def code_ran(self, names: Names) -> None:
         """Keep what undo needs."""
 
 
@@ -60,7 +60,7 @@ def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
 
         def show(output: CodeOutput) -> None:
             placed = replace(output, path=path)
-            desk.put_out(placed)
+            desk.live(placed)
             if run is not None:
                 run.tell(placed)
 
@@ -82,13 +82,14 @@ def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[s
     with writing(origin="agent", agent=path, tool=True):
         result = run_code(code, kernel, show, call, room)
     if result.names.before:
-        desk.ran(result.names)
+        desk.code_ran(result.names)
     if result.stopped is not None:
         raise result.stopped
     own_loop = result.foreign_loop and kernel.propose(code)
     text = f"{result.text}\n{_OWN_LOOP}" if own_loop else result.text
     made = ToolMessage(text, name="run_python", tool_call_id=call, status="error" if result.failed else "success")
     if sees and result.pictures:
-        made.content = result_content(text, result.pictures)
+        images = [create_image_block(base64=data, mime_type=kind) for kind, data in result.pictures]
+        made.content = [{"type": "text", "text": text}, *map(dict, images)]
         made.additional_kwargs[IMAGES] = [""] * len(result.pictures)
     return made

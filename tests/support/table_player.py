@@ -63,10 +63,10 @@ class _Kernel:
         self.kernel.namespace.clear()
         self.kernel.namespace.update(_namespace(pair))
 
-    def put_out(self, output: CodeOutput) -> None:
+    def live(self, output: CodeOutput) -> None:
         self.shown.append(output.text or str(output.data.get("text/plain", "")))
 
-    def ran(self, names: object) -> None:
+    def code_ran(self, names: object) -> None:
         """Keep nothing: there is no undo."""
 
     def answer(self, messages: list[BaseMessage]) -> str:

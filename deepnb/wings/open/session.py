@@ -353,7 +353,7 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
     Approvals, policies and files do not come along. Memory waits for the user, line by line.
     """
     from deepnb.engine import keys
-    from deepnb.engine.checkpoints import carried
+    from deepnb.wings.open.live_messages import live_messages
 
     work.current.idle()
     if work.options.graph is not None:
@@ -367,7 +367,7 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
     made = work.threads.new(name, origin=f"{source}@{number}")
     try:
         work.state.ensure_checkpoint(made)
-        work.state.write_values(made, {keys.MESSAGES: carried(messages, tools, index.kind, origin)})
+        work.state.write_values(made, {keys.MESSAGES: live_messages(messages, tools, index.kind, origin)})
         made.turns = _turns(opened, index, made, number, first)
         work.transcripts.outside(made.name, made.snapshot.messages, ())
     except BaseException:
