@@ -4,10 +4,22 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 from deepnb.gate import redact
 from deepnb.values.messages import GrowingList
 from deepnb.values.text import short_repr
+
+
+class Tokens(NamedTuple):
+    """Tokens of a text: those that about every tokenizer takes, and by class of character what some take beyond them."""
+
+    sure: float = 0
+    digits: float = 0
+    wide: float = 0
+    """For Chinese, Japanese and Korean."""
+    other: float = 0
+    """For what is neither ASCII nor wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +33,8 @@ class Sent:
     text: str
     tokens: int
     """As counted, with what a message costs beside its text."""
+    counted: Tokens | None = field(default=None, repr=False, compare=False)
+    """What the counter found; None for a piece that was read from a file."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +49,8 @@ class Request:
     head: tuple[Sent, ...] = ()
     body: GrowingList[tuple[Sent, ...]] = field(default_factory=GrowingList)
     """A tuple of pieces for each message."""
+    counted: Tokens | None = field(default=None, repr=False, compare=False)
+    """All that was counted of it; None for one that was read from a file."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"messages={len(self.body)} tokens={self.tokens}")

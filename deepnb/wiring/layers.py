@@ -172,6 +172,7 @@ class Layers:
             rule=own.rule,
             learn=own.learn,
             measure=own.meter.budget,
+            is_cut=own.meter.is_cut,
             count=own.meter.count,
             clock=self.program.now,
             addition=history.addition,
