@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha1, sha256
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -91,14 +90,17 @@ class Meter:
 
     def report(self, request: Request, tokens: int) -> None:
         """Learn from what a provider reported of a request that was measured here."""
-        memo = self._memo
-        if request.counted is not None and memo.reports is not None and not memo.counter.exact:
-            memo.reports.add(request.counted, tokens)
+        if (reports := self._memo.reports) is not None and not self._memo.counter.exact:
+            reports.add(self._estimate(request), tokens)
 
     def is_cut(self, messages: Sequence[BaseMessage], tools: Sequence[Any], reported: int) -> bool:
         """Return whether a provider reported so little of a request that it can't have read all of it."""
-        counted = self.measured(messages, tools)[1].counted
-        return counted is not None and reported * HIGHEST < counted.sure
+        return reported * HIGHEST < self._estimate(self.measured(messages, tools)[1]).sure
+
+    def _estimate(self, request: Request) -> Tokens:
+        """Return the tokens of a request before anything is known of the model."""
+        found = (piece.counted or self._memo.counter.tokens(piece.text) for piece in request)
+        return Tokens(*map(sum, zip(Tokens(), *found, strict=True)))
 
     def budget(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Budget:
         """Return what a request costs, by part."""
@@ -114,13 +116,11 @@ class Meter:
         request = _shared(head, body, last or Request())
         memo.trim(len(messages))
         parts = dict.fromkeys(PARTS, 0)
-        exact, counted = memo.counter.exact, [Tokens()]
-        for piece in chain(head, *body):
+        exact = memo.counter.exact
+        for piece in request:
             parts[piece.part] += piece.tokens
             exact = exact and piece.label != IMAGE
-            counted.append(piece.counted or Tokens(piece.tokens))
-        total = Tokens(*map(sum, zip(*counted, strict=True)))
-        return Budget(parts, self.rule, len(body), exact, unseen=self.unseen), replace(request, counted=total)
+        return Budget(parts, self.rule, len(body), exact, unseen=self.unseen), request
 
     def _current(self) -> _Memo:
         worse = self._better is not None and not self._memo.counter.exact
@@ -156,7 +156,7 @@ class _Memo:
         self.rates = rates
 
         def weighed(pieces: tuple[Sent, ...]) -> tuple[Sent, ...]:
-            return tuple(replace(p, tokens=rates.of(p.counted or Tokens(p.tokens))) for p in pieces)
+            return tuple(replace(p, tokens=rates.of(p.counted)) if p.counted else p for p in pieces)
 
         self.messages = {id_: (*known[:2], weighed(known[2])) for id_, known in self.messages.items()}
         self.offers = deque(((given, weighed(pieces)) for given, pieces in self.offers), self.offers.maxlen)
@@ -238,6 +238,8 @@ class _Memo:
 
     def _sent(self, part: str, label: str, text: str, extra: int) -> Sent:
         counted = self.counter.tokens(text)
+        if self.counter.exact:
+            return Sent(part, label, text, int(counted.sure) + extra)
         counted = counted._replace(sure=counted.sure + extra)
         return Sent(part, label, text, self.rates.of(counted), counted)
 

@@ -34,7 +34,7 @@ class Sent:
     tokens: int
     """As counted, with what a message costs beside its text."""
     counted: Tokens | None = field(default=None, repr=False, compare=False)
-    """What the counter found; None for a piece that was read from a file."""
+    """What an estimate is made of; None for an exact count, and for a piece that was read from a file."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,6 @@ class Request:
     head: tuple[Sent, ...] = ()
     body: GrowingList[tuple[Sent, ...]] = field(default_factory=GrowingList)
     """A tuple of pieces for each message."""
-    counted: Tokens | None = field(default=None, repr=False, compare=False)
-    """All that was counted of it; None for one that was read from a file."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"messages={len(self.body)} tokens={self.tokens}")

@@ -92,7 +92,7 @@ def _measured(resolved: Resolved, options: Options, recording: Recording | None,
     rule = rule_now()
     model, retries = _retried(_with_window(asked, rule))
     if recording is not None:
-        model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by class", retries)
+        model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script", retries)
     meter = meter_of(asked, rule, recorded=recording is not None)
     return Measured(model, label, rule, meter, learned, retries, not counts_as_teaching(asked), recording)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -192,8 +193,7 @@ def test_a_report_weighs_all_anew_and_counts_nothing_again():
     _, longer = m.measured([system, *messages, HumanMessage("one more", id="new")], tools, request)
     assert asked.asked == ["the system prompt", "one more"]
     assert longer.body.shares(request.body) and longer.head is request.head
-    assert longer.counted is not None
-    m.report(longer, int(reports.rates.exactly(longer.counted)))  # as counted: nothing changes
+    m.report(longer, int(reports.rates.exactly(m._estimate(longer))))  # as counted: nothing changes
     assert m.measured([system, *messages], tools, longer)[0].total == after.total
 
 
@@ -206,11 +206,17 @@ def test_a_report_changes_nothing_of_an_exact_count_nor_without_reports():
     assert reports.rates == HIGH
 
 
-def test_a_request_that_was_read_from_a_file_proves_nothing():
-    reports = Reports()
+def test_a_request_whose_beginning_was_read_from_a_file_proves_as_much_as_any():
+    reports, other = Reports(), Reports()
     m = meter(count, exact=False, reports=lambda counter: reports)
-    m.report(Request(m.measured(thread(8), [])[1].head), 100_000)
-    assert reports.rates == HIGH
+    _, request = m.measured(thread(8), [])
+    read = [tuple(replace(piece, counted=None) for piece in message) for message in request.body]
+    _, shared = m.measured(thread(8), [], Request((), GrowingList(read)))
+    assert all(piece.counted is None for piece in shared)
+    m.report(shared, 3 * request.tokens)
+    again = meter(count, exact=False, reports=lambda counter: other)
+    again.report(again.measured(thread(8), [])[1], 3 * request.tokens)
+    assert reports.rates.factor >= other.rates.factor > 2
 
 
 def test_a_request_is_cut_where_less_was_read_than_any_tokenizer_takes():

@@ -140,7 +140,7 @@ def test_the_factor_of_a_short_request_comes_down_with_the_next_longer_one_and_n
     assert reported((longer, 6_000), *[(short, 40)] * 8).rates.factor == 1
 
 
-@every_row("told", [1, 20, 1_600])
+@every_row("told", [1, 20, 1_700])
 def test_a_report_of_less_than_all_of_a_request_proves_nothing(told):
     """As of a prompt that a server cut, or the part of it that it had not cached."""
     sent = Tokens(3_000, wide=2_000)

@@ -96,7 +96,7 @@ def test_an_image_is_the_same_in_its_forms_and_another_one_is_another():
 
 def test_a_tape_is_recorded_and_played_in_coroutines_too(tmp_path: Path):
     file = tmp_path / "a.jsonl"
-    model = Recording(file, lambda: NOW).heard(Scripted(answers=["one two"]), "m", "by class")
+    model = Recording(file, lambda: NOW).heard(Scripted(answers=["one two"]), "m", "by script")
 
     async def both() -> tuple[str, str]:
         recorded = await model.ainvoke("hi")

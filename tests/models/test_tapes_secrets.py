@@ -69,7 +69,7 @@ def test_none_of_the_planted_credentials_is_on_a_tape_wherever_it_was(tmp_path):
         file = tmp_path / f"{i}.jsonl"
         recording = Recording(file, lambda: NOW, sample.text)
         for answer in (sample.text, RuntimeError(sample.text)):
-            asked(recording.heard(Pieces(answers=[answer]), sample.text, "by class"), sample.text)
+            asked(recording.heard(Pieces(answers=[answer]), sample.text, "by script"), sample.text)
         assert recording.requests == 2 and len(tape(file).exchanges) == 2
         found += [(sample.kind, value) for value in sample.values if left(file, value)]
     assert found == []
@@ -78,7 +78,7 @@ def test_none_of_the_planted_credentials_is_on_a_tape_wherever_it_was(tmp_path):
 def test_an_answer_without_credentials_keeps_its_pieces(tmp_path):
     file = tmp_path / "a.jsonl"
     recording = Recording(file, lambda: NOW)
-    asked(recording.heard(Pieces(answers=["what was said"]), "m", "by class"), "what was asked")
+    asked(recording.heard(Pieces(answers=["what was said"]), "m", "by script"), "what was asked")
     pieces = [piece for _, piece in tape(file).exchanges[0].pieces]
     assert [p["text"] for p in pieces if "text" in p] == ["what ", "was s", "aid"]
     assert "".join(c["args"] for p in pieces for c in p.get("calls", ())) == '{"text": "what was said"}'

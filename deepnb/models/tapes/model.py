@@ -175,7 +175,7 @@ class TapeModel(BaseChatModel):
 
     @property
     def counts(self) -> str:
-        """How tokens are counted: "by class", or "teaching"."""
+        """How tokens are counted: "by script", or "teaching"."""
         return str(self.taped.counts)
 
     def of(self, name: str) -> TapeModel:
