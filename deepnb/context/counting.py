@@ -123,8 +123,9 @@ class Meter:
         return Budget(parts, self.rule, len(body), exact, unseen=self.unseen), request
 
     def _current(self) -> _Memo:
-        worse = self._better is not None and not self._memo.counter.exact
-        if worse and (better := self._better()) is not None and better.name != self._memo.counter.name:
+        used = self._memo.counter
+        better = None if self._better is None or used.exact else self._better()
+        if better is not None and better.name != used.name:
             self.counter = better
         self._memo.keep_up()
         return self._memo
