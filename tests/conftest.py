@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from deepnb.context import counting
 from deepnb.models import windows
 from tests.support.wings import are_here
 
@@ -88,6 +89,19 @@ def no_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """No window is known of a server: a port may have been another's."""
     for name, empty in (("_windows", {}), ("_answered", set()), ("_unanswered", {}), ("_longest", {})):
         monkeypatch.setattr(windows, name, empty)
+
+
+@pytest.fixture(autouse=True)
+def no_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was reported of a model, and a scripted one is counted alike on all machines: by class."""
+    begin = counting.Encodings.begin
+
+    def begun(self: counting.Encodings, model: str, *, fetch: bool) -> None:
+        if model or self is not counting.ENCODINGS:
+            begin(self, model, fetch=fetch)
+
+    monkeypatch.setattr(counting.Encodings, "begin", begun)
+    monkeypatch.setattr("deepnb.wiring.model._reports", {})
 
 
 @pytest.fixture(autouse=True)

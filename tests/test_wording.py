@@ -27,7 +27,6 @@ NOT_TEMPLATES = {
 """Files whose strings are data about language."""
 
 PROMPTS = {
-    "context/approximate.py": {"ENGLISH"},
     "memory/guarding.py": {"GUIDELINES"},
     "models/teaching/conversation.py": {"_STOP_WORDS"},
     "search/reading.py": {"_VERBS"},

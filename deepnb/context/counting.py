@@ -1,8 +1,7 @@
-"""Counting a request by part, each message once, with the best counter there is: tiktoken as soon as it is loaded."""
+"""Counting a request by part, each message once, with the best counter there is, and as high as its provider reports."""
 
 from __future__ import annotations
 
-import base64
 import os
 import tempfile
 import threading
@@ -11,32 +10,35 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha1, sha256
-from importlib import import_module
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.messages import BaseMessage
 
-from deepnb.context.approximate import approximate
+from deepnb.context.estimate import HIGH, HIGHEST, Rates, Reports, by_class, estimated
 from deepnb.engine.request import IMAGE, message_pieces, thinking_text, tool_name, tool_text
 from deepnb.values.budget import PARTS, Budget, Rule
-from deepnb.values.request import Request, Sent
+from deepnb.values.request import Request, Sent, Tokens
 
 
 @dataclass(frozen=True)
 class Counter:
-    """How tokens are counted; `exact` is False for an approximation."""
+    """How tokens are counted; `exact` is False where they are those of another tokenizer than the model's, or of none."""
 
     count: Callable[[str], int]
     exact: bool
     name: str
 
+    def tokens(self, text: str) -> Tokens:
+        """Return the tokens of a text, before anything is known of the model."""
+        count = self.count(text)
+        return Tokens(count) if self.exact else estimated(text, count)
 
-BY_SCRIPT = Counter(approximate, exact=False, name="by script")
+
+BY_CLASS = Counter(by_class, exact=False, name="by class")
 
 _TEXTS = 4_000_000
 """Characters of tool schemas and system prompts that are remembered."""
@@ -47,16 +49,25 @@ _SPARE = 2_048
 class Meter:
     """Counts requests by part; what was counted once is not counted again.
 
-    `better` gives another counter once there is one. From then on all is counted with it, what was
-    counted before included.
+    `better` gives another counter once there is one. From then on all is counted with it, what was counted before
+    included. What a counter that is not exact gives goes by `reports`, those of the model: counts change as soon as one
+    proves that they were too low, or much too high.
     """
 
-    def __init__(self, counter: Counter, rule: Rule, better: Callable[[], Counter | None] | None = None) -> None:
+    def __init__(
+        self,
+        counter: Counter,
+        rule: Rule,
+        better: Callable[[], Counter | None] | None = None,
+        reports: Callable[[Counter], Reports | None] = lambda counter: None,
+    ) -> None:
+        """`reports` gives those that are kept of a counter; without them the estimate stays as high as it is at first."""
         self.rule = rule
         self.unseen = ""
         """What of each request can't be seen, in one line."""
         self._better = better
-        self._memo = _Memo(counter)
+        self._reports = reports
+        self.counter = counter
 
     @property
     def counter(self) -> Counter:
@@ -65,7 +76,7 @@ class Meter:
 
     @counter.setter
     def counter(self, counter: Counter) -> None:
-        self._memo = _Memo(counter)
+        self._memo = _Memo(counter, self._reports(counter))
 
     def count(self, text: str) -> int:
         """Tokens of a text, by the counter in use."""
@@ -73,9 +84,23 @@ class Meter:
 
     def answer(self, message: BaseMessage) -> int:
         """Return tokens of what a model answered: its text, its calls and what it thought."""
-        memo = self._current()
         thought = thinking_text(message)
-        return sum(piece.tokens for piece in memo.message(message)) + (memo.counter.count(thought) if thought else 0)
+        told = self.count(thought) if thought else 0
+        return sum(piece.tokens for piece in self._current().message(message)) + told
+
+    def report(self, request: Request, tokens: int) -> None:
+        """Learn from what a provider reported of a request that was measured here."""
+        if (reports := self._memo.reports) is not None and not self._memo.counter.exact:
+            reports.add(self._estimate(request), tokens)
+
+    def is_cut(self, messages: Sequence[BaseMessage], tools: Sequence[Any], reported: int) -> bool:
+        """Return whether a provider reported so little of a request that it can't have read all of it."""
+        return reported * HIGHEST < self._estimate(self.measured(messages, tools)[1]).sure
+
+    def _estimate(self, request: Request) -> Tokens:
+        """Return the tokens of a request before anything is known of the model."""
+        found = (piece.counted or self._memo.counter.tokens(piece.text) for piece in request)
+        return Tokens(*map(sum, zip(Tokens(), *found, strict=True)))
 
     def budget(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Budget:
         """Return what a request costs, by part."""
@@ -98,10 +123,12 @@ class Meter:
         return Budget(parts, self.rule, len(body), exact, unseen=self.unseen), request
 
     def _current(self) -> _Memo:
-        memo = self._memo
-        if self._better is not None and not memo.counter.exact and (better := self._better()) is not None:
-            memo = self._memo = _Memo(better)
-        return memo
+        used = self._memo.counter
+        better = None if self._better is None or used.exact else self._better()
+        if better is not None and better.name != used.name:
+            self.counter = better
+        self._memo.keep_up()
+        return self._memo
 
 
 @dataclass
@@ -109,6 +136,8 @@ class _Memo:
     """What one counter has counted. Messages go by id and what they hold, all else by its text."""
 
     counter: Counter
+    reports: Reports | None = None
+    rates: Rates = HIGH
     messages: dict[str, tuple[BaseMessage, tuple[Any, ...], tuple[Sent, ...]]] = field(default_factory=dict)
     """Id -> the message, what of it is counted, its pieces."""
     offers: deque[tuple[tuple[Any, ...], tuple[Sent, ...]]] = field(default_factory=lambda: deque(maxlen=4))
@@ -120,6 +149,21 @@ class _Memo:
     texts: dict[tuple[str, str, str, int], Sent] = field(default_factory=dict)
     room: int = _TEXTS
     longest: int = 0
+
+    def keep_up(self) -> None:
+        """Go by the rates that the reports prove by now: what was counted is not counted again, but weighed anew."""
+        if self.reports is None or self.counter.exact or self.rates == (rates := self.reports.rates):
+            return
+        self.rates = rates
+
+        def weighed(pieces: tuple[Sent, ...]) -> tuple[Sent, ...]:
+            return tuple(replace(p, tokens=rates.of(p.counted)) if p.counted else p for p in pieces)
+
+        self.messages = {id_: (*known[:2], weighed(known[2])) for id_, known in self.messages.items()}
+        self.offers = deque(((given, weighed(pieces)) for given, pieces in self.offers), self.offers.maxlen)
+        self.prompts = deque(((given, weighed(pieces)) for given, pieces in self.prompts), self.prompts.maxlen)
+        self.schemas = {key: (*known[:2], *weighed(known[2:])) for key, known in self.schemas.items()}
+        self.texts = {key: weighed((piece,))[0] for key, piece in self.texts.items()}
 
     def message(self, message: BaseMessage) -> tuple[Sent, ...]:
         """Return one message in pieces."""
@@ -194,7 +238,11 @@ class _Memo:
         return known
 
     def _sent(self, part: str, label: str, text: str, extra: int) -> Sent:
-        return Sent(part, label, text, self.counter.count(text) + extra)
+        counted = self.counter.tokens(text)
+        if self.counter.exact:
+            return Sent(part, label, text, int(counted.sure) + extra)
+        counted = counted._replace(sure=counted.sure + extra)
+        return Sent(part, label, text, self.rates.of(counted), counted)
 
 
 def _shared(head: tuple[Sent, ...], body: Sequence[tuple[Sent, ...]], last: Request) -> Request:
@@ -207,13 +255,12 @@ def _shared(head: tuple[Sent, ...], body: Sequence[tuple[Sent, ...]], last: Requ
 
 
 # -- tiktoken's encodings, loaded behind the scenes: counting asks whether one is there and never waits
-# Exact is said only of OpenAI's own chat models, by the name tiktoken knows them under: every other
-# provider has a tokenizer of its own, and o200k_base would count too little for some. Those are
-# counted by script.
+# Exact is said only of OpenAI's own chat models, by the name tiktoken knows them under. Every other provider has a
+# tokenizer of its own, and o200k_base is then what an estimate begins with.
 #
-# An encoding already in tiktoken's cache directory is loaded from there. It is fetched only where its
-# model is a remote one, by a download of our own: tiktoken's has no time-out and is made while it
-# holds a lock, so that a silent network would hang whoever else counts with tiktoken, for ever.
+# A file of tiktoken's is fetched only for those models where they are remote, into tiktoken's cache, by a download of our
+# own: tiktoken's has no time-out and is made while it holds a lock, so that a silent network would hang whoever else
+# counts with tiktoken, for ever.
 
 Download = Callable[[str], bytes]
 
@@ -221,7 +268,14 @@ _OPENAI = ("openai-chat", "azure-openai-chat")
 """LangChain's `_llm_type` of the models whose encodings tiktoken has."""
 _LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 _LARGEST = 50_000_000
-"""Bytes; the largest encoding has some 4 million."""
+"""Bytes; the largest file has some 4 million."""
+_AT = "https://openaipublic.blob.core.windows.net/encodings/"
+FILES = {
+    "o200k_base": (f"{_AT}o200k_base.tiktoken", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
+    "o200k_harmony": (f"{_AT}o200k_base.tiktoken", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
+    "cl100k_base": (f"{_AT}cl100k_base.tiktoken", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
+}
+"""Encoding -> where tiktoken has its file from, and the file's SHA-256."""
 
 
 class NotAtHandError(LookupError):
@@ -258,7 +312,7 @@ class Encodings:
         self._begun: dict[tuple[str, bool], threading.Thread] = {}
 
     def begin(self, model: str, *, fetch: bool) -> None:
-        """Start loading the encoding of an OpenAI model, if that was not begun before; returns at once."""
+        """Start loading the encoding of an OpenAI model, or with no name o200k_base; returns at once, and loads each once."""
         with self._lock:
             if (model, fetch) in self._begun or model in self._ready:
                 return
@@ -266,7 +320,7 @@ class Encodings:
             self._begun[model, fetch] = thread
             thread.start()
 
-    def counter(self, model: str) -> Callable[[str], int] | None:
+    def counter(self, model: str) -> Counter | None:
         """Return how to count for a model, once its encoding is there."""
         return self._ready.get(model)
 
@@ -277,49 +331,50 @@ class Encodings:
         return not any(thread.is_alive() for thread in self._begun.values())
 
     def _load(self, model: str, fetch: bool) -> None:
-        with suppress(Exception):  # without it, counts stay approximate, and say so
+        with suppress(Exception):  # without it, counts stay those by class, and say that they are estimates
             from tiktoken.model import encoding_name_for_model
 
-            encoding = load(encoding_name_for_model(model), (self._fetch or download) if fetch else None)
-            self._ready[model] = lambda text: len(encoding.encode_ordinary(text))
+            name, exact = "o200k_base", False
+            with suppress(KeyError):  # behind a name of its own another provider's model can stand
+                name, exact = encoding_name_for_model(model), True
+            encoding = load(name, (self._fetch or download) if fetch and exact else None)
+            shown = "tiktoken" if exact else name
+            self._ready[model] = Counter(lambda text: len(encoding.encode_ordinary(text)), exact, shown)
 
 
 ENCODINGS = Encodings()
 
 
-def encoding_of(model: Any, encodings: Encodings | None = None) -> Callable[[], Callable[[str], int] | None] | None:
-    """Begin to load the encoding of a chat model; gives what asks whether it is there, None if it has none."""
+def encoding_of(model: Any, encodings: Encodings | None = None) -> Callable[[], Counter | None]:
+    """Begin to load the encoding that a chat model is counted with; gives what asks whether it is there."""
     known = encodings or ENCODINGS
     name = getattr(model, "model_name", None)
     if getattr(model, "_llm_type", "") not in _OPENAI or not isinstance(name, str):
-        return None
+        name = ""
     base = getattr(model, "openai_api_base", None) or os.environ.get("OPENAI_BASE_URL") or ""
     known.begin(name, fetch=urlsplit(str(base)).hostname not in _LOCAL)
     return lambda: known.counter(name)
 
 
 def load(name: str, fetch: Download | None = None) -> Any:
-    """Return a `tiktoken.Encoding` made from the cached file, or from a fetched one; NotAtHandError where there is neither.
-
-    tiktoken's own recipe for the encoding is run, with our reading of the file in the place of its.
-    """
+    """Return a `tiktoken.Encoding`, its file cached or fetched into the cache; NotAtHandError where there is neither."""
     import tiktoken
 
-    recipes = import_module("tiktoken_ext.openai_public")
-    if (made := tiktoken.registry.ENCODINGS.get(name)) is not None:
-        return made
-
-    def ranks(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
-        lines = _file(url, expected_hash, fetch).splitlines()
-        return {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, filter(None, lines))}
-
-    def no_ranks(*_: Any, **__: Any) -> Any:
-        raise NotAtHandError("encodings of GPT-2's time are not loaded")
-
-    ours: dict[str, Any] = {**vars(recipes), "load_tiktoken_bpe": ranks, "data_gym_to_mergeable_bpe_ranks": no_ranks}
-    for recipe in recipes.ENCODING_CONSTRUCTORS.values():
-        ours[recipe.__name__] = FunctionType(recipe.__code__, ours)
-    return tiktoken.Encoding(**ours[recipes.ENCODING_CONSTRUCTORS[name].__name__]())
+    url, expected = FILES.get(name, ("", ""))
+    place = cached_at(url)
+    if not url or place is None:
+        raise NotAtHandError(name)
+    if not _is_right(place, expected):
+        if fetch is None:
+            raise NotAtHandError(url)
+        written = place.with_name(f"{place.name}.{uuid.uuid4()}.tmp")
+        written.parent.mkdir(parents=True, exist_ok=True)
+        written.write_bytes(fetch(url))
+        if not _is_right(written, expected):
+            written.unlink()
+            raise ValueError(f"what came from {url} is not what tiktoken expects")
+        written.replace(place)
+    return tiktoken.get_encoding(name)
 
 
 def cached_at(url: str) -> Path | None:
@@ -330,25 +385,7 @@ def cached_at(url: str) -> Path | None:
     return Path(tempfile.gettempdir()) / "data-gym-cache" / sha1(url.encode()).hexdigest()
 
 
-def _file(url: str, expected: str | None, fetch: Download | None) -> bytes:
-    """Return the file at `url`, from the cache or fetched into it; only ever one with the right hash."""
-    place = cached_at(url)
+def _is_right(place: Path, expected: str) -> bool:
     with suppress(OSError):
-        if place is not None and _is_right(data := place.read_bytes(), expected):
-            return data
-    if fetch is None:
-        raise NotAtHandError(url)
-    data = fetch(url)
-    if not _is_right(data, expected):
-        raise ValueError(f"what came from {url} is not what tiktoken expects")
-    with suppress(OSError):
-        if place is not None:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            written = place.with_name(f"{place.name}.{uuid.uuid4()}.tmp")
-            written.write_bytes(data)
-            written.replace(place)
-    return data
-
-
-def _is_right(data: bytes, expected: str | None) -> bool:
-    return expected is None or sha256(data).hexdigest() == expected
+        return sha256(place.read_bytes()).hexdigest() == expected
+    return False

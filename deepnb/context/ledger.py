@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from deepnb.context.counting import Meter
 from deepnb.values.budget import Budget
 from deepnb.values.request import Request
-from deepnb.values.turn import Event, ModelStarted, Path, Price, Purpose, TextDelta, Usage, cost_of, price_of
+from deepnb.values.turn import Call, Event, ModelStarted, Path, Price, Purpose, TextDelta, Usage, cost_of, price_of
 
 
 class Recorder:
@@ -62,11 +62,13 @@ class Recorder:
         """Return what the model of a subagent is called that has one of its own; empty for any other."""
         return self._nested[agent][1] if agent in self._nested else ""
 
-    def with_cost(self, usage: Usage, model: str, path: Path, agent: str = "") -> Usage:
-        """Return the usage with its cost, where a price was given for the model that answered."""
-        if not model and path:
+    def reported(self, usage: Usage, call: Call) -> Usage:
+        """Learn from what a provider reported of a call; return it with its cost, if a price was given for the model."""
+        if call.request is not None:
+            self._meter_of(call.agent).report(call.request, usage.input)
+        if not call.model and call.path:
             return usage
-        price = price_of(self._prices, model, self.label(agent) or self._label)
+        price = price_of(self._prices, call.model, self.label(call.agent) or self._label)
         return usage if price is None else replace(usage, cost=cost_of(usage, price))
 
 

@@ -57,6 +57,8 @@ Heard = Callable[[Mapping[str, Any]], tuple[Sequence[str], Sequence[str]]]
 """State of a thread -> (texts of others, what the user says)."""
 
 Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
+IsCut = Callable[[Sequence[BaseMessage], Sequence[Any], int], bool]
+"""Return whether a provider that reported so many tokens has read less than all of a request."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ class CompactionSteps(Upstream):
         rule: Rule,
         learn: Callable[[int, bool], Rule],
         measure: Measure,
+        is_cut: IsCut,
         count: Callable[[str], int],
         clock: Clock,
         addition: Addition,
@@ -114,6 +117,7 @@ class CompactionSteps(Upstream):
         self._parts = (model, backend, retries)
         self._takes = takes
         self._measure = measure
+        self._is_cut = is_cut
         self._go_by(rule)
         self._learn = learn
         self._count = count

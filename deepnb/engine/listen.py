@@ -57,8 +57,8 @@ class Ledger(Protocol):
     def label(self, agent: str) -> str:
         """Return what the model of a subagent is called that has one of its own; empty for any other."""
 
-    def with_cost(self, usage: values.Usage, model: str, path: values.Path, agent: str) -> values.Usage:
-        """Return the usage with its cost, if the price is known."""
+    def reported(self, usage: values.Usage, call: values.Call) -> values.Usage:
+        """Learn from what a provider reported of a call; return it with its cost, if the price is known."""
 
 
 @dataclass
@@ -257,7 +257,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             if message is whole or message.content:
                 self._grow(run, run.spoken.end(), values.TextDelta)
         reported = usage(message)
-        paid = self._ledger.with_cost(reported, call.model, call.path, call.agent) if reported else None
+        paid = self._ledger.reported(reported, call) if reported else None
         counted = self._ledger.answered(message, call.agent) if message is not None and reported is None else 0
         ended = replace(call, usage=paid, seconds=time.perf_counter() - run.began, answered=counted)
         self.emit(values.ModelEnded(ended, call.path))

@@ -32,10 +32,6 @@ class _Refused(ContextOverflowError):
     """A request was too long for the server; `str()` has its words."""
 
 
-_HIGHEST = 1.7
-"""How much an estimate can be above a tokenizer's count, as measured on Chinese; on English and code 1.3."""
-
-
 @dataclass(frozen=True)
 class _Plan:
     """A request as it would be sent: with the last compaction applied and long arguments cut."""
@@ -128,7 +124,8 @@ class SummarizationMiddleware(CompactionSteps):
         spent = usage(next(iter(getattr(response, "result", ())), None))
         if spent is not None and getattr(request.model, "num_ctx", None) and is_request(request.messages[-1]):
             total = self._budget(request.messages, request).total
-            if spent.input * _HIGHEST < total and all(isinstance(m.content, str) for m in request.messages):
+            is_text = all(isinstance(m.content, str) for m in request.messages)
+            if is_text and self._is_cut(*self._sent(request.messages, request), spent.input):
                 do = f"%config DeepNB.window = {spent.input} keeps below that"
                 tell_notice(f"the prompt was cut: the model read {spent.input:,} of about {total:,} tokens; {do}")
         if spent is not None and self.rule.guessed and spent.input > (window := self.rule.window or 1):
@@ -263,8 +260,11 @@ class SummarizationMiddleware(CompactionSteps):
         return request.override(model_settings={**request.model_settings, **less}) if less else request
 
     def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:
+        return self._measure(*self._sent(messages, request))
+
+    def _sent(self, messages: Sequence[BaseMessage], request: Any) -> tuple[Sequence[BaseMessage], Sequence[Any]]:
         system = [request.system_message] if request.system_message is not None else []
-        return self._measure([*system, *messages], request.tools or ())
+        return [*system, *messages], request.tools or ()
 
     def _over_budget(self, request: Any, total_tokens: int | None = None) -> bool:
         total = self._budget(request.messages, request).total if total_tokens is None else total_tokens

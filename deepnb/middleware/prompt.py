@@ -17,7 +17,7 @@ from langchain_core.messages import BaseMessage
 
 from deepnb.backends.writer import guard_refusal, writer
 from deepnb.context import history
-from deepnb.context.approximate import approximate
+from deepnb.context.estimate import approximate
 from deepnb.engine import keys
 from deepnb.engine.coroutines import synchronous_backend
 from deepnb.engine.file_extras import append_text
@@ -146,6 +146,7 @@ class CompactionMiddleware(SummarizationMiddleware):
             rule=own.rule,
             learn=own.learn,
             measure=own.meter.budget,
+            is_cut=own.meter.is_cut,
             count=own.meter.count,
             clock=lambda: datetime.now().astimezone().isoformat(timespec="seconds"),
             addition=history.addition,

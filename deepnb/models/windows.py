@@ -128,7 +128,7 @@ _BESIDE = ("/props", "/api/v0/models", "/api/ps")
 """Where llama.cpp, LM Studio and Ollama tell it, if not in the list of models."""
 _HOME = (".local", ".lan", ".home.arpa", ".internal", ".localhost")
 
-_Key = tuple[str, str]
+Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -139,19 +139,19 @@ class Window:
     known: bool = True
 
 
-_windows: Mapping[_Key, Window] = {}
+_windows: Mapping[Key, Window] = {}
 """Never changed in place."""
-_answered: set[_Key] = set()
+_answered: set[Key] = set()
 """Models whose server was asked and answered, whatever it said."""
-_longest: dict[_Key, int] = {}
+_longest: dict[Key, int] = {}
 """The longest context of models of Ollama."""
-_unanswered: dict[_Key, Any] = {}
+_unanswered: dict[Key, Any] = {}
 """Models whose server did not answer: it is asked again."""
 _unnamed: list[Any] = []
 """Models that go by their id, which stays theirs while they are held here."""
 
 
-def all_told() -> Mapping[_Key, Window]:
+def all_told() -> Mapping[Key, Window]:
     """Return all that is known just now: another object as soon as there is more."""
     return _windows
 
@@ -161,7 +161,7 @@ def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> W
     told, declared = _asked(model), window_of(model)
     if is_ollama(model):  # which has as many as it is asked for
         wanted = given or model.num_ctx or (told.tokens if told else SMALL)
-        return Window(min(wanted, _longest.get(_key(model), wanted)))
+        return Window(min(wanted, _longest.get(key_of(model), wanted)))
     if given is not None:
         return Window(min(given, told.tokens) if told and told.known else given)
     if told is not None or declared is not None:
@@ -171,9 +171,9 @@ def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> W
 
 def learn(model: Any, tokens: int, *, known: bool = True) -> None:
     """Keep what a refusal of the server, or a request that it took, tells of its window."""
-    if _key(model)[1].isdigit():
+    if key_of(model)[1].isdigit():
         _unnamed.append(model)
-    _keep(_key(model), Window(tokens, known))
+    _keep(key_of(model), Window(tokens, known))
 
 
 def ask_anew() -> None:
@@ -223,7 +223,7 @@ def is_near(address: str) -> bool:
 
 def _asked(model: Any) -> Window | None:
     """Return what is known of the window of a model; its server is asked the first time."""
-    key = _key(model)
+    key = key_of(model)
     if key not in _answered and key[0] and (window_of(model) is None or is_near(key[0])):
         if (found := _ollama(model, key) if is_ollama(model) else served_models(model, key[1])) is None:
             _unanswered[key] = model
@@ -235,7 +235,7 @@ def _asked(model: Any) -> Window | None:
     return _windows.get(key)
 
 
-def _ollama(model: Any, key: _Key) -> Mapping[str, int | None] | None:
+def _ollama(model: Any, key: Key) -> Mapping[str, int | None] | None:
     """Return name -> the window that a model of Ollama is loaded with; how long it can be is kept."""
 
     def ask(tell: Callable[[Mapping[str, int | None]], None]) -> None:
@@ -249,13 +249,14 @@ def _ollama(model: Any, key: _Key) -> Mapping[str, int | None] | None:
     return in_time(ask, PATIENCE, slow)
 
 
-def _keep(key: _Key, window: Window) -> None:
+def _keep(key: Key, window: Window) -> None:
     global _windows
     if _windows.get(key) != window:
         _windows = {**_windows, key: window}
 
 
-def _key(model: Any) -> _Key:
+def key_of(model: Any) -> Key:
+    """Return by what a model is known: the address of its server, and its name or, where it has none, its id."""
     fields = () if hasattr(model, "taped") else ("model_name", "model")  # a tape is played as if nothing was learned
     names = (getattr(model, field, None) for field in fields)
     return address_of(model), next((name for name in names if isinstance(name, str) and name), str(id(model)))

@@ -4,10 +4,22 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 from deepnb.gate import redact
 from deepnb.values.messages import GrowingList
 from deepnb.values.text import short_repr
+
+
+class Tokens(NamedTuple):
+    """Tokens of a text: those that about every tokenizer takes, and by class of character what some take beyond them."""
+
+    sure: float = 0
+    digits: float = 0
+    wide: float = 0
+    """For Chinese, Japanese and Korean."""
+    other: float = 0
+    """For what is neither ASCII nor wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +33,8 @@ class Sent:
     text: str
     tokens: int
     """As counted, with what a message costs beside its text."""
+    counted: Tokens | None = field(default=None, repr=False, compare=False)
+    """What an estimate is made of; None for an exact count, and for a piece that was read from a file."""
 
 
 @dataclass(frozen=True)

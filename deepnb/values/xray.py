@@ -236,7 +236,7 @@ def changes(before: Sequence[Sent], after: Sequence[Sent]) -> tuple[PieceChange,
     for piece in new:
         at = next((i for i, o in enumerate(old) if (o.part, o.label) == (piece.part, piece.label)), None)
         if at is None or piece.part not in _STANDING:
-            same = next((i for i, o in enumerate(old) if o == piece), None)
+            same = next((i for i, o in enumerate(old) if _is_same(o, piece)), None)
             if same is None:
                 out.append(PieceChange(None, piece))
             else:
@@ -253,7 +253,7 @@ _STANDING = ("system", "memory", "skills", "tools", "summary")
 
 
 def _alike(a: Sequence[Sent], b: Sequence[Sent]) -> int:
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x is not y and x != y), min(len(a), len(b)))
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if not _is_same(x, y)), min(len(a), len(b)))
 
 
 def _bytes(piece: Sent) -> bytes:

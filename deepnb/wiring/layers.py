@@ -148,6 +148,7 @@ class Layers:
             rule=own.rule,
             learn=own.learn,
             measure=own.meter.budget,
+            is_cut=own.meter.is_cut,
             count=own.meter.count,
             clock=self.now,
             addition=history.addition,

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.context.counting import BY_SCRIPT, Counter, Meter, encoding_of
+from deepnb.context.counting import BY_CLASS, Counter, Meter, encoding_of
+from deepnb.context.estimate import Reports
 from deepnb.engine.request import lowered, reserve_of
 from deepnb.engine.retries import taken_over
 from deepnb.models.keys import window_of
 from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, is_teaching, label_of, resolve
-from deepnb.models.windows import is_ollama, learn, window_for
+from deepnb.models.windows import Key, is_ollama, key_of, learn, window_for
 from deepnb.values import tokenizer
 from deepnb.values.budget import Rule, limit_of, rule_for
 from deepnb.values.xray import LEAST, Caching
@@ -100,26 +101,30 @@ def _measured(resolved: Resolved, options: Options, recording: Recording | None,
         model, retries = taken_over(model)
     if recording is not None:
         model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script", retries)
-    meter = meter_of(model, rule, recorded=recording is not None)
+    meter = meter_of(asked, rule, recorded=recording is not None)
     return Measured(model, label, rule, meter, learned, retries, not counts_as_teaching(asked), recording)
 
 
-def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
-    """Exact for the teaching model; for others by script, until the encoding of an OpenAI model is there.
+_reports: dict[tuple[Key, str], tuple[Any, Reports]] = {}
+"""(model, name of a counter) -> what the model reported, for all sessions of this process; the model keeps its id."""
 
-    What is recorded is counted by script to its end: compactions are where they are when the tape is played, on a
-    machine without that encoding, too.
+
+def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
+    """Return a meter that is exact for the teaching model and, once their encodings are there, for OpenAI's; else an estimate.
+
+    What is recorded is counted by class to its end, as if nothing was reported: compactions are where they are when the
+    tape is played, whatever was learned or loaded there.
     """
     if model is not None and counts_as_teaching(model):
         return Meter(Counter(tokenizer.count, exact=True, name="teaching"), rule)
-    if recorded or model is None or (encoding := encoding_of(model)) is None:
-        return Meter(BY_SCRIPT, rule)
+    if recorded or model is None or is_tape(model):
+        return Meter(BY_CLASS, rule)
+    kept = key_of(model)
 
-    def better() -> Counter | None:
-        count = encoding()
-        return None if count is None else Counter(count, exact=True, name="tiktoken")
+    def reports(counter: Counter) -> Reports:
+        return _reports.setdefault((kept, counter.name), (model, Reports()))[1]
 
-    return Meter(BY_SCRIPT, rule, better)
+    return Meter(BY_CLASS, rule, encoding_of(model), reports)
 
 
 def _with_window(model: Any, rule: Rule) -> Any:

@@ -29,6 +29,7 @@ NAMES = (
     "cache",
     "inspect",
     "first",
+    "tokens",
     "opening",
     "classroom",
     "long",

@@ -15,7 +15,7 @@ from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb import Session
-from deepnb.context.counting import BY_SCRIPT
+from deepnb.context.counting import BY_CLASS
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.errors import DeepnbError
 from deepnb.values.offload import CLOSE, OPEN
@@ -167,7 +167,7 @@ def test_a_hundred_skills_count():
 
 
 def test_what_can_not_fit_is_one_line_before_the_model_is_asked(monkeypatch):
-    monkeypatch.setattr("deepnb.wiring.model.BY_SCRIPT", replace(BY_SCRIPT, exact=True))
+    monkeypatch.setattr("deepnb.wiring.model.BY_CLASS", replace(BY_CLASS, exact=True))
     model = Phased(profile={"max_input_tokens": 6_000})
     s = Session(model=model)
     s.run("a")

@@ -7,9 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from hashlib import sha256
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,10 +15,11 @@ import pytest
 import tiktoken.model
 import tiktoken.registry
 import tiktoken_ext.openai_public as recipes
+from tiktoken.model import encoding_name_for_model
 
 from deepnb import Session
 from deepnb.context import counting as module
-from deepnb.context.counting import BY_SCRIPT, Counter, Encodings, Meter, NotAtHandError, cached_at, encoding_of, load
+from deepnb.context.counting import BY_CLASS, Encodings, Meter, NotAtHandError, cached_at, encoding_of, load
 from deepnb.values.budget import rule_for
 
 download = module.download  # the real one: the fixture of conftest puts a refusal in its place
@@ -33,12 +32,12 @@ def small(monkeypatch, tmp_path):
     """tiktoken with one encoding of 256 tokens, known for the model `small-1`; an empty cache."""
 
     def small_base() -> dict[str, Any]:
-        ranks = load_tiktoken_bpe(SMALL, expected_hash=HASH)  # type: ignore[name-defined]  # noqa: F821
+        ranks = recipes.load_tiktoken_bpe(URL, expected_hash=sha256(FILE).hexdigest())
         return {"name": "small_base", "pat_str": r"(?s).", "mergeable_ranks": ranks, "special_tokens": {}}
 
-    monkeypatch.setitem(vars(recipes), "SMALL", URL)
-    monkeypatch.setitem(vars(recipes), "HASH", sha256(FILE).hexdigest())
-    monkeypatch.setitem(recipes.ENCODING_CONSTRUCTORS, "small_base", small_base)
+    monkeypatch.setitem(module.FILES, "small_base", (URL, sha256(FILE).hexdigest()))
+    monkeypatch.setattr("tiktoken.registry.ENCODING_CONSTRUCTORS", {"small_base": small_base})
+    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
     monkeypatch.setitem(tiktoken.model.MODEL_TO_ENCODING, "small-1", "small_base")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
@@ -62,21 +61,14 @@ class Fetch:
         return self.given
 
 
-def asking(asked: Any, known: Encodings) -> Callable[[], Callable[[str], int] | None]:
-    """What asks for the encoding of a model that has one."""
-    asks = encoding_of(asked, known)
-    assert asks is not None
-    return asks
-
-
 def test_a_remote_model_fetches_its_encoding_once_and_keeps_it(small):
     fetch = Fetch()
     known = Encodings(fetch)
-    asks = asking(model(), known)
+    asks = encoding_of(model(), known)
     encoding_of(model(), known)
     assert known.settled()
     count = asks()
-    assert count is not None and count("abc") == 3
+    assert count is not None and (count.count("abc"), count.exact, count.name) == (3, True, "tiktoken")
     assert fetch.asked == [URL]
     assert cached_at(URL).read_bytes() == FILE
     again = Fetch(AssertionError("not again"))
@@ -87,25 +79,34 @@ def test_a_remote_model_fetches_its_encoding_once_and_keeps_it(small):
 def test_a_local_model_fetches_nothing_and_takes_what_is_cached(small, base):
     fetch = Fetch()
     known = Encodings(fetch)
-    asks = asking(model(base=base), known)
+    asks = encoding_of(model(base=base), known)
     assert known.settled() and asks() is None and fetch.asked == []
     small.mkdir()
     cached_at(URL).write_bytes(FILE)
     later = Encodings(fetch)
-    asks = asking(model(base=base), later)
+    asks = encoding_of(model(base=base), later)
     assert later.settled()
     count = asks()
-    assert count is not None and count("abcd") == 4 and fetch.asked == []
+    assert count is not None and count.count("abcd") == 4 and fetch.asked == []
 
 
 @pytest.mark.parametrize(
     "other", [model("chat-ollama"), model("anthropic-chat"), model(name="qwen3:8b"), model(name=None), object()]
 )
-def test_a_model_whose_tokenizer_is_not_known_is_counted_by_script(small, other):
+def test_a_model_whose_tokenizer_is_not_known_is_counted_with_o200k_where_it_is_cached(small, other, monkeypatch):
+    """It is fetched for none of them."""
     fetch = Fetch()
     known = Encodings(fetch)
     asks = encoding_of(other, known)
-    assert known.settled() and (asks is None or asks() is None) and fetch.asked == []
+    assert known.settled() and asks() is None and fetch.asked == []
+    monkeypatch.setattr(
+        module, "load", lambda name, fetch=None: SimpleNamespace(encode_ordinary=list, name=(name, fetch))
+    )
+    later = Encodings(fetch)
+    asks = encoding_of(other, later)
+    assert later.settled()
+    found = asks()
+    assert found is not None and (found.count("abcd"), found.exact, found.name) == (4, False, "o200k_base")
 
 
 def test_the_teaching_model_and_others_start_no_loading(monkeypatch):
@@ -119,7 +120,7 @@ def test_the_teaching_model_and_others_start_no_loading(monkeypatch):
 @pytest.mark.parametrize("given", [b"something else", OSError("no network"), TimeoutError("silence")])
 def test_what_can_not_be_fetched_leaves_the_count_approximate(small, given):
     known = Encodings(Fetch(given))
-    asks = asking(model(), known)
+    asks = encoding_of(model(), known)
     assert known.settled() and asks() is None
     assert not cached_at(URL).exists()
 
@@ -134,8 +135,11 @@ def test_a_damaged_cache_is_not_trusted(small):
 
 def test_no_cache_directory_is_used_where_tiktoken_is_told_so(small, monkeypatch):
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    fetch = Fetch()
     assert cached_at(URL) is None
-    assert load("small_base", Fetch()).n_vocab == 256
+    with pytest.raises(NotAtHandError):
+        load("small_base", fetch)
+    assert fetch.asked == []
 
 
 class Silent:
@@ -206,10 +210,10 @@ def test_counting_goes_on_while_a_download_hangs(small):
         return FILE
 
     known = Encodings(hanging)
-    asks = asking(model(), known)
+    asks = encoding_of(model(), known)
     assert begun.wait(60)
-    m = Meter(BY_SCRIPT, rule_for(1_000), lambda: Counter(count, True, "tiktoken") if (count := asks()) else None)
-    assert (m.count("the"), m.counter.exact) == (1, False)
+    m = Meter(BY_CLASS, rule_for(1_000), asks)
+    assert (m.count("the"), m.counter.exact) == (2, False)
     assert tiktoken.registry._lock.acquire(timeout=30)  # nobody else's tiktoken waits for us
     tiktoken.registry._lock.release()
     go.set()
@@ -233,17 +237,18 @@ assert begun.wait(60)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120, env=env)
 
 
-def test_the_recipes_of_tiktoken_are_as_we_run_them(monkeypatch):
-    """Every encoding of OpenAI's chat models asks for its file through the name that we replace."""
-    asked: list[str] = []
+def test_tiktoken_has_its_files_from_where_we_fetch_them(monkeypatch):
+    """Else it would not find in its cache what was put there, and download by itself."""
+    asked: list[tuple[str, str | None]] = []
 
-    def fetch(url: str) -> bytes:
-        asked.append(url)
-        raise OSError("no network")
+    def ranks(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
+        asked.append((url, expected_hash))
+        return {}
 
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
-    for name in ("o200k_base", "o200k_harmony", "cl100k_base"):
-        with pytest.raises(OSError, match="no network"):
-            load(name, fetch)
-    assert len(asked) == 3 and len({Path(url).name for url in asked}) == 2
+    monkeypatch.setattr(recipes, "load_tiktoken_bpe", ranks)
+    for name in module.FILES:
+        recipes.ENCODING_CONSTRUCTORS[name]()
+    assert asked == list(module.FILES.values())
+    assert {*module.FILES} >= {
+        encoding_name_for_model(name) for name in ("gpt-3.5-turbo", "gpt-4o", "gpt-5", "gpt-oss-20b")
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,10 +12,12 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from deepnb import Session
 from deepnb.context.counting import Counter, Meter
+from deepnb.context.estimate import HIGH, Reports
 from deepnb.engine.request import pieces
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import PARTS, rule_for
 from deepnb.values.messages import GrowingList
+from deepnb.values.request import Request
 from deepnb.values.tokenizer import count
 from deepnb.values.turn import ModelStarted
 from tests.support.scripted import Scripted, call
@@ -163,13 +166,63 @@ def test_another_counter_takes_over_once_it_is_there():
     m = meter(script, exact=False, better=lambda: arrived[0] if arrived else None)
     messages = [HumanMessage("one", id="1"), SystemMessage("head")]
     first, request = m.measured(messages, [])
-    assert (first.total, first.exact) == (26, False)
+    assert (first.total, first.exact) == (28, False)  # an estimate is a tenth higher
     arrived.append(Counter(lambda text: 1, True, "tiktoken"))
     second, after = m.measured(messages, [], request)
     assert (second.total, second.exact, m.count("x"), m.counter.name) == (8, True, 1, "tiktoken")
-    assert request.tokens == 26 and after.tokens == 8
+    assert request.tokens == 28 and after.tokens == 8
     arrived.append(Counter(lambda text: 5, True, "other"))
     assert m.budget(messages, ()).total == 8  # an exact one stays
+
+
+def test_a_report_weighs_all_anew_and_counts_nothing_again():
+    asked, reports = Counting(), Reports()
+    m = meter(asked, exact=False, reports=lambda counter: reports)
+    system, messages, tools = (
+        SystemMessage("the system prompt"),
+        thread(400),
+        [{"name": "t", "description": "12345678"}],
+    )
+    before, last = m.measured([system, *messages], tools)
+    asked.asked.clear()
+    m.report(last, 2 * before.total)
+    after, request = m.measured([system, *messages], tools, last)
+    assert asked.asked == []
+    assert after.total == sum(piece.tokens for piece in request) >= 2 * before.total == 2 * last.tokens
+    assert m.count("the system prompt") >= 2 and asked.asked == ["the system prompt"]
+    _, longer = m.measured([system, *messages, HumanMessage("one more", id="new")], tools, request)
+    assert asked.asked == ["the system prompt", "one more"]
+    assert longer.body.shares(request.body) and longer.head is request.head
+    m.report(longer, int(reports.rates.exactly(m._estimate(longer))))  # as counted: nothing changes
+    assert m.measured([system, *messages], tools, longer)[0].total == after.total
+
+
+def test_a_report_changes_nothing_of_an_exact_count_nor_without_reports():
+    reports = Reports()
+    for m in (meter(count, reports=lambda counter: reports), meter(count, exact=False)):
+        before, request = m.measured(thread(8), [])
+        m.report(request, 10 * before.total)
+        assert m.budget(thread(8), []) == before
+    assert reports.rates == HIGH
+
+
+def test_a_request_whose_beginning_was_read_from_a_file_proves_as_much_as_any():
+    reports, other = Reports(), Reports()
+    m = meter(count, exact=False, reports=lambda counter: reports)
+    _, request = m.measured(thread(8), [])
+    read = [tuple(replace(piece, counted=None) for piece in message) for message in request.body]
+    _, shared = m.measured(thread(8), [], Request((), GrowingList(read)))
+    assert all(piece.counted is None for piece in shared)
+    m.report(shared, 3 * request.tokens)
+    again = meter(count, exact=False, reports=lambda counter: other)
+    again.report(again.measured(thread(8), [])[1], 3 * request.tokens)
+    assert reports.rates.factor >= other.rates.factor > 2
+
+
+def test_a_request_is_cut_where_less_was_read_than_any_tokenizer_takes():
+    m = meter(count, exact=False)
+    total = m.budget(thread(40), []).total
+    assert m.is_cut(thread(40), [], total // 3) and not m.is_cut(thread(40), [], total * 2 // 3)
 
 
 # -- how requests are kept

@@ -129,7 +129,7 @@ def cases(draw: st.DrawFn) -> tuple[str, int, int | None, Any, list[float]]:
 def test_the_first_request_that_passes_the_mark_is_the_first_that_is_compacted(case):
     client, window, reserve, trigger, shares = case
     model, weight = CLIENTS[client](reserve), max(1, window // 10_000)
-    with patch("deepnb.wiring.model.BY_SCRIPT", Counter(lambda text: weight * -(-len(text) // 5), False, "heavy")):
+    with patch("deepnb.wiring.model.BY_CLASS", Counter(lambda text: weight * -(-len(text) // 5), False, "heavy")):
         s = bare(model, window, trigger=trigger, keep=("messages", 1))
         rule: Rule = s.rule
     assume(s.rule.trigger_tokens is None or s.rule.trigger_tokens > 1_500)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deepnb.context.counting import BY_SCRIPT
+from deepnb.context.estimate import approximate
 from deepnb.memory.guarding import memory_block
 from deepnb.values import tokenizer
 from tests import DATA
@@ -33,7 +33,7 @@ def test_they_name_both_tools_when_to_write_and_when_not():
         assert words in text, words
 
 
-@every_row("count", [BY_SCRIPT.count, tokenizer.count], ids=["by script", "teaching"])
+@every_row("count", [approximate, tokenizer.count], ids=["by class", "teaching"])
 def test_they_are_short_by_the_counters_that_are_always_there(count):
     assert 100 < count(block()) < MOST
 

@@ -68,10 +68,10 @@ def test_the_trigger_counts_what_is_injected_inside_it(part: str, outside: bool)
     inner: Any = MemoryMiddleware() if part == "memory" else SkillsMiddleware()
     parts = [CompactionMiddleware(model), inner] if outside else [inner, CompactionMiddleware(model)]
     graph: Any = create_agent(model, middleware=parts, checkpointer=InMemorySaver())
-    talk(graph, "first " * 300, files=files)
-    result = talk(graph, "second " * 20)
+    talk(graph, "first " * 400, files=files)
+    result = talk(graph, "second " * 60)
     assert HISTORY in result["files"]
-    assert HISTORY not in talk(_bare(), "first " * 300, "second " * 20).get("files", {})
+    assert HISTORY not in talk(_bare(), "first " * 400, "second " * 60).get("files", {})
 
 
 def test_it_counts_no_more_of_memory_than_its_budget_lets_in() -> None:

@@ -14,6 +14,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
+from deepnb.context.counting import Counter
 from deepnb.models.tapes.pieces import recorded
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
@@ -278,7 +279,7 @@ def test_thoughts_beside_the_answer_are_kept(file):
 
 def test_what_is_recorded_counts_the_same_where_the_encoding_is_not_at_hand(file, monkeypatch):
     with OpenAIServer([Say("one")]) as server:
-        monkeypatch.setattr("deepnb.wiring.model.encoding_of", lambda model: lambda: len)
+        monkeypatch.setattr("deepnb.wiring.model.encoding_of", lambda model: lambda: Counter(len, True, "tiktoken"))
         s = Session(model=openai(server))
         assert s.run("hi").budget.exact
         s.record(file)

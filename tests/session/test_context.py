@@ -15,8 +15,8 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from deepnb import Session
 from deepnb.context import history
-from deepnb.context.approximate import approximate
-from deepnb.context.counting import BY_SCRIPT, Counter, Meter
+from deepnb.context.counting import BY_CLASS, Counter, Meter
+from deepnb.context.estimate import approximate
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import rule_for
 from deepnb.values.messages import Message, ToolCall
@@ -338,4 +338,4 @@ def test_the_approximation_errs_high(text):
         n for start, n in real.items() if text.startswith(start) and bool(text) == bool(start)
     )
     assert approximate(text) <= 3 * len(text.encode()) + 1
-    assert not BY_SCRIPT.exact
+    assert not BY_CLASS.exact

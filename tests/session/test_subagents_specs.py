@@ -168,14 +168,14 @@ def test_it_is_compacted_by_its_own_window_while_the_main_agent_is_not():
             "SUMMARY",
             "done",
         ],
-        profile={"max_input_tokens": 12_000},
+        profile={"max_input_tokens": 11_000},
     )
     s = session(GO, "end", subagents=[{**CRITIC, "model": own}])
     s.files["/big.txt"] = "some words in a row\n" * 400
     s.run("p")
     compacted = [e for e in s.last.events if isinstance(e, Compacted)]
     assert compacted and all(e.path == ("t1",) for e in compacted)
-    assert all(e.offload.before > 0.8 * 12_000 for e in compacted)
+    assert all(e.offload.before > 0.8 * 11_000 for e in compacted)
     assert s.snapshot.offload is None
 
 

@@ -86,7 +86,7 @@ class TapedModel:
     name: str
     profile: Json = field(default_factory=dict)
     counts: str = "by script"
-    """How its tokens were counted: "by script", or "teaching"."""
+    """How its tokens were counted: "teaching", or "by script", an estimate."""
     schemas: str = "openai"
     """The form in which it was sent the schemas of tools, "openai" or "anthropic": they count as they are sent."""
     retries: int = 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnb.backends.journal import Entry
-from deepnb.context.approximate import approximate
+from deepnb.context.estimate import approximate
 from deepnb.gate import redact
 from deepnb.running.current import Current
 from deepnb.running.state import State
