@@ -6,13 +6,12 @@ where that can be taken over; the retries of any other SDK are left to it.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest
-from langchain_core.messages import HumanMessage
 
 from deepnb.engine.answer import Answer, awaited_answer
 from deepnb.engine.listen import listener, tell
@@ -94,28 +93,6 @@ def usage_refused(model: Any, error: Exception) -> bool:
     if refused:
         model.stream_usage = False
     return refused
-
-
-class Retried:
-    """A model as it is called outside of a graph's model node: for a summary, for a flush."""
-
-    def __init__(self, model: Any, retries: int, settings: Callable[[Sequence[Any]], Mapping[str, Any]] | None) -> None:
-        """`settings` gives what the call of these messages is made with."""
-        self._model = model
-        self._retries = retries
-        self._settings = settings or (lambda messages: {})
-
-    def invoke(self, messages: Any, config: Any = None) -> Any:
-        """Return the model's answer."""
-        sent = messages if isinstance(messages, list) else [HumanMessage(messages)]
-        settings = self._settings(sent)
-        return with_retries(
-            lambda: self._model.invoke(messages, config=config, **settings), self._retries, sent, self._model
-        )
-
-    async def ainvoke(self, messages: Any, config: Any = None) -> Any:
-        """Do what `invoke` does in a thread of its own: a wait keeps no loop from its work."""
-        return await asyncio.to_thread(self.invoke, messages, config)
 
 
 class RetryMiddleware(AgentMiddleware):

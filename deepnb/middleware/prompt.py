@@ -141,7 +141,6 @@ class CompactionMiddleware(SummarizationMiddleware):
         backend = awaited(backend or StateBackend())
         super().__init__(
             own.model,
-            retries=own.retries,
             backend=backend,
             rule=own.rule,
             learn=own.learn,
@@ -149,7 +148,7 @@ class CompactionMiddleware(SummarizationMiddleware):
             count=own.meter.count,
             clock=lambda: datetime.now().astimezone().isoformat(timespec="seconds"),
             addition=history.addition,
-            flush=Flusher(_Notes(backend), own.model, own.retries, own.fitted) if flush else None,
+            flush=Flusher(_Notes(backend)) if flush else None,
             heard=heard,
             rebased=_with_updates,
         )

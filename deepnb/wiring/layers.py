@@ -114,8 +114,6 @@ class Common:
 
     middleware: tuple[Any, ...]
     compaction: SummarizationMiddleware
-    flush: Flusher | None
-    """What it keeps before a compaction; None where memory is switched off."""
 
 
 @dataclass(frozen=True)
@@ -163,10 +161,8 @@ class Layers:
     ) -> Common:
         """Return what every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
         heard = self.guard.heard
-        flush = Flusher(backend, own.model, own.retries, own.fitted, heard) if self.options.enable_memory else None
         compaction = SummarizationMiddleware(
             own.model,
-            retries=own.retries,
             takes=self.takes,
             backend=backend,
             rule=own.rule,
@@ -175,14 +171,14 @@ class Layers:
             count=own.meter.count,
             clock=self.program.now,
             addition=history.addition,
-            flush=flush,
-            heard=self.guard.heard,
+            flush=Flusher(backend, heard) if self.options.enable_memory else None,
+            heard=heard,
             rebased=memory.rebased,
         )
         calls = (self.guard, self.approvals, ToolErrorsMiddleware(), *self._async_tools())
         files = (*self._files(backend, own, names), *((task,) if task else ()))
         inner = (*memory.block, compaction, PatchToolCallsMiddleware(), *calls)
-        return Common((*files, *inner), compaction, flush)
+        return Common((*files, *inner), compaction)
 
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
         """Return the user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""
