@@ -17,8 +17,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
 from langgraph.constants import TAG_NOSTREAM
 
+from deepnb.values.failures import causes, status_of
+
 ABOVE = "(All messages above this one. Answer in words: no tool is run now.)"
 """Stands in a prompt in the place of the messages it is about."""
+
+_REFUSED = (400, 422)
+"""Statuses of a request in a form that a server does not take, such as a prompt behind the result of a tool."""
 
 Question = Callable[[str], str]
 """Gives the prompt, of the text of the messages that it is about or of what stands in its place."""
@@ -36,7 +41,7 @@ class Asked:
     """Whether a request and its answer have room."""
 
     def above(self, source: str, question: Question) -> AIMessage | None:
-        """Return the answer to one more message; None where there is no room for it. `source` is what the call is for."""
+        """Return the answer to one more message; None where it is not taken. `source` is what the call is for."""
         request, form = self.request, self.request.response_format
         if form is not None:  # the tool by which a model answers in that form stays, and may be left
             answers = [OutputToolBinding.from_schema_spec(spec).tool for spec in getattr(form, "schema_specs", ())]
@@ -46,8 +51,10 @@ class Asked:
             return None
         try:
             return self._answer(source, request)
-        except ContextOverflowError:
-            return None
+        except Exception as failure:
+            if any(isinstance(one, ContextOverflowError) or status_of(one) in _REFUSED for one in causes(failure)):
+                return None
+            raise
 
     def alone(self, source: str, prompt: str) -> AIMessage:
         """Return the answer to a prompt that nothing stands before."""
