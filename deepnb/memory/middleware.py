@@ -194,7 +194,7 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
         if any(note_day(path) and path not in current for path in told):
             return self._rebase(state, now, base)
         if state.get(keys.BASE, 0) != base:
-            return self._told_anew(state, now, base)
+            return self._rebase(state, now, base, anew=False)
         if now == told:
             return None
         if not (diffs := file_diffs(_told(told), _told(now))):  # a comment, which is for people
@@ -209,18 +209,12 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
         block = self._count("\n\n".join(f"{f.path}\n\n{f.shown}" for f in files))
         return block + sum(map(self._count, updates)) <= self._budget
 
-    def _rebase(self, state: Mapping[str, Any], now: dict[str, str], base: int) -> dict[str, Any]:
-        return {**self._told_by(state, now, base, []), keys.MEMORY: now}
-
-    def _told_anew(self, state: Mapping[str, Any], now: dict[str, str], base: int) -> dict[str, Any]:
-        update = self._since_block(state, now)
-        return self._rebase(state, now, base) if update is None else self._told_by(state, now, base, update)
-
-    def _told_by(
-        self, state: Mapping[str, Any], now: dict[str, str], base: int, update: list[BaseMessage]
-    ) -> dict[str, Any]:
-        messages = [*(RemoveMessage(id=m.id) for m in _updates(state) if m.id), *update]
-        return {keys.TOLD: now, keys.BASE: base, **({keys.MESSAGES: messages} if messages else {})}
+    def _rebase(self, state: Mapping[str, Any], now: dict[str, str], base: int, *, anew: bool = True) -> dict[str, Any]:
+        """Return the update that makes the block anew, or if not `anew` one that tells what changed since it was made."""
+        update = None if anew else self._since_block(state, now)
+        messages = [*(RemoveMessage(id=m.id) for m in _updates(state) if m.id), *(update or ())]
+        told = {keys.TOLD: now, keys.BASE: base, **({keys.MESSAGES: messages} if messages else {})}
+        return {keys.MEMORY: now, **told} if update is None else told
 
     def _since_block(self, state: Mapping[str, Any], now: dict[str, str]) -> list[BaseMessage] | None:
         """Return what tells the changes since the block was made, which may be nothing; None where it is not small."""

@@ -179,10 +179,9 @@ def _whole(request: Any, count: Count) -> Any:
 
 
 def _with_updates(request: Any) -> Any:
-    """The call that compacts, with the changes of memory that went: its memory block is older than they are."""
-    sent = {m.id for m in request.messages}
-    gone = [m for m in still_sent(request.state) if source_of(m) == MEMORY_UPDATE and m.id not in sent]
-    return request.override(messages=[request.messages[0], *gone, *request.messages[1:]])
+    """The call that compacts, with all changes of memory behind it: its memory block is older, and the next call has them there."""
+    updates = [m for m in still_sent(request.state) if source_of(m) == MEMORY_UPDATE]
+    return request.override(messages=[*(m for m in request.messages if source_of(m) != MEMORY_UPDATE), *updates])
 
 
 class _Notes:

@@ -21,7 +21,7 @@ from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.layers import ALWAYS, Scope
-from deepnb.memory.middleware import MEMORY_MIDDLEWARE
+from deepnb.memory.middleware import MEMORY_MIDDLEWARE, DeltaMemoryMiddleware
 from deepnb.memory.searching import READS, MemorySearch, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.subagents.delegation import DelegationMiddleware
@@ -141,9 +141,10 @@ class Layers:
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
         form = tool_text(self.options, own)
         files = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.program.now()[:10], form)
+        rebased = files.rebased if isinstance(files, DeltaMemoryMiddleware) else None
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
         tools = MemoryToolsMiddleware(backend, sources, self.program.now, self.program.search)
-        return Memory((nested, self._worded(tools, own)), (files,), files.rebased if refresh == "delta" else None)
+        return Memory((nested, self._worded(tools, own)), (files,), rebased)
 
     def skills(self, backend: Any) -> tuple[Any, ...]:
         """Return the skills of the session's directories; none without the file tools, which a skill is read with."""
