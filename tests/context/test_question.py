@@ -8,31 +8,15 @@ from typing import Any
 
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from pydantic import Field
 
 from deepnb import Session
 from deepnb.testing import RequestRecorder
 from deepnb.values.turn import ToolStarted
 from tests.support.caching import agent, purpose, ran, serving
 from tests.support.chat_server import Say, Use
-from tests.support.compactions import Phased, compactions, notices, session
+from tests.support.compactions import Phased, Refusing, compactions, notices, session
 from tests.support.scripted import call, unasked
 from tests.support.tables import every_row
-
-
-class Refusing(Phased):
-    """Takes no request of more than some messages, but for the agent's own."""
-
-    most: int = 3
-    failure: Any = None
-    refused: list[list[BaseMessage]] = Field(default_factory=list)
-
-    def _next(self, messages: list[BaseMessage]) -> AIMessage:
-        asks = "<messages>" in messages[-1].text or "<leaving>" in messages[-1].text
-        if asks and len(messages) > self.most:
-            self.refused.append(messages)
-            raise self.failure
-        return super()._next(messages)
 
 
 class FormError(Exception):
