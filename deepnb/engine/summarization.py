@@ -187,11 +187,19 @@ class SummarizationMiddleware(CompactionSteps):
         return _Plan(asked, whole, budget, due)
 
     def _asked(self, request: Any, messages: list[Any], cutoff: int, send: Callable[[Any], Any]) -> Asked:
-        """Return what asks about the first of these messages, long arguments in them cut where the last request had them cut."""
+        """Return what asks about the first of these messages, long arguments in them cut where the last request had them cut.
+
+        A model that is not the agent's has no prefix of it in a cache.
+        """
         last = next((i for i in range(len(messages))[::-1] if messages[i].type == "ai"), 0)
         before = messages[:last]
         sent = [*self._truncate_args(before, self._budget(before, request).total)[0], *messages[last:]]
-        return Asked(request.override(messages=sent[:cutoff]), send, self._fits)
+        own = all(
+            getattr(request.model, name, None) == getattr(self.model, name, None)
+            for name in ("__class__", "model_name", "model")
+        )
+        request = request.override(messages=sent[:cutoff], **({} if own else {"model": self.model}))
+        return Asked(request, send, lambda one: own and self._fits(one))
 
     def _fits(self, request: Any) -> bool:
         window, limit = self.rule.window, self.rule.limit
