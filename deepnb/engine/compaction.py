@@ -10,14 +10,15 @@ from typing import Any
 
 from deepagents.backends.protocol import FileUploadResponse
 from deepagents.middleware.summarization import SummarizationMiddleware as Upstream
+from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name
 from deepnb.engine.probe import to_message
-from deepnb.engine.request import is_request, lowered, mark_of, message_text, source_of
-from deepnb.engine.retries import Retried
+from deepnb.engine.question import Asked
+from deepnb.engine.request import is_request, mark_of, message_text, source_of
 from deepnb.gate import redact
 from deepnb.gate.directives import attributed
 from deepnb.values.answers import split_thinking
@@ -27,7 +28,7 @@ from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.offload import SAID, Anchor, Flush, Offload, anchor_block, find, lost, union
 from deepnb.values.turn import Event, Flushed, Notice
 
-_SUMMARY_ROOM = 500
+SUMMARY_ROOM = 500
 """Tokens set aside for the summary that takes the place of what goes."""
 
 _WORTH = 0.05
@@ -51,7 +52,7 @@ Addition = Callable[[str, str, Sequence[Any]], tuple[str, int | None]]
 """(history file so far, timestamp, messages) -> (text to append, characters to keep before it; None: all)."""
 
 Flusher = Callable[..., Flush | None]
-"""(messages that go, the thread's state, timestamp, by_hand=False) -> what was put down; None where that was done before."""
+"""(what asks the model, messages that go, the thread's state, timestamp, by_hand=False) -> what was put down; None where that was done before."""
 
 Heard = Callable[[Mapping[str, Any]], tuple[Sequence[str], Sequence[str]]]
 """State of a thread -> (texts of others, what the user says)."""
@@ -94,7 +95,6 @@ class CompactionSteps(Upstream):
         self,
         model: Any,
         *,
-        retries: int = 0,
         takes: bool = False,
         backend: Any,
         rule: Rule,
@@ -108,13 +108,11 @@ class CompactionSteps(Upstream):
         flush: Flusher | None = None,
         rebased: Callable[[Any], Any] | None = None,
     ) -> None:
-        """`retries` is how often a request for a summary is sent again.
-
-        `takes` says whether the messages that go are taken out of the state as well; `learn` gives the rule of a window
-        that was told; `heard` says who said what; `rebased` gives the request with everything in its system prompt
-        brought up to date.
+        """`takes` says whether the messages that go are taken out of the state as well; `learn` gives the rule of a window
+        that was told; `heard` says who said what; `rebased` gives the request after a compaction with memory told
+        as it is then.
         """
-        self._parts = (model, backend, retries)
+        self._parts = (model, backend)
         self._takes = takes
         self._measure = measure
         self._is_cut = is_cut
@@ -129,7 +127,7 @@ class CompactionSteps(Upstream):
 
     def _go_by(self, rule: Rule) -> None:
         """Compact by this rule from now on."""
-        model, backend, retries = self._parts
+        model, backend = self._parts
         trigger, keep = _absolute(rule.trigger, rule.trigger_tokens), _absolute(rule.keep, rule.keep_tokens)
 
         def total(messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
@@ -144,15 +142,13 @@ class CompactionSteps(Upstream):
             trim_tokens_to_summarize=None,
             truncate_args_settings={"trigger": trigger, "keep": keep},
         )
-        self._lc_helper._summary_model = Retried(  # type: ignore[assignment]
-            model, retries, lambda messages: lowered(model, {}, rule, total(messages))
-        )
         self.rule = rule
 
     def _compact(
         self,
         request: Any,
         cutoff: int,
+        asked: Asked,
         session: str,
         offload: Offload,
         tell: Callable[[Event], None],
@@ -168,12 +164,12 @@ class CompactionSteps(Upstream):
         going = self._without_media(leaving, _Nowhere() if weigh else self._backend)
         new = [m for m in going if source_of(m) not in _OURS]
         at, path = self._clock(), self._get_history_path(session)
-        flush = self._flushed(new, request.state, at, tell, by_hand=weigh is not None)
+        flush = self._flushed(asked, new, request.state, at, tell, by_hand=weigh is not None)
         if weigh is None:
             self._offload(new, at, path)
         conversation = [m for m in going if source_of(m) not in _ADDED]
         others, own = self._heard(request.state)
-        text, problem = self._summary(conversation, len(new), path)
+        text, problem = self._summary(asked, conversation, len(new), path)
         summary = attributed(text, others, own)
         held = messages[0].additional_kwargs if source_of(messages[0]) == keys.SUMMARY_SOURCE else {}
         before = [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()]
@@ -217,6 +213,7 @@ class CompactionSteps(Upstream):
 
     def _flushed(
         self,
+        asked: Asked,
         going: Sequence[BaseMessage],
         state: Mapping[str, Any],
         at: str,
@@ -227,7 +224,7 @@ class CompactionSteps(Upstream):
         if self._flush is None or not going:
             return None
         try:
-            flush = self._flush(going, state, at, by_hand=by_hand)
+            flush = self._flush(asked, going, state, at, by_hand=by_hand)
         except NotOnTapeError:
             raise
         except Exception as failure:
@@ -258,10 +255,10 @@ class CompactionSteps(Upstream):
         if problem:
             raise NotOffloaded(f"{path} can't be written: {problem}")
 
-    def _summary(self, going: list[AnyMessage], count: int, path: str) -> tuple[str, str]:
+    def _summary(self, asked: Asked, going: list[AnyMessage], count: int, path: str) -> tuple[str, str]:
         """Return (the model's summary, ""); where it fails, (words that say so and where the messages are, what to tell the user)."""
         try:
-            summary = self._create_summary(going)
+            summary = self._summed_up(asked, going)
             why = "the model returned nothing"
         except NotOnTapeError:
             raise
@@ -275,6 +272,20 @@ class CompactionSteps(Upstream):
             f"no summary ({why}): the turn continues, and the {count} messages are saved verbatim in {path}",
         )
 
+    def _summed_up(self, asked: Asked, going: list[AnyMessage]) -> str:
+        """Return what the model answers; one that only calls tools is asked again with none offered."""
+        helper = self._lc_helper
+        answer = asked.above(keys.SUMMARY_SOURCE, lambda text: helper.summary_prompt.format(messages=text).rstrip())
+        if answer is not None and (text := message_text(answer).strip()):
+            return text
+        try:
+            answer = asked.alone(keys.SUMMARY_SOURCE, helper._format_summary_prompt(going))
+        except ContextOverflowError:
+            if (shorter := helper._overflow_retry_prompt(going)) is None:
+                raise
+            answer = asked.alone(keys.SUMMARY_SOURCE, shorter)
+        return message_text(answer).strip()
+
     def _cutoff(self, messages: list[AnyMessage], fixed: int, *, must: bool) -> int:
         """Return how many messages go; 0 where none can, or where it is not worth it.
 
@@ -286,7 +297,7 @@ class CompactionSteps(Upstream):
         start = turn_start(messages)
         limit = self.rule.trigger_tokens
         if limit is not None and 0 < start < cutoff:
-            room = limit - fixed - _SUMMARY_ROOM
+            room = limit - fixed - SUMMARY_ROOM
             cutoff = start if self.token_counter(messages[start:]) <= room else cutoff
         elif limit is None and not must and 0 < start < cutoff and len(messages) - start < self.rule.trigger[1]:
             cutoff = start  # in messages: a memory update, or what was brought back, takes the prompt's place
@@ -304,7 +315,7 @@ class CompactionSteps(Upstream):
         held = messages[0].additional_kwargs.get("pinned") if start == 0 else None
         going = [*(held or ()), *(message_text(m) for m in messages[start:cutoff] if source_of(m) == PINNED)]
         limit, kept = self.rule.trigger_tokens, list[str]()
-        room = None if limit is None else limit - fixed - _SUMMARY_ROOM - self.token_counter(messages[cutoff:])
+        room = None if limit is None else limit - fixed - SUMMARY_ROOM - self.token_counter(messages[cutoff:])
         for text in going:
             tokens = self._count(text)
             if room is not None and tokens > room:

@@ -6,14 +6,13 @@ where that can be taken over; the retries of any other SDK are left to it.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest
-from langchain_core.messages import HumanMessage
 
 from deepnb.engine.answer import Answer, awaited_answer
 from deepnb.engine.listen import listener, tell
@@ -93,26 +92,6 @@ def _pause(
             return 0.0 if getattr(error, "is_played", False) else seconds  # what a tape plays is not waited for
     hide_credentials(error, (message_text(one) for one in messages[-_QUOTED:]))
     return None
-
-
-class Retried:
-    """A model as it is called outside of a graph's model node: for a summary, for a flush."""
-
-    def __init__(self, model: Any, retries: int, settings: Callable[[Sequence[Any]], Mapping[str, Any]] | None) -> None:
-        """`settings` gives what the call of these messages is made with."""
-        self._model = model
-        self._retries = retries
-        self._settings = settings
-
-    def invoke(self, messages: Any, config: Any = None) -> Any:
-        """Return the model's answer."""
-        sent = messages if isinstance(messages, list) else [HumanMessage(messages)]
-        call = partial(self._model.invoke, messages, config=config, **(self._settings(sent) if self._settings else {}))
-        return with_retries(call, self._retries, sent, self._model)
-
-    async def ainvoke(self, messages: Any, config: Any = None) -> Any:
-        """Do what `invoke` does in a thread of its own: a wait keeps no loop from its work."""
-        return await asyncio.to_thread(self.invoke, messages, config)
 
 
 class RetryMiddleware(AgentMiddleware):

@@ -4,7 +4,9 @@ A compaction is: the flush (what is worth keeping goes into the daily note), the
 appended to the thread's history file, a summary takes their place, with what it lost added.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from math import ceil, log2
 from typing import Any
@@ -12,19 +14,23 @@ from typing import Any
 from deepagents.middleware.summarization import _drop_bound_reasoning
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables.config import ensure_config, merge_configs
+from langgraph._internal._constants import CONFIG_KEY_RUNTIME
 from langgraph.config import get_config
+from langgraph.runtime import Runtime
 
-from deepnb.engine import keys
+from deepnb.engine import coroutines, keys
 from deepnb.engine.answer import usage
-from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
+from deepnb.engine.compaction import SUMMARY_ROOM, CompactionSteps, Done, NotOffloaded, offload_record, turn_start
 from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell, tell_notice
+from deepnb.engine.question import Asked
 from deepnb.engine.request import is_request, lowered, mark_of, reserves, source_of
 from deepnb.engine.state_backend import without_messages
 from deepnb.values.budget import Budget
 from deepnb.values.errors import LimitError, RefusedError, RunError
 from deepnb.values.failures import causes, is_overflow, refusal, told_window
-from deepnb.values.offload import Offload
+from deepnb.values.offload import Flush, Offload
 from deepnb.values.turn import Compacted, Event
 
 
@@ -32,11 +38,25 @@ class _Refused(ContextOverflowError):
     """A request was too long for the server; `str()` has its words."""
 
 
+_HANDS_OVER: ContextVar[bool] = ContextVar("hands_over", default=False)
+"""Whether the model's node is run for the request that it makes, which is not sent."""
+
+
+class _HandedOver(Exception):
+    """A model's node would send this request."""
+
+    def __init__(self, request: Any, handler: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.request, self.handler = request, handler
+
+
 @dataclass(frozen=True)
 class _Plan:
     """A request as it would be sent: with the last compaction applied and long arguments cut."""
 
     request: Any
+    whole: list[BaseMessage]
+    """Its messages with no argument cut."""
     budget: Budget
     due: bool
 
@@ -59,13 +79,11 @@ class SummarizationMiddleware(CompactionSteps):
     # -- in a run
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        if _HANDS_OVER.get():
+            raise _HandedOver(request, handler)
+
         def send(one: Any) -> Any:
-            try:
-                return self._heeded(one, handler(self._with_room(one)))
-            except Exception as failure:
-                if is_overflow(failure):
-                    raise self._refused(failure) from failure
-                raise
+            return self._sent(one, handler)
 
         plan, done = self._plan(request), None
         error: ContextOverflowError | None = None
@@ -75,7 +93,7 @@ class SummarizationMiddleware(CompactionSteps):
             except ContextOverflowError as failure:
                 error = failure
         for last in (False, True):
-            done = self._compacted_for(plan, error, last=last) or done
+            done = self._compacted_for(plan, send, error, last=last) or done
             smaller = self._after(plan, done)
             try:
                 response, replaced = self._call_with_budget(smaller, send, error=error, rejected=plan.request)
@@ -86,12 +104,11 @@ class SummarizationMiddleware(CompactionSteps):
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         async def send(one: Any) -> Any:
-            try:
+            with self._learning():
                 return self._heeded(one, await handler(await in_thread(self._with_room, one)))
-            except Exception as failure:
-                if is_overflow(failure):
-                    raise self._refused(failure) from failure
-                raise
+
+        def waited(one: Any) -> Any:
+            return coroutines.run(send(one))
 
         plan, done = await in_thread(self._plan, request), None
         error: ContextOverflowError | None = None
@@ -101,7 +118,7 @@ class SummarizationMiddleware(CompactionSteps):
             except ContextOverflowError as failure:
                 error = failure
         for last in (False, True):
-            done = await in_thread(self._compacted_for, plan, error, last=last) or done
+            done = await in_thread(self._compacted_for, plan, waited, error, last=last) or done
             smaller = await in_thread(self._after, plan, done)
             try:
                 response, replaced = await self._acall_with_budget(smaller, send, error=error, rejected=plan.request)
@@ -109,6 +126,20 @@ class SummarizationMiddleware(CompactionSteps):
             except ContextOverflowError as failure:
                 error = self._again(plan, done, smaller, failure, last=last)
         raise AssertionError
+
+    def _sent(self, request: Any, handler: Any) -> Any:
+        with self._learning():
+            return self._heeded(request, handler(self._with_room(request)))
+
+    @contextmanager
+    def _learning(self) -> Iterator[None]:
+        """What is raised of a request that was too long is told alike, and the window it tells is learned."""
+        try:
+            yield
+        except Exception as failure:
+            if is_overflow(failure):
+                raise self._refused(failure) from failure
+            raise
 
     def _refused(self, failure: Exception) -> _Refused:
         """Return the refusal of a request that was too long; the window that it tells is learned."""
@@ -125,7 +156,7 @@ class SummarizationMiddleware(CompactionSteps):
         if spent is not None and getattr(request.model, "num_ctx", None) and is_request(request.messages[-1]):
             total = self._budget(request.messages, request).total
             is_text = all(isinstance(m.content, str) for m in request.messages)
-            if is_text and self._is_cut(*self._sent(request.messages, request), spent.input):
+            if is_text and self._is_cut(*self._counted(request.messages, request), spent.input):
                 do = f"%config DeepNB.window = {spent.input} keeps below that"
                 tell_notice(f"the prompt was cut: the model read {spent.input:,} of about {total:,} tokens; {do}")
         if spent is not None and self.rule.guessed and spent.input > (window := self.rule.window or 1):
@@ -143,16 +174,40 @@ class SummarizationMiddleware(CompactionSteps):
         return failure
 
     def _plan(self, request: Any) -> _Plan:
-        messages = self._get_effective_messages(request)
-        budget = self._budget(messages, request)
-        messages, cut = self._truncate_args(messages, budget.total)
+        whole = self._get_effective_messages(request)
+        budget = self._budget(whole, request)
+        messages, cut = self._truncate_args(whole, budget.total)
         if cut:
             budget = self._budget(messages, request)
         asked = request.override(messages=messages)
         due = self._should_summarize(messages, budget.total) or self._over_budget(asked, budget.total)
-        return _Plan(asked, budget, due)
+        return _Plan(asked, whole, budget, due)
 
-    def _compacted_for(self, plan: _Plan, error: Exception | None, *, last: bool = False) -> Done | None:
+    def _asked(self, request: Any, messages: list[Any], cutoff: int, send: Callable[[Any], Any]) -> Asked:
+        """Return what asks about the first of these messages, long arguments in them cut where the last request had them cut.
+
+        A model that is not the agent's has no prefix of it in a cache.
+        """
+        last = next((i for i in range(len(messages))[::-1] if messages[i].type == "ai"), 0)
+        before = messages[:last]
+        sent = [*self._truncate_args(before, self._budget(before, request).total)[0], *messages[last:]]
+        own = all(
+            getattr(request.model, name, None) == getattr(self.model, name, None)
+            for name in ("__class__", "model_name", "model")
+        )
+        request = request.override(messages=sent[:cutoff], **({} if own else {"model": self.model}))
+        return Asked(request, send, lambda one: own and self._fits(one))
+
+    def _fits(self, request: Any) -> bool:
+        window, limit = self.rule.window, self.rule.limit
+        if window is None:
+            return True
+        most = window - SUMMARY_ROOM if limit is None else min(limit, window - SUMMARY_ROOM)
+        return self._budget(request.messages, request).total <= most
+
+    def _compacted_for(
+        self, plan: _Plan, send: Callable[[Any], Any], error: Exception | None, *, last: bool = False
+    ) -> Done | None:
         """Return the compaction this request needs, with `last` one of all but the last turn; None where there is nothing that can go."""
         must = error is not None or self._over_budget(plan.request, plan.budget.total)
         messages = plan.request.messages
@@ -168,8 +223,9 @@ class SummarizationMiddleware(CompactionSteps):
         session = self._get_session_id(plan.request.state)
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)
         pinned = self._pinned(messages, cutoff, plan.fixed, tell)
+        asked = self._asked(plan.request, plan.whole, cutoff, send)
         try:
-            return self._compact(plan.request, cutoff, session, offload, tell, pinned)
+            return self._compact(plan.request, cutoff, asked, session, offload, tell, pinned)
         except NotOffloaded as why:
             tell_notice(f"not compacted, and nothing was removed: {why}")
             return None
@@ -180,7 +236,7 @@ class SummarizationMiddleware(CompactionSteps):
             return plan.request
         kept = map(_drop_bound_reasoning, plan.request.messages[done.cutoff :])
         smaller = plan.request.override(messages=[done.message, *kept])
-        if self._rebased:  # the cached prefix is gone anyway
+        if self._rebased:
             smaller = self._rebased(smaller)
         offload = replace(done.offload, after=self._budget(smaller.messages, smaller).total)
         done.message.additional_kwargs.update(offload_record(offload))
@@ -205,12 +261,13 @@ class SummarizationMiddleware(CompactionSteps):
 
     def compact(
         self,
+        graph: Any,
         values: Mapping[str, Any],
         thread: str,
         total: Callable[[Mapping[str, Any]], int | None],
         tell: Callable[[Event], None],
     ) -> tuple[dict[str, Any], Offload] | None:
-        """Compact a thread between two turns, all but its last turn: (what to write into its state, what was done).
+        """Compact a thread of this graph between two turns, all but its last turn: (what to write into its state, what was done).
 
         `total` gives the tokens of the next request, with an update of these values; where it can't, only the messages
         are counted. None where only one turn is left, and an error where the next request would be no smaller.
@@ -244,12 +301,38 @@ class SummarizationMiddleware(CompactionSteps):
         least: Any = self._build_new_messages_with_path("", path)[0]
         gone = self._compute_state_cutoff(values.get(keys.OFFLOAD), cutoff)  # of a whole state, nothing is taken out
         weigh(Done(replace(offload, path=path, cutoff=gone), least, cutoff, session), "a summary of no words")
+        request, send = self._next_call(graph, values)
+        asked = self._asked(request, messages, cutoff, send)
+        request = request.override(messages=messages)
         try:
-            done = self._compact(_Between(messages, values), cutoff, session, offload, tell, weigh=weigh)
+            done = self._compact(request, cutoff, asked, session, offload, tell, weigh=weigh)
         except NotOffloaded as why:
             raise RunError(f"not compacted, and nothing was removed: {why}", "fix that, then %agent compact") from None
         tell(Compacted(done.offload))
         return _update(done, len(state)), done.offload
+
+    def flush(self, graph: Any, values: Mapping[str, Any], at: str) -> Flush | None:
+        """Put down what is worth keeping of a thread's messages between two turns; None where there is nothing new."""
+        messages = self._apply_event_to_messages(list(values.get(keys.MESSAGES) or []), values.get(keys.OFFLOAD))
+        going = [m for m in messages if source_of(m) is None]
+        if self._flush is None or not going:
+            return None
+        request, send = self._next_call(graph, values)
+        asked = self._asked(request, messages, len(messages), send)
+        return self._flush(asked, going, values, at, by_hand=True)
+
+    def _next_call(self, graph: Any, values: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Any]]:
+        """Return (the request that a thread in this state would have next, what sends one like it): the model's node makes it."""
+        config = merge_configs(ensure_config(), {"configurable": {CONFIG_KEY_RUNTIME: Runtime()}})
+        token = _HANDS_OVER.set(True)
+        try:
+            graph.nodes["model"].bound.invoke(dict(values), config)
+        except _HandedOver as call:
+            request, handler = call.request, call.handler
+            return request, lambda one: self._sent(one, handler)
+        finally:
+            _HANDS_OVER.reset(token)
+        raise AssertionError
 
     def _with_room(self, request: Any) -> Any:
         """Return the request with as much reserved for the answer as there is room for beside it."""
@@ -260,9 +343,9 @@ class SummarizationMiddleware(CompactionSteps):
         return request.override(model_settings={**request.model_settings, **less}) if less else request
 
     def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:
-        return self._measure(*self._sent(messages, request))
+        return self._measure(*self._counted(messages, request))
 
-    def _sent(self, messages: Sequence[BaseMessage], request: Any) -> tuple[Sequence[BaseMessage], Sequence[Any]]:
+    def _counted(self, messages: Sequence[BaseMessage], request: Any) -> tuple[Sequence[BaseMessage], Sequence[Any]]:
         system = [request.system_message] if request.system_message is not None else []
         return [*system, *messages], request.tools or ()
 
@@ -299,14 +382,6 @@ class SummarizationMiddleware(CompactionSteps):
 
 def _is_nested(place: Mapping[str, Any]) -> bool:
     return keys.LEVEL in str(place.get(keys.NAMESPACE) or "")
-
-
-@dataclass(frozen=True)
-class _Between:
-    """What a compaction between two turns has in the place of a request."""
-
-    messages: list[Any]
-    state: Mapping[str, Any]
 
 
 def _update(done: Done, messages: int) -> dict[str, Any]:

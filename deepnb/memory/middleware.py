@@ -36,7 +36,7 @@ class MemoryState(FilesystemState):
     memory_told: Annotated[NotRequired[dict[str, str] | None], PrivateStateAttr]
     """path -> text as the block and the updates after it tell it."""
     memory_base: Annotated[NotRequired[int], PrivateStateAttr]
-    """How many messages had been compacted away when the block was made."""
+    """How many messages had been compacted away when the block was made, or when what changed since was told anew."""
     memory_day: Annotated[NotRequired[str], PrivateStateAttr]
     """The day (YYYY-MM-DD) on which the turn began: it says whose daily notes are injected."""
 
@@ -144,11 +144,6 @@ class MemoryMiddleware(AgentMiddleware):
         """Return whether the agent has the tools that write the files."""
         return WRITES in self._tools(tuple(request.tools or ()))
 
-    def rebased(self, request: ModelRequest) -> ModelRequest:
-        """Return the request with the memory block as the files are now: for the call that compacts."""
-        block = self.block(self._masked(request.state), writes=self._writes(request))
-        return request.override(system_message=with_other_block(request.system_message, block))
-
 
 class FreshMemoryMiddleware(MemoryMiddleware):
     """Memory read again before every model call, so that an edit is seen by the very next one."""
@@ -180,41 +175,77 @@ class FreshMemoryMiddleware(MemoryMiddleware):
 class DeltaMemoryMiddleware(FreshMemoryMiddleware):
     """Memory whose block never changes while it need not, so that a provider's cached prefix stays good.
 
-    A change is added at the very next model call. The block is made anew (a rebase) after a
-    compaction, when `memory_contents` was set to None, when block and updates together would pass
-    the budget, and in the first turn of a day on which a daily note it tells is too old to be
-    injected: no cache outlives a night, and a diff that takes the note out would cost it once more.
-    The updates before a rebase are then taken out of the stream.
+    A change is added at the very next model call. The block is made anew (a rebase) when `memory_contents`
+    was set to None, when block and updates together would pass the budget, and in the first turn of a day on
+    which a daily note it tells is too old to be injected: no cache outlives a night, and a diff that takes
+    the note out would cost it once more. The updates before a rebase are then taken out of the stream.
+
+    A compaction takes updates along with the messages that go. What has changed since the block was made is
+    then told anew, as one diff, and only if that is not small the block is made anew: the templates of many
+    models put the tools behind the system prompt, so that another block voids them in the cache, too, and
+    every compaction changes memory, by the line that its flush put down.
     """
 
     def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:
         told, base = state.get(keys.TOLD), compacted(state)
-        if not _loaded(state) or told is None or state.get(keys.BASE, 0) != base:
+        if not _loaded(state) or told is None:
             return self._rebase(state, now, base)
         current = self._layers(state)
         if any(note_day(path) and path not in current for path in told):
             return self._rebase(state, now, base)
+        if state.get(keys.BASE, 0) != base:
+            return self._rebase(state, now, base, anew=False)
         if now == told:
             return None
         if not (diffs := file_diffs(_told(told), _told(now))):  # a comment, which is for people
             return {keys.TOLD: now}
-        files = self._fitted(state[keys.MEMORY])
         update = update_text(diffs)
-        spent = self._count("\n\n".join(f"{f.path}\n\n{f.shown}" for f in files)) + self._count(update)
-        if spent + sum(self._count(message_text(m)) for m in _updates(state)) > self._budget:
+        if not self._fits(state, [update, *map(message_text, _updates(state))]):
             return self._rebase(state, now, base)
-        message = HumanMessage(update, additional_kwargs={"lc_source": MEMORY_UPDATE})
-        return {keys.TOLD: now, keys.MESSAGES: [message]}
+        return {keys.TOLD: now, keys.MESSAGES: [_message(update)]}
 
-    def _rebase(self, state: Mapping[str, Any], now: dict[str, str], base: int) -> dict[str, Any]:
-        old = [RemoveMessage(id=m.id) for m in _updates(state) if m.id]
-        return {keys.MEMORY: now, keys.TOLD: now, keys.BASE: base, **({keys.MESSAGES: old} if old else {})}
+    def _fits(self, state: Mapping[str, Any], updates: Sequence[str]) -> bool:
+        files = self._fitted(state[keys.MEMORY])
+        block = self._count("\n\n".join(f"{f.path}\n\n{f.shown}" for f in files))
+        return block + sum(map(self._count, updates)) <= self._budget
+
+    def _rebase(self, state: Mapping[str, Any], now: dict[str, str], base: int, *, anew: bool = True) -> dict[str, Any]:
+        """Return the update that makes the block anew, or if not `anew` one that tells what changed since it was made."""
+        update = None if anew else self._since_block(state, now)
+        messages = [*(RemoveMessage(id=m.id) for m in _updates(state) if m.id), *(update or ())]
+        told = {keys.TOLD: now, keys.BASE: base, **({keys.MESSAGES: messages} if messages else {})}
+        return {keys.MEMORY: now, **told} if update is None else told
+
+    def _since_block(self, state: Mapping[str, Any], now: dict[str, str]) -> list[BaseMessage] | None:
+        """Return what tells the changes since the block was made, which may be nothing; None where it is not small."""
+        if not (diffs := file_diffs(_told(state[keys.MEMORY]), _told(now))):
+            return []
+        update = update_text(diffs)
+        small = self._count(update) <= self._budget * _SMALL
+        return [_message(update)] if small and self._fits(state, [update]) else None
+
+    def rebased(self, request: ModelRequest) -> ModelRequest:
+        """Return the request after a compaction with memory as it is now: the next call's begins as this one does."""
+        now = self._masked(request.state)
+        others = [m for m in request.messages if m.additional_kwargs.get("lc_source") != MEMORY_UPDATE]
+        if (update := self._since_block(request.state, now)) is not None:
+            return request.override(messages=[*others, *update])
+        system = with_other_block(request.system_message, self.block(now, writes=self._writes(request)))
+        return request.override(messages=others, system_message=system)
 
 
 MEMORY_MIDDLEWARE: Mapping[Refresh, type[MemoryMiddleware]] = {
     "thread": MemoryMiddleware, "call": FreshMemoryMiddleware, "delta": DeltaMemoryMiddleware,
 }  # fmt: skip
 """Refresh policy -> its middleware."""
+
+
+_SMALL = 0.25
+"""Share of the budget up to which a compaction leaves the block as it was."""
+
+
+def _message(update: str) -> HumanMessage:
+    return HumanMessage(update, additional_kwargs={"lc_source": MEMORY_UPDATE})
 
 
 def _updates(state: Mapping[str, Any]) -> list[BaseMessage]:

@@ -141,7 +141,6 @@ class CompactionMiddleware(SummarizationMiddleware):
         backend = synchronous_backend(backend or StateBackend())
         super().__init__(
             own.model,
-            retries=own.retries,
             backend=backend,
             rule=own.rule,
             learn=own.learn,
@@ -150,7 +149,7 @@ class CompactionMiddleware(SummarizationMiddleware):
             count=own.meter.count,
             clock=lambda: datetime.now().astimezone().isoformat(timespec="seconds"),
             addition=history.addition,
-            flush=Flusher(_Notes(backend), own.model, own.retries, own.fitted) if flush else None,
+            flush=Flusher(_Notes(backend)) if flush else None,
             heard=heard,
             rebased=_with_updates,
         )
@@ -181,10 +180,9 @@ def _whole(request: Any, count: Count) -> Any:
 
 
 def _with_updates(request: Any) -> Any:
-    """The call that compacts, with the changes of memory that went: its memory block is older than they are."""
-    sent = {m.id for m in request.messages}
-    gone = [m for m in still_sent(request.state) if source_of(m) == MEMORY_UPDATE and m.id not in sent]
-    return request.override(messages=[request.messages[0], *gone, *request.messages[1:]])
+    """The call that compacts, with all changes of memory behind it: its memory block is older, and the next call has them there."""
+    updates = [m for m in still_sent(request.state) if source_of(m) == MEMORY_UPDATE]
+    return request.override(messages=[*(m for m in request.messages if source_of(m) != MEMORY_UPDATE), *updates])
 
 
 class _Notes:

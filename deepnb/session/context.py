@@ -143,7 +143,7 @@ class SessionContext:
             values = work.state.values(thread)
             work.backend.begin()
             done = run_apart(
-                lambda: compaction.compact(values, thread.name, total, happened),
+                lambda: compaction.compact(built.graph.compiled, values, thread.name, total, happened),
                 happened,
                 recorder(work, thread, built),
             )
@@ -160,22 +160,21 @@ class SessionContext:
 
     def flush(self) -> Flush:
         """Ask once, silently, what is worth keeping of the messages that are still sent; kept with the last turn."""
-        from deepnb.engine.request import still_sent
         from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("flush", "%memory flush")
         work.need("flush")
-        if (flusher := work.built.flush) is None:
+        built, compaction = work.built, work.built.compaction
+        if compaction is None or not work.options.enable_memory:
             raise RefusedError("memory is switched off", "deepnb.Session(enable_memory=True)")
         events = list[Event]()
         try:
             values = work.state.values(thread)
-            sent = [m for m in still_sent(values) if "lc_source" not in m.additional_kwargs]
             work.backend.begin()
             made = run_apart(
-                lambda: flusher(sent, values, work.current.now(), by_hand=True) if sent else None,
+                lambda: compaction.flush(built.graph.compiled, values, work.current.now()),
                 events.append,
-                recorder(work, thread, work.built),
+                recorder(work, thread, built),
             )
             if made is None:
                 return Flush(note_path(work.current.now()))

@@ -72,7 +72,6 @@ def attach(options: Options, host: Host) -> Built:
         compaction=None,
         tools=tuple(tool_lines((), list(made.parts.tools)).items()),
         guard=host.backend,
-        flush=None,
         effects=Effects(host.undoable, {tool.name: "outside" for tool in made.parts.tools}),
         nested={},
         stack=made.parts.middleware,

@@ -19,7 +19,6 @@ from deepnb.engine.state_backend import KernelState
 from deepnb.engine.structured import Form, StructuredMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import LeanToolsMiddleware, described
-from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware, ScopedBackend
 from deepnb.skills.catalog import Found
 from deepnb.skills.middleware import SkillsMiddleware
@@ -263,8 +262,6 @@ class Built:
     """(name, first line of its description) of each tool."""
     guard: GuardedBackend
     """What its tools write through."""
-    flush: Flusher | None
-    """The flush of the main agent; None where memory is switched off."""
     effects: Effects
     """What calls of its tools do."""
     nested: Mapping[str, Measured]
@@ -320,7 +317,6 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         compaction=made.common.compaction,
         tools=tuple(tool_lines(made.stack, made.tools).items()),
         guard=guarded,
-        flush=made.common.flush,
         effects=does,
         nested=made.nested,
         stack=made.stack,

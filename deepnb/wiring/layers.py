@@ -21,7 +21,7 @@ from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.layers import ALWAYS, Scope
-from deepnb.memory.middleware import MEMORY_MIDDLEWARE
+from deepnb.memory.middleware import MEMORY_MIDDLEWARE, DeltaMemoryMiddleware
 from deepnb.memory.searching import READS, MemorySearch, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.subagents.delegation import DelegationMiddleware
@@ -84,8 +84,6 @@ class Common:
 
     middleware: tuple[Any, ...]
     compaction: SummarizationMiddleware
-    flush: Flusher | None
-    """What it keeps before a compaction; None where memory is switched off."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +116,10 @@ class Layers:
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
         form = tool_text(self.options, own)
         files = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.now()[:10], form)
+        rebased = files.rebased if isinstance(files, DeltaMemoryMiddleware) else None
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
         tools = MemoryToolsMiddleware(backend, sources, self.now, self.search)
-        return Memory((nested, self._worded(tools, own)), (files,), files.rebased if refresh == "delta" else None)
+        return Memory((nested, self._worded(tools, own)), (files,), rebased)
 
     def skills(self, backend: Any) -> tuple[Any, ...]:
         """Return the skills of the session's directories; none without the file tools, which a skill is read with."""
@@ -137,12 +136,9 @@ class Layers:
         memory: Memory = Memory(),
     ) -> Common:
         """Return what every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
-        flush = None
-        if self.options.enable_memory:
-            flush = Flusher(backend, own.model, own.retries, own.fitted, self.guard.heard)
+        heard = self.guard.heard
         compaction = SummarizationMiddleware(
             own.model,
-            retries=own.retries,
             takes=self.prunes,
             backend=backend,
             rule=own.rule,
@@ -152,14 +148,14 @@ class Layers:
             count=own.meter.count,
             clock=self.now,
             addition=history.addition,
-            flush=flush,
-            heard=self.guard.heard,
+            flush=Flusher(backend, heard) if self.options.enable_memory else None,
+            heard=heard,
             rebased=memory.rebased,
         )
         calls = (self.guard, self.approvals, ToolErrorsMiddleware(), *self._async_tools())
         files = (*self._files(backend, own, names), *((task,) if task else ()))
         inner = (*memory.block, compaction, PatchToolCallsMiddleware(), *calls)
-        return Common((*files, *inner), compaction, flush)
+        return Common((*files, *inner), compaction)
 
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
         """Return the user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""

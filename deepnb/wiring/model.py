@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.context.counting import BY_CLASS, Counter, Meter, encoding_of
 from deepnb.context.estimate import Reports
-from deepnb.engine.request import lowered, reserve_of
+from deepnb.engine.request import reserve_of
 from deepnb.engine.retries import taken_over
 from deepnb.models.keys import window_of
 from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, is_teaching, label_of, resolve
@@ -38,10 +38,6 @@ class Measured:
     """Whether requests go to somebody who may fail to answer."""
     recording: Recording | None = None
     """What its calls are recorded to."""
-
-    def fitted(self, messages: Sequence[Any]) -> dict[str, int]:
-        """Return the settings of a call with which the answer to these messages has room."""
-        return lowered(self.model, {}, self.rule, self.meter.budget(messages, ()).total)
 
 
 def caching_of(model: Any) -> Caching:

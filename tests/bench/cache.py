@@ -25,6 +25,7 @@ from tests.support.caching import (
     agent,
     cached_model,
     calls_between_compactions,
+    calls_round_compaction,
     looks_then_answers,
     ran,
     serving,
@@ -34,6 +35,9 @@ from tests.support.caching import (
 
 QUICK = False
 LEAST = 80
+LEAST_AFTER = 60
+"""Of the first call after a compaction, to which summary and prompt are new."""
+COMPACTS: dict[str, Any] = {"trigger": ("tokens", 12_000), "keep": ("messages", 4)}
 EDITED = (4, 6, 7)
 PROMPT = "Count the depots, {}. " + "And explain each. " * 10
 
@@ -49,11 +53,12 @@ def rows() -> Iterator[Row]:
         after, anew = min(delta[i] for i in edits), min(call[i] for i in edits)
         yield _row(f'{provider}, the turn after an edit, beside "call"', after, anew)
         yield _row(f"{provider}, after a compaction, from the second call on", _compacted(provider), None)
+        yield from _round_compaction(provider)
 
 
-def _row(what: str, share: float, baseline: float | None) -> Row:
+def _row(what: str, share: float, baseline: float | None, least: int = LEAST) -> Row:
     figure, beside = 100 * share, None if baseline is None else 100 * baseline
-    return Row(what, figure, "%", beside, None, f"{LEAST} %", figure >= LEAST)
+    return Row(what, figure, "%", beside, None, f"{least} %", figure >= least)
 
 
 def _shares(provider: str, **options: Any) -> list[float]:
@@ -85,5 +90,15 @@ def _bare(provider: str) -> list[float]:
 
 
 def _compacted(provider: str) -> float:
-    with serving(provider, agent(looks_then_answers), trigger=("tokens", 12_000), keep=("messages", 4)) as (s, _):
+    with serving(provider, agent(looks_then_answers), **COMPACTS) as (s, _):
         return min(map(share, calls_between_compactions(s)))
+
+
+def _round_compaction(provider: str) -> Iterator[Row]:
+    """Of a compaction whose flush kept one line: the flush, the summary, the first call of the turn after it."""
+    kept = agent(looks_then_answers, "- the depot in quarter 70 is closed")
+    for by_hand, how in ((False, "at the trigger"), (True, "by hand")):
+        with serving(provider, kept, **COMPACTS) as (s, _):
+            for what, call in calls_round_compaction(s, by_hand=by_hand).items():
+                least = LEAST_AFTER if what == "turn after" else LEAST
+                yield _row(f"{provider}, {how}: the {what}", share([call]), None, least)

@@ -19,8 +19,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import StructuredTool
+from langgraph._internal._constants import CONFIG_KEY_RUNTIME
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from deepnb.testing import RequestRecorder, ScriptedModel, call
@@ -209,6 +211,26 @@ def test_the_mcp_adapter_loses_arguments_and_believes_the_server():
     asyncio.run(made.ainvoke({"config": 1, "run_manager": 2, "a": 3}))
     assert given == {"a": 3}
     assert made.metadata is not None and made.metadata["deepnb_effect"] == "reads"
+
+
+def test_the_node_of_the_model_run_alone_makes_the_request_of_a_state():
+    caught = []
+
+    class Catches(AgentMiddleware):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            caught.append(request)
+            raise KeyError
+
+    class Adds(AgentMiddleware):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(request.override(messages=[*request.messages, HumanMessage("added")]))
+
+    graph: Any = create_agent(ScriptedModel(answers=["ok"]), system_prompt="Be brief.", middleware=[Adds(), Catches()])
+    with pytest.raises(KeyError):
+        graph.nodes["model"].bound.invoke(
+            {"messages": [HumanMessage("a")]}, {"configurable": {CONFIG_KEY_RUNTIME: Runtime()}}
+        )
+    assert [m.text for m in (caught[0].system_message, *caught[0].messages)] == ["Be brief.", "a", "added"]
 
 
 def test_a_summary_that_fails_is_asked_for_three_times_silently(monkeypatch):

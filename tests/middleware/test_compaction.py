@@ -171,6 +171,19 @@ def test_a_summary_that_fails_does_not_end_the_turn(caplog: pytest.LogCaptureFix
     assert "no summary (ValueError: down)" in caplog.text
 
 
+def test_another_model_than_the_agents_is_asked_alone() -> None:
+    class Other(Phased):
+        pass
+
+    model, other = ScriptedModel(answers=["one", "two"]), Other(summary="in short", flush="- Ada leads")
+    compaction = CompactionMiddleware(other, trigger=("messages", 3), keep=("messages", 1), flush=True)
+    graph: Any = create_deep_agent(model, middleware=[compaction], checkpointer=InMemorySaver())
+    result = talk(graph, "first", "second")
+    assert "in short" in str(model.requests[-1])
+    assert [len(one) for one in (*other.flushes, *other.summaries)] == [1, 1]
+    assert "- Ada leads" in result["files"][f"/memory/{date.today()}.md"]["content"]
+
+
 def test_what_can_never_fit_is_langchains_own_error_in_words_for_any_program() -> None:
     refusal: Any = ContextOverflowError("at most 1,000 tokens")
     model = ScriptedModel(answers=[refusal, refusal], profile=ModelProfile(max_input_tokens=1_000))

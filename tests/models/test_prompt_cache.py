@@ -14,7 +14,9 @@ from tests.support.caching import (
     PROVIDERS,
     agent,
     calls_between_compactions,
+    calls_round_compaction,
     looks_then_answers,
+    purpose,
     ran,
     results,
     serving,
@@ -51,6 +53,36 @@ def test_after_a_compaction_at_least_80_percent_are_cached_from_the_second_call_
         calls = calls_between_compactions(s)
         assert len(calls) > 3
         assert all(share(one) >= 0.8 for one in calls), [share(one) for one in calls]
+
+
+def wire(request: dict[str, Any]) -> list[str]:
+    """A request piece by piece, in the order in which a provider reads it."""
+    if "system" in request:
+        return [text for text, _ in blocks(request)]
+    return [json.dumps(one) for one in (request.get("tools"), *request["messages"])]
+
+
+@every_row("provider", PROVIDERS)
+@every_row("by_hand", [False, True])
+def test_flush_and_summary_are_one_more_message_on_the_agents_request(provider: str, by_hand: bool):
+    """Byte for byte; and the turn after them reads tools and memory from the cache, though the flush kept a line."""
+    kept = agent(looks_then_answers, "- the depot in quarter 70 is closed")
+    with serving(provider, kept, trigger=("tokens", 9_000), keep=("messages", 4)) as (s, server):
+        calls = calls_round_compaction(s, by_hand=by_hand)
+        what = [purpose(request) for request in server.requests]
+        at = what.index("flush")
+        assert what[at - 1 : at + 3] == ["answer", "flush", "summary", "answer"]
+        before, flush, summary, after = map(wire, server.requests[at - 1 : at + 3])
+        for one in (flush, summary):
+            assert one[:-1] == before[: len(one) - 1]
+        assert flush[:-1] == summary[:-1]
+        assert len(flush) > 8
+        others = [{**request, "messages": 0} for request in server.requests[at - 1 : at + 2]]
+        assert [one.get("tool_choice") for one in others] == [None] * 3
+        head = next(i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b)
+        assert "has been summarized" in after[head]
+        assert "+- the depot in quarter 70 is closed" in after[-1]
+        assert min(share([calls[one]]) for one in ("flush", "summary")) >= 0.8
 
 
 @every_row("provider", PROVIDERS)

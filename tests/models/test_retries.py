@@ -16,7 +16,7 @@ from deepnb.engine import retries
 from deepnb.values.failures import model_failure
 from deepnb.values.turn import Compacted, ModelStarted, Notice, Retry, ToolEnded
 from tests.support.anthropic_server import AnthropicServer
-from tests.support.caching import PROVIDERS
+from tests.support.caching import PROVIDERS, purpose
 from tests.support.chat_server import Cut, Fail, Say, Use
 from tests.support.compactions import AT_LENGTH
 from tests.support.openai_server import OpenAIServer
@@ -187,17 +187,17 @@ def test_a_subagent_is_waited_for_at_its_place(provider, server):
 
 def test_a_summary_and_a_flush_are_sent_again_and_no_more_often(provider, server):
     def answer(request: dict[str, Any]) -> Any:
-        seen.append(bool(request.get("tools")))
-        return BUSY if len(seen) in (1, 3) else Say("NO_REPLY") if request.get("tools") else Say("They talked.")
+        seen.append(purpose(request))
+        return BUSY if len(seen) in (1, 3) else Say("NO_REPLY" if seen[-1] == "flush" else "They talked.")
 
     s = session(provider, server, [Say("Yes.")])
     for prompt in (AT_LENGTH, "two", "three"):
         s.run(prompt)
-    seen: list[bool] = []
+    seen: list[str] = []
     server.answers[:] = [answer]
     events: list[Any] = []
     assert s.compact(events.append).summary == "They talked."
-    assert seen == [True, True, False, False]  # flush, again; summary, again
+    assert seen == ["flush", "flush", "summary", "summary"]
     assert [e.line for e in events if isinstance(e, Retry)] == ["rate limited: trying again now (2 of 5)"] * 2
     assert sum(isinstance(e, Compacted) for e in events) == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.exceptions import ContextOverflowError
 
 from deepnb import Session
 from deepnb.engine.request import is_request
@@ -15,6 +16,7 @@ from tests.support.compactions import (
     AT_LENGTH,
     HISTORY,
     Phased,
+    Refusing,
     compactions,
     notices,
     prompt_text,
@@ -207,7 +209,8 @@ def test_it_waits_in_its_own_thread():
 
 
 def test_it_is_neither_offloaded_nor_summed_up_again_nor_searched_for_facts():
-    model = Phased(summary="in short")
+    """Where the text of what goes is sent alone; else it stands where it stood in the agent's request."""
+    model = Refusing(summary="in short", failure=ContextOverflowError("too long"))
     s = compacted(model)
     s.bring_back(1)
     s.run("delta")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -149,13 +150,15 @@ def test_without_a_window():
     assert Session(max_input_tokens=1_000).rule.trigger_tokens == 850
 
 
-def test_memory_counts_towards_the_trigger():
-    free = three_turns().budget().total
-    s = three_turns(trigger=("tokens", free + 300))
+@every_row(("refresh", "part"), [("call", "memory"), ("delta", "user")])
+def test_memory_counts_towards_the_trigger(refresh: Any, part: str):
+    """As its block, or as the diff that tells it."""
+    free = three_turns(memory_refresh=refresh).budget()
+    s = three_turns(trigger=("tokens", free.total + 300), memory_refresh=refresh)
     assert not compactions(s)
     s.memory.write("/AGENTS.md", "- a line of memory\n" * 100)
     s.run("Hello")
-    assert s.turns[-1].budget.parts["memory"] > three_turns().budget().parts["memory"] + 300
+    assert s.turns[-1].budget.parts[part] > free.parts[part] + 300
     assert compactions(s)
 
 

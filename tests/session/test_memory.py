@@ -263,21 +263,6 @@ def test_a_new_thread_begins_with_a_block_of_what_is_in_the_files():
     assert updates(s)[-1] == []
 
 
-def test_delta_makes_the_block_anew_at_a_compaction_and_in_that_very_call():
-    s = session("word " * 300, trigger=("tokens", 3_000), keep=("tokens", 400), max_input_tokens=20_000)
-    s.run("a")
-    s.memory.add("learned")
-    while s.snapshot.offload is None and len(s.turns) < 12:
-        s.run("go on " * 100)
-    assert s.snapshot.offload is not None
-    answered = [r for r in s.options.model.requests if any("has been summarized" in m.text for m in r)]
-    assert "- learned" in answered[0][0].text
-    s.run("and now")
-    request = s.options.model.requests[-1]
-    assert "- learned" in request[0].text
-    assert not any(m.additional_kwargs.get("lc_source") == "memory_update" for m in request)
-
-
 def test_delta_with_more_changes_than_the_budget_makes_the_block_anew():
     s = session("ok", memory_budget=120)
     for n in range(12):

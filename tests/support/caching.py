@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,16 +20,19 @@ PROVIDERS = ("anthropic", "openai")
 NOTES = "".join(f"- fact {i}: the depot in quarter {i} opens at {i % 12} and closes at {i % 9}\n" for i in range(60))
 
 
-def agent(step: Callable[[list[Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+def purpose(request: dict[str, Any]) -> str:
+    """What a request is for: flush, summary or answer."""
+    last = json.dumps(request["messages"][-1])
+    return "flush" if "<leaving>" in last else "summary" if "<messages>" in last else "answer"
+
+
+def agent(step: Callable[[list[Any]], Any], kept: str = "NO_REPLY") -> Callable[[dict[str, Any]], Any]:
     """Answers a summary and a flush as they want to be; `step` gives the others, from the tool results since the prompt."""
+    said = {"flush": kept, "summary": "They listed files and counted depots."}
 
     def answer(request: dict[str, Any]) -> Any:
-        tools = [t.get("name") or t["function"]["name"] for t in request.get("tools") or ()]
-        if not tools:
-            return Say("They listed files and counted depots.")
-        if tools == ["note"]:
-            return Say("NO_REPLY")
-        return step(results(request["messages"]))
+        what = purpose(request)
+        return Say(said[what]) if what in said else step(results(request["messages"]))
 
     return answer
 
@@ -88,6 +92,20 @@ def ran(s: Session, prompt: str) -> Turn:
     turn = s.run(prompt)
     assert not turn.error, turn.error
     return turn
+
+
+def calls_round_compaction(s: Session, *, by_hand: bool) -> dict[str, Call]:
+    """The flush, the summary, and the first call of the turn after them, of a thread that has begun."""
+    s.memory.write("/AGENTS.md", NOTES)
+    prompt = "And explain each of them to me. " * 60
+    for number in range(1, 40):
+        turn = ran(s, f"Count the depots, {number}. {prompt}")
+        if turn.compacted or (by_hand and number == 3):
+            break
+    if by_hand:
+        s.compact(lambda event: None)
+    made = {call.purpose: call for call in s.turns[-1].requested if call.purpose != "answer"}
+    return {**made, "turn after": ran(s, "Count the depots again. " + prompt).calls[0]}
 
 
 def calls_between_compactions(s: Session) -> list[tuple[Call, ...]]:

@@ -33,6 +33,21 @@ class Phased(Scripted):
         return super()._next(messages)
 
 
+class Refusing(Phased):
+    """Takes a flush or a summary only where it has few messages."""
+
+    most: int = 3
+    failure: Any = None
+    refused: list[list[BaseMessage]] = Field(default_factory=list)
+
+    def _next(self, messages: list[BaseMessage]) -> AIMessage:
+        asks = "<messages>" in messages[-1].text or "<leaving>" in messages[-1].text
+        if asks and len(messages) > self.most:
+            self.refused.append(messages)
+            raise self.failure
+        return super()._next(messages)
+
+
 def compactions(s: Session) -> list[Compacted]:
     return [e for t in s.turns for e in t.events if isinstance(e, Compacted) and not e.path]
 

@@ -61,7 +61,7 @@ def wants_compaction(c: Conversation) -> list[Message] | None:
     text = c.request
     start, end = text.rfind("\n<messages>"), text.rfind("</messages>")
     asks_for_it = first_match(text[: max(start, 0)], r"\bextract|\bsummar|\bcompact|\bcondens|摘要|总结")
-    return messages_of(text[start:end]) if 0 <= start < end and asks_for_it else None
+    return _asked_about(c, text[start:end], "", SUMMARY) if 0 <= start < end and asks_for_it else None
 
 
 def digest(messages: Sequence[Message], also: str = "") -> Digest:
@@ -121,6 +121,11 @@ def _added(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*old, *filter(None, new)]))
 
 
+def _asked_about(c: Conversation, text: str, *sources: str) -> list[Message]:
+    """Return the messages that a text holds; where it holds none, those before the request that are of these sources."""
+    return messages_of(text) or [message for message in c.earlier if (message.source or "") in sources]
+
+
 def messages_of(text: str) -> list[Message]:
     """Return the messages of `get_buffer_string(..., format="xml")`."""
     found = []
@@ -137,19 +142,16 @@ def messages_of(text: str) -> list[Message]:
 
 
 def wants_flush(c: Conversation) -> list[Message] | None:
-    """Return the messages that leave, where the prompt says that some do and the note can be written."""
+    """Return the messages that leave, where the prompt says that some do."""
     start, end = c.request.find("\n<leaving>\n"), c.request.rfind("\n</leaving>")
-    return messages_of(c.request[start:end]) if "note" in c.tools and 0 <= start < end else None
+    return _asked_about(c, c.request[start:end], "") if 0 <= start < end else None
 
 
-def put_down(_: Conversation, messages: Sequence[Message]) -> Script:
-    """One call with a fact a line; `NO_REPLY` where all is written down already, or nothing lasts."""
+def put_down(_: Conversation, messages: Sequence[Message]) -> str:
+    """A fact a line; `NO_REPLY` where all is written down already, or nothing lasts."""
     written = " ".join(str(a) for m in messages for call in m.tool_calls for a in call.args.values())
     facts = dict.fromkeys(bullet(fact) for fact in digest(messages, _DECIDED).facts)
-    new = [line for line in facts if fact_text(line) not in written]
-    if new:
-        yield Use("note", {"text": "\n".join(new)})
-    return "NO_REPLY"
+    return "\n".join(line for line in facts if fact_text(line) not in written) or "NO_REPLY"
 
 
 # -- Recall: out of what the prompt says, memory, messages brought back and key facts, or by the search of all notes

@@ -106,7 +106,6 @@ def served(options: Options, host: Host) -> Built:
         compaction=None,
         tools=(),
         guard=host.backend,
-        flush=None,
         effects=Effects(host.undoable, {}),
         nested={},
         stack=(),

@@ -1,0 +1,177 @@
+"""What a compaction asks the model: one more message behind the messages that go, else their text alone."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from deepnb import Session
+from deepnb.testing import RequestRecorder
+from deepnb.values.turn import ToolStarted
+from tests.support.caching import agent, purpose, ran, serving
+from tests.support.chat_server import Say, Use
+from tests.support.compactions import Phased, Refusing, compactions, notices, session
+from tests.support.scripted import call, unasked
+from tests.support.tables import every_row
+
+
+class FormError(Exception):
+    status_code = 400
+
+
+def said(messages: list[BaseMessage]) -> list[Any]:
+    return [(m.type, m.content, getattr(m, "tool_calls", None)) for m in messages]
+
+
+def alone(messages: list[BaseMessage]) -> bool:
+    return [m.type for m in messages] == ["human"] and '<message type="human">' in messages[0].text
+
+
+@every_row("by_hand", [False, True])
+def test_both_begin_as_the_agents_last_request_did_up_to_the_messages_that_stay(by_hand: bool):
+    model = Phased()
+    s = session(model, trigger=("messages", 99 if by_hand else 7))
+    for prompt in "abcd":
+        s.run(prompt * 400)
+    if by_hand:
+        s.compact(lambda event: None)
+    before = model.requests[-1 if by_hand else -2]
+    (flush,), (summary,) = model.flushes, model.summaries
+    for one in (flush, summary):
+        assert said(one[:-1]) == said(before)[: len(one) - 1] + said(one[len(before) : -1])
+        assert "All messages above this one" in one[-1].text
+    assert [m.text for m in flush[1:-1:2]] == ["a" * 400, "b" * 400, "c" * 400]
+    assert "d" * 400 not in str(flush)
+
+
+def test_arguments_that_the_last_request_had_cut_are_cut_and_no_others():
+    text = "word " * 1_000
+    write = call("write_file", file_path="/a.txt", content=text)
+    model = Phased(answers=[write, "ok", write.model_copy(update={"id": "2"}), "ok", "ok " * 900])
+    s = session(model, trigger=("tokens", 7_000), keep=("tokens", 1_500), approve={"write_file": "allow"})
+    for prompt in "abcdefgh":
+        s.run(prompt)
+        if compactions(s):
+            break
+    (flush,) = model.flushes
+    before = model.requests[-2]
+    assert said(flush[:-1]) == said(before[: len(flush) - 1])
+
+
+@every_row("failure", [ContextOverflowError("too long"), FormError("no user message may stand behind a tool's")])
+def test_what_is_not_taken_as_one_more_message_is_asked_alone(failure: Exception):
+    model = Refusing(failure=failure, flush="- Ada leads", summary="in short")
+    s = session(model)
+    for prompt in "abcd":
+        s.run(prompt)
+    first = compactions(s)[0].offload
+    assert first.flush is not None
+    assert (first.summary, first.flush.lines) == ("in short", ("- Ada leads",))
+    assert len(model.refused) >= 2
+    assert alone(model.flushes[0])
+    assert alone(model.summaries[0])
+    assert not notices(s)
+
+
+def test_what_has_no_room_is_asked_alone_and_nothing_is_sent_before():
+    recorder = RequestRecorder()
+    model = Phased(answers=["word " * 700], flush="- Ada leads", summary="in short")
+    off: dict[str, Any] = {"enable_filesystem": False, "enable_subagents": False, "enable_skills": False}
+    s = Session(
+        model=model, max_input_tokens=4_000, trigger=("tokens", 3_700), keep=("tokens", 40), system_prompt="", **off
+    )
+    model.callbacks = [recorder]
+    while not compactions(s):
+        s.run("go on")
+    about = [r for r in recorder.requests if re.search("<messages>|<leaving>", r.messages[-1].text)]
+    assert [alone([*r.messages]) for r in about] == [True, True]
+    assert [r.tools for r in about] == [(), ()]
+    assert any(r.tools for r in recorder.requests)
+
+
+def test_a_failure_that_comes_again_is_not_asked_twice():
+    model = Refusing(failure=RuntimeError("down"))
+    s = session(model)
+    for prompt in "abcd":
+        s.run(prompt)
+    assert len(model.refused) == 2 * len(compactions(s))
+    assert "no summary (RuntimeError: down)" in notices(s)[0]
+
+
+def test_calls_in_place_of_an_answer_are_not_run_and_leave_it_to_the_rules_and_to_a_request_without_tools():
+    done = []
+
+    def send(text: str) -> str:
+        """Send a text."""
+        done.append(text)
+        return "sent"
+
+    class Calling(Phased):
+        def _next(self, messages: list[BaseMessage]) -> AIMessage:
+            answer = super()._next(messages)
+            asks = "<leaving>" in messages[-1].text or "<messages>" in messages[-1].text
+            return call("send", text="now") if asks and len(messages) > 1 else answer
+
+    model = Calling(summary="in short")
+    s = session(model, **unasked(send))
+    s.run("We decided to ship on 2026-12-01.")
+    for prompt in "bcd":
+        s.run(prompt)
+    first = compactions(s)[0].offload
+    assert first.flush is not None
+    assert (first.flush.how, first.flush.lines) == ("rules", ("- We decided to ship on 2026-12-01.",))
+    assert first.summary == "in short"
+    assert [alone(one) for one in model.summaries[:2]] == [False, True]
+    assert not done
+    assert not [e for t in s.turns for e in t.events if isinstance(e, ToolStarted)]
+
+
+def test_a_graph_that_is_awaited_asks_alike():
+    model = Phased(flush="- a fact")
+    s = session(model, trigger=("messages", 7))
+    s.run("a")
+
+    async def talk() -> Any:
+        for prompt in "bcd":
+            await s.graph.ainvoke({"messages": [HumanMessage(prompt)]}, s.config)
+
+    asyncio.run(talk())
+    (flush,), before = model.flushes, model.requests[-2]
+    assert said(flush[: len(before)]) == said(before)[: len(flush) - 1]
+    assert model.summaries[0][:-1] == flush[:-1]
+
+
+def test_what_the_provider_would_refuse_is_made_fit_in_them_too():
+    def step(results: list[Any]) -> Any:
+        return Say("Done. " * 100) if results else Use("multi_tool_use.parallel", {})
+
+    with serving("openai", agent(step), trigger=("messages", 9), keep=("messages", 1)) as (s, server):
+        while not compactions(s):
+            ran(s, "Look at all of them.")
+        found = {one: request for request in server.requests if (one := purpose(request)) != "answer"}
+        assert set(found) == {"flush", "summary"}
+        for request in found.values():
+            names = [c["function"]["name"] for m in request["messages"] for c in m.get("tool_calls", ())]
+            assert names
+            assert all(re.fullmatch(r"[a-zA-Z0-9_-]+", name) for name in names)
+
+
+def test_with_an_answer_in_a_form_the_tools_are_the_same_and_none_is_demanded():
+    answer = Use("Depot", {"name": "harbour"})
+    form = {"title": "Depot", "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    options: dict[str, Any] = {"trigger": ("messages", 7), "keep": ("messages", 1), "response_format": form}
+    with serving("openai", agent(lambda results: answer), **options) as (s, server):
+        while not compactions(s):
+            assert ran(s, "Which one? " + "Think of all. " * 50).structured == {"name": "harbour"}
+        asked = [purpose(request) for request in server.requests]
+        at = asked.index("flush")
+        before, flush, summary = server.requests[at - 1 : at + 2]
+        assert flush["tools"] == summary["tools"] == before["tools"]
+        assert "tool_choice" in before
+        assert "tool_choice" not in flush
+        begin, whole = before["messages"], flush["messages"]
+        assert whole[: len(begin)] == begin[: len(whole) - 1]
