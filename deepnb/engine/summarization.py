@@ -59,7 +59,7 @@ class _Plan:
     """A request as it would be sent: with the last compaction applied and long arguments cut."""
 
     request: Any
-    whole: list[BaseMessage]
+    whole: list[Any]
     """Its messages with no argument cut."""
     budget: Budget
     due: bool
