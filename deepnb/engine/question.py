@@ -6,14 +6,14 @@ stay. So a provider's cache of that one holds, and the model sees what goes, and
 the tools out of the prompt. Nothing runs what the model calls: its answer joins no state.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
 from langchain.agents.structured_output import OutputToolBinding
 from langchain_core.exceptions import ContextOverflowError
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
 from langgraph.constants import TAG_NOSTREAM
 
@@ -24,9 +24,6 @@ ABOVE = "(All messages above this one. Answer in words: no tool is run now.)"
 
 _REFUSED = (400, 422)
 """Statuses of a request in a form that a server does not take, such as a prompt behind the result of a tool."""
-
-Question = Callable[[str], str]
-"""Gives the prompt, of the text of the messages that it is about or of what stands in its place."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,11 @@ class Asked:
     fits: Callable[[Any], bool]
     """Whether a request and its answer have room."""
 
-    def above(self, source: str, question: Question) -> AIMessage | None:
-        """Return the answer to one more message; None where it is not taken. `source` is what the call is for."""
+    def above(self, source: str, question: Callable[[str], str]) -> AIMessage | None:
+        """Return the answer to one more message; None where it is not taken.
+
+        `source` is what the call is for; `question` gives its words, of what stands there for the messages.
+        """
         request, form = self.request, self.request.response_format
         if form is not None:  # the tool by which a model answers in that form stays, and may be left
             answers = [OutputToolBinding.from_schema_spec(spec).tool for spec in getattr(form, "schema_specs", ())]
@@ -58,9 +58,8 @@ class Asked:
 
     def alone(self, source: str, prompt: str) -> AIMessage:
         """Return the answer to a prompt that nothing stands before."""
-        messages: Sequence[BaseMessage] = [HumanMessage(prompt)]
-        alone = {"messages": messages, "tools": [], "system_message": None, "response_format": None}
-        return self._answer(source, self.request.override(**alone))
+        request = self.request.override(messages=[HumanMessage(prompt)], tools=[], system_message=None)
+        return self._answer(source, request.override(response_format=None))
 
     def _answer(self, source: str, request: Any) -> AIMessage:
         told = {"metadata": {"lc_source": source, **internal_call_metadata()}, "tags": [TAG_NOSTREAM]}

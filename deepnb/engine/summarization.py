@@ -55,7 +55,7 @@ class _Plan:
     """A request as it would be sent: with the last compaction applied and long arguments cut."""
 
     request: Any
-    whole: list[BaseMessage]
+    whole: list[Any]
     """Its messages with no argument cut."""
     budget: Budget
     due: bool
@@ -199,11 +199,10 @@ class SummarizationMiddleware(CompactionSteps):
         return Asked(request, send, lambda one: own and self._fits(one))
 
     def _fits(self, request: Any) -> bool:
+        """Return whether a request and a summary have room in the window."""
         window, limit = self.rule.window, self.rule.limit
-        if window is None:
-            return True
-        most = window - SUMMARY_ROOM if limit is None else min(limit, window - SUMMARY_ROOM)
-        return self._budget(request.messages, request).total <= most
+        total = self._budget(request.messages, request).total
+        return (window is None or total + SUMMARY_ROOM <= window) and (limit is None or total <= limit)
 
     def _compacted_for(
         self, plan: _Plan, send: Callable[[Any], Any], error: Exception | None, *, last: bool = False

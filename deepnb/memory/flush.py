@@ -90,11 +90,7 @@ _SHOWN = 2_000
 class Flusher:
     """Writes a flush through a guarded backend."""
 
-    def __init__(
-        self,
-        backend: Any,
-        heard: Callable[[Mapping[str, Any]], Facts] = heard,
-    ) -> None:
+    def __init__(self, backend: Any, heard: Callable[[Mapping[str, Any]], Facts] = heard) -> None:
         """`heard` says who said what in a state."""
         self._backend = backend
         self._heard = heard

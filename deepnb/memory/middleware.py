@@ -216,7 +216,7 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
         told = {keys.TOLD: now, keys.BASE: base, **({keys.MESSAGES: messages} if messages else {})}
         return {keys.MEMORY: now, **told} if update is None else told
 
-    def _since_block(self, state: Mapping[str, Any], now: dict[str, str]) -> list[BaseMessage] | None:
+    def _since_block(self, state: Mapping[str, Any], now: dict[str, str]) -> list[HumanMessage] | None:
         """Return what tells the changes since the block was made, which may be nothing; None where it is not small."""
         if not (diffs := file_diffs(_told(state[keys.MEMORY]), _told(now))):
             return []

@@ -104,7 +104,7 @@ def calls_round_compaction(s: Session, *, by_hand: bool) -> dict[str, Call]:
             break
     if by_hand:
         s.compact(lambda event: None)
-    made = {call.purpose: call for call in s.turns[-1].requested if call.purpose != "answer"}
+    made: dict[str, Call] = {call.purpose: call for call in s.turns[-1].requested if call.purpose != "answer"}
     return {**made, "turn after": ran(s, "Count the depots again. " + prompt).calls[0]}
 
 
