@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,14 @@ def test_what_the_table_names_is_there() -> None:
     assert names("") and all(part(name) is not None for name in names(""))
     for value, shown in pictures().items():
         assert all(hasattr(import_module(module), name) for module, name in (value, shown))
+
+
+def test_each_module_of_a_wing_that_is_named_is_there() -> None:
+    """To mypy, one that is not there belongs to a wing that was taken out."""
+    texts = [p.read_text(encoding="utf-8") for p in Path(deepnb.__file__).parent.rglob("*.py*") if p.suffix != ".pyc"]
+    named = {found for text in texts for found in re.findall(r"from (deepnb\.wings\.(\w+)[\w.]*) import", text)}
+    assert named
+    assert [module for module, wing in named if wing in WINGS and find_spec(module) is None] == []
 
 
 def test_each_subcommand_and_option_of_a_wing_has_its_usage() -> None:
