@@ -8,7 +8,6 @@ copy, made so that a request begins as the one before it did and a provider's ca
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import is_
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -81,7 +80,7 @@ def protocol_of(model: Any) -> str:
 class _Made:
     """What was made of messages; more may follow them."""
 
-    given: Sequence[BaseMessage] = ()
+    given: list[BaseMessage] = field(default_factory=list)
     out: list[BaseMessage] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     """The ids of calls."""
@@ -147,7 +146,7 @@ class Fitter:
         name = protocol_of(model)
         protocol, asked = PROTOCOLS.get(name, _OTHER), f"{name} {getattr(model, 'model', '')}"
         made = self._last.pop(asked, None) or _Made()  # tasks of one subagent may run side by side: one has it
-        if len(made.given) > len(messages) or not all(map(is_, made.given, messages)):
+        if made.given != [*messages[: len(made.given)]]:  # a checkpoint gives new objects at each turn, which are equal
             made = _Made()
         for message in messages[len(made.given) :]:
             if (one := _fit_one(message, protocol, model)) is not None:
