@@ -2,8 +2,11 @@
 
 import sys
 
-from deepnb.wings.course.grading import check, grade, main
-from deepnb.wings.course.story import story
+from deepnb.values.wings import part
+
+part("import deepnb.course", SystemExit if __name__ == "__main__" else ImportError)
+from deepnb.wings.course.grading import check, grade, main  # noqa: E402
+from deepnb.wings.course.story import story  # noqa: E402
 
 __all__ = ["check", "grade", "story"]
 

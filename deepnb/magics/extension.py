@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from deepnb.magics import complete, last_error, shell, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
-from deepnb.magics.usage import MAGICS, subcommand, usage_text
+from deepnb.magics.usage import LEFT_OUT, MAGICS, subcommand, usage_text
 from deepnb.values import wings
 from deepnb.values.errors import DeepnbError
 
@@ -210,6 +210,8 @@ class Extension:
             words, reference = str(command.args["words"] or "").strip("\"' "), "%agent help WORD"
             if not words:
                 return text_view("", usage_text(magic))
+            if (typed := f"%{magic} {words}") in LEFT_OUT:
+                wings.part(typed)
             if wings.home(reference) is None and (sub := subcommand(magic, words)) is not None:
                 return text_view(f"%{magic} {sub.usage}", sub.help)
             return wings.part(reference)(magic, words)

@@ -105,6 +105,8 @@ def read_options(line: str) -> tuple[dict[str, Any], str, bool]:
         name, eq, text = word.partition("=")
         option = next((o for o in OPTIONS if o.name == name), None)
         if option is None:
+            if (typed := f"%agent {name}") in LEFT_OUT:
+                part(typed)
             names = tuple(o.name for o in OPTIONS)
             near = nearest(name, names) or f"one of {', '.join(names)}"
             raise InvalidError(f"no option {name!r}", f"type {near}, or -- before a prompt")
@@ -178,8 +180,8 @@ def _command(magic: str, line: str) -> Command | None:
     name, rest = _word(line)
     sub = subcommand(magic, name)
     if sub is None:
-        if magic == "agent" and name in LEFT_OUT and len(line.split()) <= MOST:
-            part(f"%agent {name}")
+        if (typed := f"%{magic} {name}") in LEFT_OUT and len(line.split()) <= MOST:
+            part(typed)
         return None
     if _asks_for_help(rest):
         return Command("help", {"words": name})

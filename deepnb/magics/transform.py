@@ -13,7 +13,7 @@ import tokenize
 from collections.abc import Sequence
 from typing import Any
 
-from deepnb.magics.usage import MAGICS, subcommand
+from deepnb.magics.usage import LEFT_OUT, MAGICS, subcommand
 
 _NAMES = "|".join(MAGICS)
 _CALL = re.compile(rf"%({_NAMES})(?=\s|$)(.*)", re.DOTALL)
@@ -66,7 +66,7 @@ def call_of(text: str) -> tuple[str, str]:
     help_line = _HELP_AFTER.fullmatch(text) or _HELP_BEFORE.fullmatch(text)
     if help_line:
         magic, name = help_line.groups()
-        if name is None or subcommand(magic, name):
+        if name is None or subcommand(magic, name) or f"%{magic} {name}" in LEFT_OUT:
             return magic, f"help {name or ''}".strip()
     call = _CALL.match(text)
     if call is None:

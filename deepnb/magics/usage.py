@@ -133,33 +133,13 @@ def _read(row: str) -> tuple[str, list[Arg], list[Flag]]:
 
 MAGICS = ("agent", "memory", "skills")
 
-FORMATS = ("markdown", "text", "json", "code")
 SCHEMA = "schema:"
 """Begins the format of an answer that is an object."""
-
-# The options of a prompt: `%agent [options] PROMPT` and `%%agent [options]`.
-OPTIONS: tuple[Flag, ...] = (
-    Flag("--model", "M", "model", "use this model for this prompt only"),
-    Flag("--thread", "T", "thread", "run in this thread"),
-    Flag("--raw", help="do not fill in {name}"),
-    Flag("--as", "NAME", "identifier", "assign the answer to this variable"),
-    Flag(
-        "--format",
-        "|".join((*FORMATS, "schema:NAME")),
-        "choice",
-        "how to show the answer; code puts it into the next cell, schema:NAME makes it an object of the class, or of the"
-        " JSON schema, in the variable NAME",
-        FORMATS,
-    ),
-    Flag("--quiet", help="show nothing while it runs"),
-    Flag("--max-steps", "N", "number", "end the turn after N steps"),
-    *(flag for wing in WINGS.values() for row in _split(wing.options) for flag in _read(row)[2]),
-)
 
 # The subcommands, in the order in which the help shows them. A row names a subcommand and its words (two blanks before
 # each): `name:kind LABEL`, with `?` in front where it may be left out, and with the words to choose from in braces;
 # `--flag`, or `--flag:kind LABEL` where it takes a value. Below it, indented, is what the help says. A name in
-# parentheses is where the row of a wing stands.
+# parentheses is where the row of a wing stands, if the wing is here.
 _AGENT = """
 status
     show model, thread, turns and budget on one screen (the same as %agent alone)
@@ -321,6 +301,27 @@ remove  name:skill NAME  --yes
 pin  ?name:skill NAME  --off
     add a skill's text to the next prompt, once; --off cancels that; alone, list the pinned skills
 """
+# The options of a prompt: `%agent [options] PROMPT` and `%%agent [options]`.
+_OPTIONS = """
+--model:model M
+    use this model for this prompt only
+--thread:thread T
+    run in this thread
+--raw
+    do not fill in {name}
+--as:identifier NAME
+    assign the answer to this variable
+--format:choice{markdown|text|json|code} markdown|text|json|code|schema:NAME
+    how to show the answer; code puts it into the next cell, schema:NAME makes it an object of the class, or of the
+    JSON schema, in the variable NAME
+--quiet
+    show nothing while it runs
+--max-steps:number N
+    end the turn after N steps
+(--bg)
+(--compare)
+(--keep)
+"""
 _HELP = """
 help  ?words:help WORD
     show this text, or what the reference says of a word, or of several in quotes: a subcommand, a setting, an
@@ -328,23 +329,23 @@ help  ?words:help WORD
 """
 
 
-def _subcommands(magic: str, text: str) -> Iterator[Sub]:
-    """Yield the subcommands of a table, those of wings in their places; one that has none comes last."""
-    of_wings = (
-        {row.split()[0]: row for wing in WINGS.values() for row in _split(wing.usage)} if magic == "agent" else {}
-    )
-    rows = [row if row[0] != "(" else of_wings.pop(row[1:-1], "") for row in _split(text)]
-    for help_, (name, *args), flags in map(_read, filter(None, (*rows, *of_wings.values()))):
-        yield Sub(magic, name.key, help_, tuple(args), tuple(flags))
+_PLACE = re.compile(r"^\((.+)\)$", re.MULTILINE)  # (jobs)
+_OF_WINGS = {re.split(r"[\s:]", row)[0]: row for wing in WINGS.values() for row in _split(wing.usage)}
 
 
-SUBCOMMANDS: tuple[Sub, ...] = tuple(
-    sub
-    for magic, rows in zip(MAGICS, (_AGENT, _MEMORY, _SKILLS), strict=True)
-    for sub in _subcommands(magic, rows + _HELP)
+def _rows(text: str) -> Iterator[tuple[str, list[Arg], list[Flag]]]:
+    """Return the rows of a table, those of wings in their places."""
+    return map(_read, _split(_PLACE.sub(lambda found: _OF_WINGS.get(found[1], ""), text)))
+
+
+OPTIONS = tuple(flags[0] for *_, flags in _rows(_OPTIONS))
+SUBCOMMANDS = tuple(
+    Sub(magic, name.key, help_, tuple(args), tuple(flags))
+    for magic, text in zip(MAGICS, (_AGENT, _MEMORY, _SKILLS), strict=True)
+    for help_, (name, *args), flags in _rows(text + _HELP)
 )
-LEFT_OUT = {row[1:-1] for row in _split(_AGENT) if row[0] == "("} - {sub.name for sub in SUBCOMMANDS}
-"""The subcommands of wings that are not here."""
+LEFT_OUT = {f"%agent {name}" for name in _PLACE.findall(_AGENT + _OPTIONS) if name not in _OF_WINGS}
+"""What is typed for wings that are not here."""
 
 # What a magic is for; its forms beside the subcommands; three examples.
 ABOUT: dict[str, tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]] = {

@@ -9,6 +9,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from deepnb.values.errors import NotInstalledError
+
 
 class Wing(NamedTuple):
     """What one wing brings."""
@@ -21,12 +23,11 @@ class Wing(NamedTuple):
     - `%agent use NAME:`: what `%agent use` does with such an address, `(scene, args) -> Result`
     - `session.NAME`: what that method or attribute of a session calls
     - `deepnb.NAME`: a name of the root
+    - `import deepnb.NAME`: a public module, which asks for it first
     - any other: what the main house asks for by it
     """
     usage: str = ""
-    """The rows of its subcommands of %agent, as in `deepnb/magics/usage.py`, which says where in the help they stand."""
-    options: str = ""
-    """The rows of its options of a prompt, in the same form."""
+    """The rows of its subcommands of %agent and options of a prompt, as in `deepnb/magics/usage.py`, which has their places."""
     pictures: Mapping[str, str] = MappingProxyType({})
     """A class of the wing -> what gives the picture that a value of it shows of itself."""
 
@@ -45,8 +46,6 @@ WINGS = {
         usage="""
 jobs  ?what:choice{stop|join}  ?number:job N
     list the prompts that run or ran in the background (--bg); stop one, or join it: continue in its thread
-""",
-        options="""
 --bg
     run in the background, in a fork of the thread, while other cells run
 --compare:comparison{model=|memory_refresh=thread,call,delta|trigger=|keep=|system_prompt=|skills=|memory=|
@@ -78,6 +77,7 @@ package  directory:folder DIR  ?include:places PATH...  --yes
     ),
     "open": Wing(
         names={
+            "import deepnb.formats": "opening:Format",
             "%agent open": "magic:agent_open",
             "deepnb.OpenedSession": "session:OpenedSession",
             "deepnb.list_sessions": "session:list_sessions",
@@ -93,6 +93,8 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
     ),
     "course": Wing(
         names={
+            "import deepnb.course": "grading:check",
+            "import deepnb.tour": "tour:run_tour",
             "%agent help WORD": "help:show_help",
             "%agent help TOPIC": "entries:topic_names",
             "python -m deepnb lab": "lab:run_lab",
@@ -113,12 +115,12 @@ def home(name: str) -> tuple[str, str] | None:
     return next((_split(key, wing.names[name]) for key, wing in WINGS.items() if name in wing.names), None)
 
 
-def part(name: str) -> Any:
-    """Import and return what a wing has under a name; raise NotInstalledError if the wing is not here."""
+def part(name: str, error: type[BaseException] = NotInstalledError) -> Any:
+    """Import and return what a wing has under a name; raise an error of that kind, one line, if the wing is not here."""
     if (where := home(name)) is None:
-        from deepnb.values.errors import NotInstalledError
-
-        raise NotInstalledError(f"{name} is not in this copy of deepnb", "%pip install deepnb brings it")
+        what = f"{name.removeprefix('import ')} is not in this copy of deepnb"
+        missing = NotInstalledError(what, "%pip install deepnb brings it")
+        raise missing if error is NotInstalledError else error(str(missing))
     return getattr(import_module(where[0]), where[1])
 
 

@@ -10,7 +10,6 @@ from traitlets.config import Config
 from deepnb.magics import complete
 from deepnb.magics.complete import Names, candidates
 from deepnb.magics.usage import LEFT_OUT
-from deepnb.values.wings import home
 from tests.support.tables import every_row
 from tests.support.wings import wing
 
@@ -60,7 +59,7 @@ SUBS = [
     "dashboard",
     "help",
 ]
-SUBS = [name for name in SUBS if name not in LEFT_OUT]
+SUBS = [name for name in SUBS if f"%agent {name}" not in LEFT_OUT]
 MEMORY = [
     "panel",
     "show",
@@ -85,8 +84,8 @@ MEMORY = [
     "promote",
     "help",
 ]
-OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps"]
-OPTS += [name for name in ("--bg", "--compare", "--keep") if home(name)]
+OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps", "--bg", "--compare", "--keep"]
+OPTS = [name for name in OPTS if f"%agent {name}" not in LEFT_OUT]
 
 
 @every_row(

@@ -14,12 +14,16 @@ from deepnb.wings.course import source
 from deepnb.wings.course.entries import FILES, FOLDER, MODULES, PARTS, TOPICS, Entry, anchor, entries, reference_text
 from tests.support.reference import FILE
 from tests.support.tables import every_row
+from tests.support.wings import wing
 
 
 def of(kind: str) -> dict[str, Entry]:
     return {one.name: one for one in entries() if one.kind == kind}
 
 
+@wing("compare")
+@wing("open")
+@wing("package")
 def test_the_file_is_current() -> None:
     assert FILE.read_text(encoding="utf-8") == reference_text(), "python -m tests.support.reference writes it"
 
