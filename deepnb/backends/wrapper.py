@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import itemgetter
 from posixpath import dirname
 from typing import Any
 
@@ -166,7 +167,7 @@ class SplitBackend(WrapperBackend):
         entries = {e["path"]: e for b, result in both for e in self._mine(b, result.entries)}
         if not entries and (problem := both[0][1].error):
             return protocol.LsResult(error=problem)
-        return protocol.LsResult(entries=sorted(entries.values(), key=lambda e: e["path"]))
+        return protocol.LsResult(entries=[entries[path] for path in sorted(entries)])
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
         results = [b.delete(file_path) for b in (self.inner, self.there) if self._has(b, file_path)]
@@ -242,7 +243,7 @@ class ChosenFiles(WrapperBackend):
         return {}
 
     def ls(self, path: str) -> protocol.LsResult:
-        base, entries = _folder(path), dict[str, protocol.FileInfo]()
+        base, entries = as_folder(path), dict[str, protocol.FileInfo]()
         for info in self._there(base):
             name, below, _ = info["path"][len(base) :].partition("/")
             found = protocol.FileInfo(path=f"{base}{name}/", is_dir=True, size=0, modified_at="") if below else info
@@ -250,7 +251,7 @@ class ChosenFiles(WrapperBackend):
         return protocol.LsResult(entries=[entries[p] for p in sorted(entries)])
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
-        base = _folder(path or "/")
+        base = as_folder(path or "/")
         try:
             fits = compile_grep_include_glob(pattern)
         except InvalidGlobPatternError as error:
@@ -260,7 +261,7 @@ class ChosenFiles(WrapperBackend):
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:
-        base = _folder(dirname(path) if path in self._files else path or "/")
+        base = as_folder(dirname(path) if path in self._files else path or "/")
         try:
             fits = compile_grep_include_glob(glob) if glob else None
         except InvalidGlobPatternError as error:
@@ -279,8 +280,9 @@ class ChosenFiles(WrapperBackend):
         """Return the chosen files that exist below a directory, by path."""
         listed = (self.inner.ls(folder).entries or () for folder in {dirname(p) for p in self._files})
         mine = (info for info in chain.from_iterable(listed) if info["path"] in self._files)
-        return iter(sorted((i for i in mine if i["path"].startswith(base)), key=lambda info: info["path"]))
+        return iter(sorted((i for i in mine if i["path"].startswith(base)), key=itemgetter("path")))
 
 
-def _folder(path: str) -> str:
+def as_folder(path: str) -> str:
+    """Return the path of a directory with the slash at its end."""
     return path if path.endswith("/") else f"{path}/"
