@@ -24,6 +24,7 @@ from deepnb.engine.files import is_text
 from deepnb.gate import redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
+from deepnb.values.lazy import nothing
 
 
 class GuardedBackend(Steps):
@@ -35,7 +36,7 @@ class GuardedBackend(Steps):
         roots: Sequence[Root],
         is_guarded: Callable[[str], bool],
         facts: Facts,
-        tell: Callable[[], None] = lambda: None,
+        tell: Callable[[], None] = nothing,
     ) -> None:
         """`tell` is called after each change of a guarded file."""
         super().__init__(inner, roots, facts, tell)
@@ -167,7 +168,7 @@ class GuardedBackend(Steps):
         if wrong:
             return Written(wrong, Merged(text))
         try:
-            with writing(tell=lambda line: None):
+            with writing(tell=nothing):
                 return self._write(path, text, base)
         except DeepnbError as error:
             return Written(f"Error: {error}", Merged(text))

@@ -72,7 +72,7 @@ def store_lock(store: Any) -> Lock:
         path = Path(database).resolve()
         return partial(file_lock, path.with_name(f"{path.name}-deepnb.lock"), path.name)
     if database == "" or isinstance(store, InMemoryStore | InMemorySaver):
-        return _in_process(store)
+        return process_lock(store)
     return partial(named_lock, f"store {type(store).__module__}.{type(store).__qualname__}")
 
 
@@ -209,7 +209,7 @@ def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
         if isinstance(backend, SplitBackend):
             yield from _locks(backend.there)
     else:
-        yield f"here {id(backend)}", _in_process(backend)
+        yield f"here {id(backend)}", process_lock(backend)
 
 
 def _database(store: Any) -> str | None:
@@ -222,7 +222,8 @@ def _database(store: Any) -> str | None:
     return None
 
 
-def _in_process(key: Any) -> Lock:
+def process_lock(key: Any) -> Lock:
+    """Return the lock of something that is in this process alone."""
     lock = _ours.setdefault(key, threading.RLock())
     return lambda: lock
 

@@ -17,7 +17,7 @@ from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_incl
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import is_control, names
-from deepnb.backends.wrapper import ReadOnlyFiles, as_folder
+from deepnb.backends.wrapper import ReadOnlyFiles, as_folder, store_backend
 from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 from deepnb.engine.files import ExactStore, store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
@@ -222,8 +222,7 @@ def parse_mount(
         space = _namespace(rest if colon else None, assistant_id)
         if store is None:
             raise NotFoundError("there is no store", "pass one to Session(store=...), or type disk:DIR")
-        backend = StoreBackend(store=ExactStore(store), namespace=lambda _runtime: space)
-        return Mount(at, "store", "/".join(space), backend)
+        return Mount(at, "store", "/".join(space), store_backend(ExactStore(store), space))
     raise InvalidError(f"{spec!r} is not a place to keep files", f"type {_KINDS}")
 
 

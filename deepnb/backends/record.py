@@ -19,6 +19,7 @@ from deepnb.backends.writer import writer
 from deepnb.gate import redact
 from deepnb.values.errors import BusyError, DeepnbError
 from deepnb.values.files import FileDiff
+from deepnb.values.lazy import nothing
 from deepnb.values.text import in_turn
 
 USER_READER = "user"
@@ -58,7 +59,7 @@ class Root:
     lock: Lock
     in_state: bool = False
     """Whether the files are in a thread's state, so that a rewind takes them back."""
-    refresh: Callable[[], object] = lambda: None
+    refresh: Callable[[], object] = nothing
     """Sees what another program wrote into the same state, before the files are read."""
 
 

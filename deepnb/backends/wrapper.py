@@ -9,6 +9,7 @@ from typing import Any
 
 from deepagents.backends import StoreBackend, protocol
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.disk import DiskBackend
@@ -137,9 +138,14 @@ class ReadOnlyFiles(WrapperBackend):
         return self.why
 
 
+def store_backend(store: BaseStore, namespace: tuple[str, ...]) -> StoreBackend:
+    """Return the files in one namespace of a store."""
+    return StoreBackend(store=store, namespace=lambda _: namespace)
+
+
 def no_files() -> ReadOnlyFiles:
     """Return the backend of a graph that has none: there is nothing to read, and nothing is written."""
-    return ReadOnlyFiles(StoreBackend(store=InMemoryStore(), namespace=lambda _: ("none",)), "permission_denied")
+    return ReadOnlyFiles(store_backend(InMemoryStore(), ("none",)), "permission_denied")
 
 
 # -- two backends as one, chosen by a rule over paths: a few files on a disk, all others where they were
@@ -209,7 +215,7 @@ class AttachedFiles(SplitBackend):
     """
 
     def __init__(self, files: protocol.BackendProtocol, refusal: Callable[[str], str]) -> None:
-        records = StoreBackend(store=InMemoryStore(), namespace=lambda _: ("deepnb",))
+        records = store_backend(InMemoryStore(), ("deepnb",))
         super().__init__(files, records, lambda path: path.startswith("/.deepnb/"))
         self._refusal = refusal
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from http.client import HTTPConnection
 from time import monotonic
 from typing import Any, TypeVar
@@ -39,7 +40,7 @@ def ollama_models(patience: float = OLLAMA_PATIENCE) -> tuple[OllamaModel, ...] 
     """Return the models of the server; None where none answers in time. What it says later is not waited for."""
     if (address := _address()) is None:
         return None
-    return in_time(lambda tell: _ask_ollama(address, monotonic() + patience, tell), patience, None)
+    return in_time(partial(_ask_ollama, address, monotonic() + patience), patience, None)
 
 
 def in_time(ask: Callable[[Callable[[T], None]], None], patience: float, slow: T | None) -> T | None:
@@ -151,7 +152,7 @@ _unnamed: list[Any] = []
 """Models that go by their id, which stays theirs while they are held here."""
 
 
-def all_told() -> Mapping[_Key, Window]:
+def known_windows() -> Mapping[_Key, Window]:
     """Return all that is known just now: another object as soon as there is more."""
     return _windows
 
@@ -176,7 +177,7 @@ def learn(model: Any, tokens: int, *, known: bool = True) -> None:
     _keep(_key(model), Window(tokens, known))
 
 
-def ask_anew() -> None:
+def forget_windows() -> None:
     """Let each server be asked again, when its model is next looked at: it may have another window by now."""
     global _windows
     if _answered:
@@ -194,7 +195,7 @@ def served_models(model: Any, name: str | None = None) -> Mapping[str, int | Non
     """Return name -> window of the models that a server has, and of the one of this `name`; None where it does not answer."""
 
     slow: Mapping[str, int | None] = {}
-    return in_time(lambda tell: _ask(model, name, tell), PATIENCE, slow)
+    return in_time(partial(_ask, model, name), PATIENCE, slow)
 
 
 def is_ollama(model: Any) -> bool:

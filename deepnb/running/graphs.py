@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import is_
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.memory.layers import Scope
 from deepnb.models.keys import kept_keys
-from deepnb.models.windows import all_told, ask_again
+from deepnb.models.windows import ask_again, known_windows
 from deepnb.running.current import Current
 from deepnb.running.home import Home
 from deepnb.values.agent import Subagent
@@ -52,6 +52,7 @@ class Graphs:
         self._made: list[_Made] = []
         self._agents: tuple[Subagent, ...] = ()
         self._looked_up: tuple[Options | None, tuple[Any, ...]] = (None, ())
+        """What variables held when a turn began, for these options."""
         self.now = current.now
         self.sign: Callable[[Any], str] = lambda value: ""
         """Signs what is stored of approvals; nothing is, while threads are kept in this process alone."""
@@ -133,8 +134,7 @@ class Graphs:
     def begin(self, agents: tuple[Subagent, ...]) -> None:
         """A turn begins: these are the subagents of the files; variables, and servers that were silent, are asked anew."""
         ask_again()
-        if agents != self._agents:
-            self._agents = agents
+        self._agents = self._agents if agents == self._agents else agents
         self._looked_up = (None, ())
 
     def of(self, options: Options) -> Built:
@@ -146,25 +146,18 @@ class Graphs:
                 if one.options is not options:
                     self._made = [*(m for m in self._made if m is not one), _Made(options, others, one.built)]
                 return one.built
-        built = self._make(options, agents)  # which may learn of a window
+        if options.graph is not None:
+            built: Built = options.graph.make(options, self)
+        else:
+            from deepnb.wiring.build import build
+
+            built = build(options, self, agents)  # which may learn of a window
         self._made = [*self._made[1 - KEPT :], _Made(options, self._others(options, agents), built)]
         return built
 
     def _others(self, options: Options, agents: tuple[Subagent, ...]) -> tuple[Any, ...]:
-        return (agents, self._home.backend, self.recording, all_told(), *kept_keys(), *self._variables(options))
-
-    def _make(self, options: Options, agents: Sequence[Subagent]) -> Built:
-        if options.graph is not None:
-            attached: Built = options.graph.make(options, self)
-            return attached
-        from deepnb.wiring.build import build
-
-        return build(options, self, agents)
-
-    def _variables(self, options: Options) -> tuple[Any, ...]:
-        """Return the objects that variables hold, where the name of a model may be that of a variable; looked up once a turn."""
-        if self._looked_up[0] is not options:
+        if self._looked_up[0] is not options:  # the name of a model may be that of a variable
             names = (options.model, *(agent.model for agent in (*options.subagents, *self._agents)))
             held = (options.namespace.get(name) if isinstance(name, str) else None for name in names)
             self._looked_up = (options, tuple(held))
-        return self._looked_up[1]
+        return (agents, self._home.backend, self.recording, known_windows(), *kept_keys(), *self._looked_up[1])

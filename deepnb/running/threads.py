@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deepnb.memory.layers import MAIN, Scope, scope_of
@@ -314,7 +315,7 @@ class Threads:
         thread, kernel, turn = self._current.agent_thread, self._current.kernel, self._current.turn
         assert kernel is not None and turn is not None
         what = f"{CODE} turn {turn.number}, {', '.join(names.before)} restored"
-        self._undo.append((what, thread, lambda: kernel.namespace.update(names.before)))
+        self._undo.append((what, thread, partial(kernel.namespace.update, names.before)))
         runs = [one for one in self._undo if one[0].startswith(CODE)]
         if len(runs) > KEPT_RUNS:
             self._undo.remove(runs[0])

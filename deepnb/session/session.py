@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never
 
 from deepnb.memory.layers import Scope
-from deepnb.models.windows import ask_anew
+from deepnb.models.windows import forget_windows
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
@@ -427,14 +427,8 @@ class Session:
             from deepnb.workshop.images import prompt_images
 
             images = prompt_images(images)
-        given: dict[str, Any] = {
-            "model": model,
-            "thread": thread,
-            "max_steps": max_steps,
-            "cell": cell,
-            "images": images,
-        }
-        return self.jobs.start(prompt, **given, response_format=response_format)
+        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell}
+        return self.jobs.start(prompt, **given, images=images, response_format=response_format)
 
     def compare(
         self,
@@ -505,9 +499,11 @@ class Session:
         thread: str | None,
         notify: Callable[[], None] | None = None,
     ) -> TurnStream:
-        choice, decisions = _decisions(decision)
-        if not decisions:
-            return self._runner.resume(choice, thread, notify)
+        if isinstance(decision, str):
+            return self._runner.resume(decision, thread, notify)
+        if not decision:
+            return self._runner.resume(None, thread, notify)
+        decisions = (decision,) if isinstance(decision, Decision) else decision
         whole = self.approvals.decide(decisions)
         return self._runner.resume(None, decisions[0].call.thread, notify) if whole else self._runner.nothing()
 
@@ -547,7 +543,7 @@ class Session:
             raise InvalidError(
                 "this is the address of a server, not a model", f"%agent use {model} makes a session on it"
             )
-        ask_anew()
+        forget_windows()
         given = {"max_tokens": max_tokens, "temperature": temperature, "timeout": timeout}
         settings = {name: value for name, value in given.items() if value is not None} or None
         return self._workspace.configure({"model": model, "base_url": base_url, "model_settings": settings}).model
@@ -888,10 +884,3 @@ def _options(given: Mapping[str, Any]) -> Options:
     from deepnb.wiring.attach import attached_options
 
     return attached_options(given)
-
-
-def _decisions(decision: str | Decision | Sequence[Decision] | None) -> tuple[str | None, Sequence[Decision]]:
-    """What `resume` was given: a choice where a tool was cut, or decisions on calls."""
-    if isinstance(decision, str):
-        return decision, ()
-    return None, (decision,) if isinstance(decision, Decision) else decision or ()

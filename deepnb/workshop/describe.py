@@ -109,7 +109,8 @@ def _description(name: str, value: Any, budget: int) -> str:
     elif is_array(value):
         lines += _array_lines(value)
     elif type(value) is dict:
-        lines += [f"  {short(key, 40)}: {_item(key, item)}" for key, item in islice(value.items(), ITEMS)]
+        for key, item in islice(value.items(), ITEMS):
+            lines.append(f"  {short(key, 40)}: {HIDDEN if is_credential(key, item) else short(item)}")
     elif is_one_of(value, COLLECTIONS):
         lines += [f"  {short(item)}" for item in islice(value, ITEMS)]
     elif type(value) is str and len(value) > LINE:
@@ -148,10 +149,6 @@ def _brief(value: Any) -> str:
         return kind if shown == f"<{kind}>" else f"{kind}, {shown}"
     except Exception:
         return f"{kind}, {unprintable(value)}"
-
-
-def _item(key: object, item: object) -> str:
-    return HIDDEN if is_credential(key, item) else short(item)
 
 
 def _index_lines(index: Any) -> list[str]:
@@ -255,7 +252,6 @@ def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
 
 
 def _summary(column: Any, labels: Any) -> str:
-    """Return what a column holds, in half a line."""
     present = column.dropna()
     if not len(present):
         return "all missing" if len(column) else "no rows"
@@ -266,23 +262,20 @@ def _summary(column: Any, labels: Any) -> str:
     if kind in "iuf":
         at = column.reset_index(drop=True)
         low, high = at.idxmin(), at.idxmax()
-        return (
+        text = (
             f"min {figure(column.iloc[low])}{_label(labels, low)}, mean {figure(present.mean())},"
-            f" max {figure(column.iloc[high])}{_label(labels, high)}{_few(present) if kind in 'iu' else ''}"
+            f" max {figure(column.iloc[high])}{_label(labels, high)}"
         )
+        # whole numbers that are more like names, such as years
+        few = kind != "f" and present.iloc[:1000].nunique() <= GROUPS and (distinct := present.nunique()) <= GROUPS
+        return f"{text}; {distinct} distinct: {_sizes(present)}" if few and len(present) >= 4 * distinct else text
     if kind in "Mm":
         return f"min {cell(present.min())}, max {cell(present.max())}"
-    distinct = present.unique()
-    if len(distinct) <= GROUPS and len(present) >= 2 * len(distinct):
-        return f"{len(distinct)} distinct: {_sizes(present)}"
-    first = ", ".join(cell(v) for v in distinct[:3])
-    return f"{len(distinct)} distinct: {first}{', ...' if len(distinct) > 3 else ''}"
-
-
-def _few(present: Any) -> str:
-    """Return the sizes of the groups in a column of whole numbers that are more like names, such as years."""
-    few = present.iloc[:1000].nunique() <= GROUPS and (distinct := present.nunique()) <= GROUPS
-    return f"; {distinct} distinct: {_sizes(present)}" if few and len(present) >= 4 * distinct else ""
+    values = present.unique()
+    if len(values) <= GROUPS and len(present) >= 2 * len(values):
+        return f"{len(values)} distinct: {_sizes(present)}"
+    first = ", ".join(cell(v) for v in values[:3])
+    return f"{len(values)} distinct: {first}{', ...' if len(values) > 3 else ''}"
 
 
 def _sizes(present: Any) -> str:
@@ -299,7 +292,6 @@ def _label(labels: Any, row: int) -> str:
 
 
 def _label_text(label: object) -> str:
-    """Return the name of a column, on one line."""
     return cell(label, 2 * CELL) or "nan"
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from deepnb.gate import redact
@@ -59,8 +61,14 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
     elif question.on:
         raise InvalidError("there are keys of a join, but no table", "name the table, too")
     if question.where:
-        mask = _mask(table, question.where)
-        table = (table.only(_needed(table, question)) if question.by or question.aggregate else table).kept(mask)
+        conditions = question.where.items()
+        mask = reduce(and_, (_condition(table.readable(name), table.name(name), one) for name, one in conditions))
+        if question.by or question.aggregate:
+            named = (*question.by, *question.aggregate)
+            dated = [one.rpartition(".")[0] for one in question.by if one not in table.names and one.endswith(PERIODS)]
+            plain = [one for one in named if one in table.names or not one.endswith(PERIODS)]
+            table = table.only(list(dict.fromkeys(table.name(one) for one in (*dated, *plain))))
+        table = table.kept(mask)
     matched = len(table)
     if question.by or question.aggregate:
         table = _grouped(_with_periods(table, question.by), question)
@@ -68,12 +76,6 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
     missing = {name: count for name in shown[:200] if (count := table.missing(name))}
     rows = _sorted(table, question)
     return Answer(rows.only(shown).frame(question.head), len(table), matched, missing)
-
-
-def _needed(table: Columns, question: Question) -> list[str]:
-    dated = [one.rpartition(".")[0] for one in question.by if one not in table.names and one.endswith(PERIODS)]
-    plain = [one for one in (*question.by, *question.aggregate) if one in table.names or not one.endswith(PERIODS)]
-    return list(dict.fromkeys(table.name(one) for one in (*dated, *plain)))
 
 
 def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
@@ -100,14 +102,6 @@ def _periods(column: Any, period: str) -> Any:
         days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
         return pd.Series(pd.Categorical(dates.dt.day_name(), days, ordered=True))
     return dates.dt.to_period(period[0].upper()).astype(str).where(dates.notna(), None)
-
-
-def _mask(table: Columns, where: Mapping[str, Any]) -> Any:
-    mask = None
-    for name, wanted in where.items():
-        one = _condition(table.readable(name), table.name(name), wanted)
-        mask = one if mask is None else mask & one
-    return mask
 
 
 def _condition(column: Any, name: str, wanted: Any) -> Any:
@@ -234,7 +228,11 @@ def answer_text(name: str, question: Question, answer: Answer, budget: int = BUD
         if names and used > budget // 4:
             break
         names.append(column)
-    notes = _left_out(answer, len(frame.columns) - len(names), budget // 4)
+    hidden = len(frame.columns) - len(names)
+    notes = [f"{hidden} more columns not shown"] if hidden else []
+    if answer.missing:
+        counts = ", ".join(f"{cell(name, 60)} {count}" for name, count in list(answer.missing.items())[:10])
+        notes.append(f"missing values: {counts}"[: budget // 4])
     room = budget - sum(len(line) + 1 for line in [*lines, *notes]) - 40
     table = [csv_line([cell(column, 60) for column in names])]
     columns = [frame.iloc[:, i] for i in range(len(names))]
@@ -256,14 +254,6 @@ def _matched_line(name: str, question: Question, answer: Answer) -> str:
     return text + (
         f", {answer.rows} group{'' if answer.rows == 1 else 's'} by {', '.join(question.by)}" if question.by else ""
     )
-
-
-def _left_out(answer: Answer, hidden: int, room: int) -> list[str]:
-    notes = [f"{hidden} more columns not shown"] if hidden else []
-    if answer.missing:
-        counts = ", ".join(f"{cell(name, 60)} {count}" for name, count in list(answer.missing.items())[:10])
-        notes.append(f"missing values: {counts}"[:room])
-    return notes
 
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
@@ -308,8 +298,12 @@ def _table_question(namespace: Mapping[str, Any]) -> Callable[..., str]:
         median|min|max|std|count|nunique}; sort: "-x": down; join: {table: [keys]}.
         """
         try:
-            question = _question(where, by, aggregate, columns, sort, head, join)
-            other = _columns(namespace, question.join) if question.join else None
+            if len(join) > 1:
+                raise InvalidError("join names several tables", "join one table at a time")
+            named, on = next(iter(join.items()), ("", ()))
+            order = (sort,) if sort else ()
+            question = Question(named, tuple(on), where, tuple(by), aggregate, tuple(columns), order, head)
+            other = _columns(namespace, named) if named else None
             return answer_text(table, question, answer(_columns(namespace, table), question, other))
         except DeepnbError as error:
             return f"Error: {error.typed}"
@@ -341,23 +335,6 @@ def _unwritten(kind: type) -> Any:
     from pydantic import Field
 
     return Field(default_factory=kind)
-
-
-def _question(
-    where: Mapping[str, Any],
-    by: Sequence[str],
-    aggregate: Mapping[str, Any],
-    columns: Sequence[str],
-    sort: str,
-    head: int,
-    join: Mapping[str, Sequence[str]],
-) -> Question:
-    """Return what the arguments of the tool ask."""
-    if len(join) > 1:
-        raise InvalidError("join names several tables", "join one table at a time")
-    other, on = next(iter(join.items()), ("", ()))
-    order = (sort,) if sort else ()
-    return Question(other, tuple(on), where, tuple(by), aggregate, tuple(columns), order, head)
 
 
 def _columns(namespace: Mapping[str, Any], name: str) -> Columns:

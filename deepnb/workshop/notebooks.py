@@ -7,7 +7,7 @@ by type and size. Texts are masked for credentials as a whole, before they are s
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -156,8 +156,14 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
             return _matches(root, [file], search)
         content = content_of(file, path)
         there, version = notebook_cells(content, path), version_of(file, content)
-        chosen = _chosen(there, cells) if cells else ()
-        return _in_full(path, version, chosen, detailed) if cells else _outline(path, version, there, detailed)
+        if not cells:
+            lines = ("\n".join([_head(cell), *_shown(cell, detailed)]) for cell in there)
+            return _answer([f"{redact(path)}: {len(there)} cells, version {version}", *lines], "cells")
+        blocks = (
+            "\n".join([_head(cell, short=False), _cut(cell.source, ANSWER // 2), *_shown(cell, detailed)])
+            for cell in _chosen(there, cells)
+        )
+        return _answer([f"{redact(path)}, version {version}:", *blocks], "cells")
     except DeepnbError as error:
         return f"Error: {error.typed}"
 
@@ -243,19 +249,6 @@ def _listing(root: Path, files: list[Path]) -> str:
         lines.append(f"{name}: {len(there)} cells" + (f", {title}" if title else ""))
     more = ["there are more notebooks: name a path"] if len(files) > MOST else []
     return _answer([*lines, *more], "notebooks") if lines else "there are no notebooks in the working directory"
-
-
-def _outline(name: str, version: str, cells: tuple[Cell, ...], detailed: bool) -> str:
-    """Return a line for each cell, and one for each of its outputs."""
-    head = f"{redact(name)}: {len(cells)} cells, version {version}"
-    return _answer([head, *("\n".join([_head(cell), *_shown(cell, detailed)]) for cell in cells)], "cells")
-
-
-def _in_full(name: str, version: str, cells: Iterable[Cell], detailed: bool) -> str:
-    blocks = [
-        "\n".join([_head(cell, short=False), _cut(cell.source, ANSWER // 2), *_shown(cell, detailed)]) for cell in cells
-    ]
-    return _answer([f"{redact(name)}, version {version}:", *blocks], "cells")
 
 
 def _head(cell: Cell, short: bool = True) -> str:

@@ -107,7 +107,8 @@ class Server:
                 do = _KEY if why.startswith(("HTTP 401", "HTTP 403")) else "check the command or the URL"
                 raise RunError(f"the MCP server {self.name} can't be used: {why}", do)
         except BaseException:
-            await self._close()
+            self.stop()
+            await asyncio.wait({self._task})
             raise
         finally:
             opened.cancel()
@@ -123,11 +124,6 @@ class Server:
         self.stop()
         if self._task is not None:
             self._ended.wait(ENDING)
-
-    async def _close(self) -> None:
-        assert self._task is not None
-        self.stop()
-        await asyncio.wait({self._task})
 
     async def _serve(self) -> None:
         """The session from its beginning to its end."""
@@ -269,7 +265,13 @@ class Server:
         """The result of a call whose arguments are where `_checked` put them."""
         arguments: Any = request.runtime
         result: types.CallToolResult = await handler(request.override(args=dict(arguments)))
-        return result.model_copy(update={"content": list(map(_without_audio, result.content))})
+        content = [
+            types.TextContent(type="text", text=f"[audio {block.mimeType}, not passed on]")
+            if isinstance(block, types.AudioContent)  # which the adapter can't convert
+            else block
+            for block in result.content
+        ]
+        return result.model_copy(update={"content": content})
 
     async def _watch(self, session: ClientSession) -> None:
         """Ends when a server behind a URL is gone: an answer that was cut off says nothing by itself."""
@@ -289,15 +291,7 @@ class Server:
 
 
 def _facts(tool: StructuredTool) -> Listed:
-    """What a server says of a tool."""
     return tool.name, tool.description, tool.args_schema
-
-
-def _without_audio(block: types.ContentBlock) -> types.ContentBlock:
-    """A block of a result, audio, which the adapter can't convert, as a line."""
-    if isinstance(block, types.AudioContent):
-        return types.TextContent(type="text", text=f"[audio {block.mimeType}, not passed on]")
-    return block
 
 
 def _reason(error: BaseException, address: Address, *, opened: bool) -> str:
@@ -332,7 +326,7 @@ def _end_all() -> None:
         one.close()
 
 
-def opened(address: Address, timeout: float, headers: Mapping[str, str] | None = None) -> Server:
+def opened(address: Address, timeout: float, headers: Mapping[str, str] | None) -> Server:
     """A server that has been started, in a thread that waits for it; an interrupt ends both."""
     server = Server(address, timeout, headers)
     coroutines.run(server.open())

@@ -301,7 +301,8 @@ class Columns:
     def kept(self, mask: Any) -> "Columns":
         """Return the rows that a mask keeps."""
         keep = mask.to_numpy()
-        return self._each(lambda column: column[keep].reset_index(drop=True), int(keep.sum()))
+        parts = {name: column[keep].reset_index(drop=True) for name, column in self.parts.items()}
+        return Columns(parts, int(keep.sum()))
 
     def only(self, names: Sequence[str]) -> "Columns":
         return Columns({name: self.parts[name] for name in names}, self.length)
@@ -315,7 +316,8 @@ class Columns:
             keys = self.parts[name].reset_index(drop=True).iloc[order]
             order = keys.sort_values(ascending=up, kind="stable").index
         first = order[:head]
-        return self._each(lambda column: column.iloc[first].reset_index(drop=True), len(first))
+        parts = {name: column.iloc[first].reset_index(drop=True) for name, column in self.parts.items()}
+        return Columns(parts, len(first))
 
     def frame(self, head: int) -> Any:
         """Return the first rows as a DataFrame."""
@@ -363,9 +365,6 @@ class Columns:
         import pandas as pd
 
         return pd.DataFrame({key: self.parts[key] for key in keys}).groupby(list(keys), observed=True).size()
-
-    def _each(self, change: Any, length: int) -> "Columns":
-        return Columns({name: change(column) for name, column in self.parts.items()}, length)
 
 
 def columns_of(value: Any) -> Columns:

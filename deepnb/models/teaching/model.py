@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -206,10 +207,10 @@ INTENTS = (
     Intent("ask of a table", answers.wants_table, code.ask),
     Intent("recall about the user", asks(*recall.OF_THE_USER), recall.recall),
     Intent("recall by words", recall.wants_matching, recall.recall_matching),
-    Intent("thanks", asks(talk.THANKS), lambda c, _: talk.says(c, "thanks")),
-    Intent("hello", asks(talk.GREETING), lambda c, _: talk.says(c, "hello")),
+    Intent("thanks", asks(talk.THANKS), partial(talk.say, "thanks")),
+    Intent("hello", asks(talk.GREETING), partial(talk.say, "hello")),
     Intent("ask of any table", answers.wants_any_table, code.ask),
-    Intent("knowledge", asks(*talk.QUESTION), lambda c, _: talk.says(c, "nothing")),
+    Intent("knowledge", asks(*talk.QUESTION), partial(talk.say, "nothing")),
     Intent("confess", lambda c: c.request, talk.confess),
 )
 """All that the teaching model can do, in the order in which it is tried: one row each."""

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from deepnb.models.teaching.answers import answer, tables_asked
@@ -40,7 +41,7 @@ def wants_skill(c: Conversation) -> Skill | None:
         if re.search(rf"(?<![\w-]){name}(?![\w-])", low) and ("-" in skill.name or re.search("skill|技能", low)):
             return skill
     shared = [(len(asked & words(f"{s.name.replace('-', ' ')} {s.description}")), s) for s in c.skills]
-    most, best = max(shared, key=lambda pair: pair[0], default=(0, None))
+    most, best = max(shared, key=itemgetter(0), default=(0, None))
     return best if most >= (3 if chinese(c.request) else 2) else None
 
 
