@@ -336,7 +336,7 @@ class Persistence:
 
     def lines(self, thread: str) -> TranscriptLines:
         """Return where the transcript of a thread is kept."""
-        return TranscriptLines(self.records, thread, self.database.where)
+        return TranscriptLines(self.database, thread)
 
     def close(self) -> None:
         """Give free what is claimed, and close the database."""
