@@ -42,12 +42,12 @@ _ZH_YEAR = r"(?P<year>(?:19|20)\d\d|[零〇一二三四五六七八九]{4}|今|�
 _ZH_MONTH = rf"(?P<month>{_ZH}{{1,2}})月"
 _ZH_DAY = rf"(?P<day>{_ZH}{{1,3}})[日号號]"
 _FULL = (
-    r"(?<![\d.])(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d\d?)[-/.](?P<day>\d\d?)(?![\d-])",
-    rf"\b{_DAY} (?:of )?{_MONTH},? {_YEAR}",
-    rf"\b{_MONTH} {_DAY},? {_YEAR}",
-    rf"(?P<year>(?:19|20)\d\d)年{_ZH_MONTH}{_ZH_DAY}",
+    r"(?<![\d.])(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d\d?)[-/.](?P<day>\d\d?)(?![\d-])",  # 2026-03-04
+    rf"\b{_DAY} (?:of )?{_MONTH},? {_YEAR}",  # 4 March 2026
+    rf"\b{_MONTH} {_DAY},? {_YEAR}",  # March 4, 2026
+    rf"(?P<year>(?:19|20)\d\d)年{_ZH_MONTH}{_ZH_DAY}",  # 2026年3月4日
 )
-IN_FIGURES = re.compile(r"(?:19|20)\d\d")
+IN_FIGURES = re.compile(r"(?:19|20)\d\d")  # 2026
 _FULL_DATE = [re.compile(pattern, re.IGNORECASE) for pattern in _FULL]
 _BESIDE = re.compile(
     rf"\b(?:{'|'.join(_DAYS)}|am|pm|at|on)\b|(?:星期|周)[一二三四五六日天]|[上下]午|\d+", re.IGNORECASE

@@ -31,13 +31,13 @@ from deepnb.values.agent import TASK
 from deepnb.values.tokenizer import count, tokens
 
 HEAD = "Traceback (most recent call last):"
-_PLACE = re.compile(r"  (?P<place>(?:Cell|File)\b[^\n]*?), line (?P<line>\d+)(?:, in .*)?")
-_CODE = re.compile(r"    [> ] +(?P<number>\d+) \|(?: (?P<text>.*))?")
-_VARIABLE = re.compile(r"      (?P<name>[^\s:][^:]*): (?P<what>\S.*)")
-_MESSAGE = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?")
+_PLACE = re.compile(r"  (?P<place>(?:Cell|File)\b[^\n]*?), line (?P<line>\d+)(?:, in .*)?")  # Cell In[3], line 2
+_CODE = re.compile(r"    [> ] +(?P<number>\d+) \|(?: (?P<text>.*))?")  # >   2 | x = 1
+_VARIABLE = re.compile(r"      (?P<name>[^\s:][^:]*): (?P<what>\S.*)")  # df: DataFrame, 3 rows
+_MESSAGE = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?")  # KeyError: 'a'
 _NEAR = re.compile(r"(?P<word>\S.*) is near (?P<name>.+), an? (?P<kind>[a-z ]+?)(?: of (?P<owner>.+))?")
 _WHOLE = re.compile(r"^(?P<place>Cell[^\n:]*):\n```python\n(?P<code>.*?)\n```$", re.MULTILINE | re.DOTALL)
-_ASKS_FOR_A_CELL = re.compile(r"\b(?:correct|fix|repair)\b[^.]{0,40}\bcell\b", re.IGNORECASE)
+_ASKS_FOR_A_CELL = re.compile(r"\b(?:correct|fix|repair)\b[^.]{0,40}\bcell\b", re.IGNORECASE)  # correct the cell
 _PACKAGES = {
     "cv2": "opencv-python", "sklearn": "scikit-learn", "skimage": "scikit-image", "yaml": "PyYAML", "PIL": "Pillow",
     "bs4": "beautifulsoup4", "dotenv": "python-dotenv", "dateutil": "python-dateutil", "serial": "pyserial", "docx": "python-docx",

@@ -35,8 +35,8 @@ SIZES = ((12, 8, 90), (6, 8, 90), (3, 8, 90), (3, 4, 90), (3, 4, 50), (3, 4, 20)
 """How many requests and facts a summary has, each of how many characters: the first that fits."""
 SAID_OF_THEMSELVES = r"^\s*(?:I|I'm|my|we|our)\b[^?]*$|^\s*我[^？?吗]*$"  # my name is Ida
 _DECIDED = (
-    r"\b(?:we|I) (?:have )?(?:decided|agreed|chose|settled)\b|\bthe (?:decision|deadline|plan|goal|reason) (?:is|was)\b"
-    r"|\bdue (?:on|by)\b|决定|约定|截止|计划是|目标是|原因是"
+    r"\b(?:we|I) (?:have )?(?:decided|agreed|chose|settled)\b|\bthe (?:decision|deadline|plan|goal|reason) (?:is|was)\b"  # We decided to
+    r"|\bdue (?:on|by)\b|决定|约定|截止|计划是|目标是|原因是"  # due by Friday
 )
 _MESSAGE = re.compile(r"<message type=\"(\w+)\"[^>]*>(.*?)</message>", re.DOTALL)
 _CALL = re.compile(r"<tool_call id=\"([^\"]*)\" name=\"([^\"]*)\">(.*?)</tool_call>", re.DOTALL)
