@@ -387,6 +387,5 @@ def _try(use: Callable[..., Any], path: str, *more: bytes) -> tuple[Any, str | N
 
 
 def _printable(path: str) -> str:
-    """Return a path as it is put in a message: one line, not too long."""
     line = "".join("?" if is_control(c) else c for c in path)
     return line if len(line) <= 200 else f"{line[:200]}..."

@@ -255,5 +255,4 @@ def _masked(text: str) -> str:
 
 
 def _bare(line: str) -> str:
-    """Return a line without its bullet and the blanks round it."""
     return line.lstrip("-*• \t").strip()

@@ -170,7 +170,6 @@ def _inner(prefix: str, base: str, path: str | None) -> str:
     return (path or "/") if prefix == "/" else f"/{(path or '')[len(prefix) :]}"
 
 
-_KINDS = "disk:DIR, store, store:NAMESPACE or state"
 _NAMESPACE_PART = re.compile(r"[A-Za-z0-9\-_@+:~]+")
 """What StoreBackend allows in one part of a namespace, without the dot, which stores refuse."""
 
@@ -223,7 +222,7 @@ def parse_mount(
         if store is None:
             raise NotFoundError("there is no store", "pass one to Session(store=...), or type disk:DIR")
         return Mount(at, "store", "/".join(space), store_backend(ExactStore(store), space))
-    raise InvalidError(f"{spec!r} is not a place to keep files", f"type {_KINDS}")
+    raise InvalidError(f"{spec!r} is not a place to keep files", "type disk:DIR, store, store:NAMESPACE or state")
 
 
 def mount_all(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendProtocol:
@@ -304,9 +303,6 @@ def _namespace(text: str | None, assistant_id: str | None) -> tuple[str, ...]:
 # -- what is passed as `backend=`: where the files of the root are, and what is mounted into it
 
 
-_ALLOWED = 'pass "disk:DIR", a backend of deepagents such as StateBackend(), or None'
-
-
 @dataclass(frozen=True)
 class Given:
     """The places for files that were passed in."""
@@ -350,7 +346,8 @@ def _parts(prefix: str, backend: Any) -> Iterator[tuple[str, BackendProtocol]]:
     if not isinstance(backend, BackendProtocol):
         where = "" if prefix == "/" else f" of {prefix}"
         what = f"the class {backend.__name__}" if isinstance(backend, type) else f"{backend!r:.60}"
-        raise InvalidError(f"the backend{where} can't be {what}", _ALLOWED)
+        do = 'pass "disk:DIR", a backend of deepagents such as StateBackend(), or None'
+        raise InvalidError(f"the backend{where} can't be {what}", do)
     if not isinstance(backend, CompositeBackend):
         yield prefix, backend
         return

@@ -162,7 +162,7 @@ _NAME_ATTRIBUTE = regex(_NAMES, re.IGNORECASE)
 _SETTERS = (
     r"(?:set|put|add|append|define|header|env|environ|prop|property|with|insert|of|arg|param|update|store|register)"
 )
-_FIELDS = r"(?:\s{1,40}[\"']?[\w-]{1,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?[\w.-]{0,40}[\"']?,?){0,2}?"  # type: secret
+_FIELDS = r"(?:\s{1,40}[\"']?[\w-]{1,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?[\w.-]{0,40}[\"']?,?){0,2}?"  # kind: secret
 _VALUE_WORD = r"[\"']?[A-Za-z_]{0,16}(?:value|default|content|body)[\"']?\s{0,4}[:=]\s{0,4}"
 
 _FORMS: tuple[_Form, ...] = (

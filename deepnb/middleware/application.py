@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -9,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain.agents.middleware import ModelCallLimitMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelCallLimitMiddleware
 
 from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.backends.writer import writer
@@ -23,7 +24,8 @@ from deepnb.middleware.calls import ApprovalMiddleware, GuardMiddleware
 from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER, Subagent
 from deepnb.values.approvals import Policy, policy_of
-from deepnb.values.errors import InvalidError
+from deepnb.values.errors import InvalidError, NotFoundError
+from deepnb.values.lazy import nothing
 from deepnb.wiring.build import Files, agent
 from deepnb.wiring.delegation import in_force
 from deepnb.wiring.layers import Layers
@@ -34,11 +36,6 @@ from deepnb.workshop.approvals import Effects, state_of
 if TYPE_CHECKING:
     from deepagents.backends.protocol import BackendProtocol
     from langgraph.graph.state import CompiledStateGraph
-import asyncio
-
-from langchain.agents.middleware import AgentMiddleware
-
-from deepnb.values.errors import NotFoundError
 
 FOLDER_OF_FILES = "files"
 """The directory of an application in which its memory, skills and subagents are."""
@@ -89,7 +86,7 @@ class _Server:
 
     def search(self) -> MemorySearch:
         """An index for one search: whose memory it is depends on the run."""
-        return MemorySearch(lambda: None)
+        return MemorySearch(nothing)
 
 
 class _LimitedLayers(Layers):

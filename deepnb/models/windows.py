@@ -36,11 +36,11 @@ class OllamaModel:
     """Tokens that it was loaded with, else those that it can have."""
 
 
-def ollama_models(patience: float = OLLAMA_PATIENCE) -> tuple[OllamaModel, ...] | None:
+def ollama_models() -> tuple[OllamaModel, ...] | None:
     """Return the models of the server; None where none answers in time. What it says later is not waited for."""
     if (address := _address()) is None:
         return None
-    return in_time(partial(_ask_ollama, address, monotonic() + patience), patience, None)
+    return in_time(partial(_ask_ollama, address, monotonic() + OLLAMA_PATIENCE), OLLAMA_PATIENCE, None)
 
 
 def in_time(ask: Callable[[Callable[[T], None]], None], patience: float, slow: T | None) -> T | None:

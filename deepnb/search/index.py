@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -123,12 +123,8 @@ class Index:
 
     def files(self) -> list[str]:
         """The paths in the index, in order."""
-
-        def read() -> list[str]:
-            with self._open() as db:
-                return [path for (path,) in db.rows("SELECT path FROM files ORDER BY path")]
-
-        return self._mended(read)
+        rows = self._mended(partial(self._rows, "SELECT path FROM files ORDER BY path"))
+        return [path for (path,) in rows]
 
     def embed(self) -> int:
         """Embed the chunks that have no vector by this embedder yet; gives how many. `update` does it, too."""
@@ -289,6 +285,10 @@ class Index:
         return found if found.any() else None
 
     # -- the file
+
+    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with self._open() as db:
+            return db.rows(sql)
 
     @contextmanager
     def _open(self) -> Iterator[Database]:

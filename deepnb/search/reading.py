@@ -184,9 +184,7 @@ class Reader:
         if not self.documents:
             return np.empty(0, np.int64), np.empty(0)
         self._read_vocabulary()
-        if self._chunks is None:
-            self._chunks = self._read_chunks()
-        found = windows(list(map(self._soft, query.words)), query.counts, self._chunks)
+        found = windows(list(map(self._soft, query.words)), query.counts, self._chunks_of_documents())
         score_of = dict(zip(*(part.tolist() for part in found), strict=True))
         rows = units_of(self.db, list(score_of))
         keys = np.array([unit for _, unit in rows], np.int64)
@@ -279,6 +277,11 @@ class Reader:
         )
         begin = rows[0][0]
         return "".join(text for _, text in rows)[first.a - begin : last.b - begin]
+
+    def _chunks_of_documents(self) -> Chunks:
+        if self._chunks is None:
+            self._chunks = self._read_chunks()
+        return self._chunks
 
     def _read_chunks(self, first: int = 0, last: int = LAST) -> Chunks:
         """Return the chunks of the documents from one key to another."""

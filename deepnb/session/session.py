@@ -16,7 +16,7 @@ from deepnb.models.windows import forget_windows
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
-from deepnb.session.context import SessionContext, SessionHistory
+from deepnb.session.context import SessionContext
 from deepnb.values.agent import Features
 from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.values.budget import Budget, Rule, Size
@@ -176,7 +176,6 @@ class Session:
         self._workspace = workspace
         self._runner = Runner(workspace)
         self._context = SessionContext(workspace)
-        self._history = SessionHistory(workspace, self._context)
         self.approvals = SessionApprovals(workspace, self._runner)
         """Which calls need approval, and which run unasked."""
 
@@ -499,10 +498,8 @@ class Session:
         thread: str | None,
         notify: Callable[[], None] | None = None,
     ) -> TurnStream:
-        if isinstance(decision, str):
-            return self._runner.resume(decision, thread, notify)
-        if not decision:
-            return self._runner.resume(None, thread, notify)
+        if isinstance(decision, str) or not decision:
+            return self._runner.resume(decision if isinstance(decision, str) else None, thread, notify)
         decisions = (decision,) if isinstance(decision, Decision) else decision
         whole = self.approvals.decide(decisions)
         return self._runner.resume(None, decisions[0].call.thread, notify) if whole else self._runner.nothing()
@@ -804,7 +801,7 @@ class Session:
 
     def history(self) -> tuple[HistorySection, ...]:
         """What was offloaded from the current thread, by time."""
-        return self._history.sections()
+        return self._context.sections()
 
     def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
         """Add messages of a section of the history to the next prompt, verbatim.
@@ -812,12 +809,12 @@ class Session:
         Sections and messages count from 1; without `messages` all of them, beside those that wait there
         already. None in the place of a section takes them all away again.
         """
-        return self._history.bring_back(section, messages)
+        return self._context.bring_back(section, messages)
 
     @property
     def brought_back(self) -> BroughtBack | None:
         """What is added to the next prompt of the current thread."""
-        return self._history.brought_back
+        return self._context.brought_back
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:
         """One row per line of a thread's transcript (the current one's, if not given), oldest first."""

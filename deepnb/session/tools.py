@@ -122,7 +122,7 @@ class SessionTools(Part):
             raise InvalidError(
                 f"timeout can't be {timeout!r}", f"give seconds above 0, and at most {LONGEST_TIMEOUT:,}"
             )
-        places = [self._free(_address(spec, name, env)) for spec in specs]
+        places = [self._place(spec, name, env) for spec in specs]
         if len({place.name for place in places}) < len(places):
             raise InvalidError("two of these servers have the same name", "add them one by one, with a name")
         check_parts(tuple(given), (), None, None)
@@ -225,8 +225,12 @@ class SessionTools(Part):
     def _server_of(self, name: str) -> str:
         return next((server for server in self._servers if name in self._tools_of(server)), "")
 
-    def _free(self, place: Address) -> Address:
-        """An address whose name no other server has."""
+    def _place(self, spec: str, name: str | None, env: Sequence[str]) -> Address:
+        """Return the address that a text means, if no other server has its name."""
+        if not spec.startswith(PREFIX):
+            do = "pass a function with a docstring, a LangChain tool, or 'mcp:COMMAND'"
+            raise InvalidError(f"{spec!r} is not a tool", do)
+        place = address(spec, name, env)
         there = self._servers.get(place.name)
         if there is not None and not place.is_place_of(there.address):
             raise RefusedError(
@@ -274,14 +278,6 @@ def name_of(tool: Any) -> str:
     if isinstance(tool, Mapping):
         return str(tool.get("name") or tool.get("function", {}).get("name") or tool.get("type", "tool"))
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
-
-
-def _address(spec: str, name: str | None, env: Sequence[str]) -> Address:
-    if not spec.startswith(PREFIX):
-        raise InvalidError(
-            f"{spec!r} is not a tool", "pass a function with a docstring, a LangChain tool, or 'mcp:COMMAND'"
-        )
-    return address(spec, name, env)
 
 
 def _started(place: Address, timeout: float, headers: Mapping[str, str] | None) -> Server:

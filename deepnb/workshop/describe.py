@@ -4,11 +4,13 @@ Only values of exactly known types are read (`exact.py`); of any other the class
 at most four significant digits and types the same names under pandas 2 and 3, so that a prompt is the same everywhere.
 """
 
+from __future__ import annotations
+
 import types
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from deepnb.gate import redact
 from deepnb.workshop.exact import (
@@ -40,29 +42,13 @@ from deepnb.workshop.exact import (
     signature,
     static_names,
 )
-from deepnb.workshop.tables import arrow_kind, columnar_name, columnar_table, conversion
+from deepnb.workshop.tables import ColumnarTable, arrow_kind, columnar_name, columnar_table, conversion
 
 ROWS = 5  # sample rows of a table
 LABELS = 50  # first columns in which a text column is looked for
 GROUPS = 6  # distinct values whose sizes are counted
 FROM_IPYTHON = frozenset({"In", "Out", "exit", "quit", "get_ipython"})
 HIDDEN = "not shown: it looks like a credential"
-
-
-class Table(Protocol):
-    """What is asked of a table of any library: `step` is 1, or 1 row in so many is in the sample of a column."""
-
-    title: str
-    rows: int
-    width: int
-    step: int
-
-    def name(self, i: int) -> object: ...
-    def kind(self, i: int) -> str: ...
-    def present(self, i: int) -> str: ...
-    def column(self, i: int) -> Any: ...
-    def first_rows(self, rows: int, columns: int) -> Any: ...
-    def index_labels(self) -> Any: ...
 
 
 def describe(name: str, value: object, budget: int = 1500) -> str:
@@ -178,7 +164,7 @@ def _figure_lines(drawn: Any) -> list[str]:
     return lines
 
 
-def _table_text(head: str, table: Table, budget: int) -> str:
+def _table_text(head: str, table: PandasTable | ColumnarTable, budget: int) -> str:
     """Head, one line a column, first rows, and how many columns had no room."""
     labels = _labels(table)
     lines, used = [head, "column | type | non-null | summary"], len(head) + 35
@@ -198,11 +184,11 @@ def _table_text(head: str, table: Table, budget: int) -> str:
     return "\n".join(lines + notes + _first_rows(table.first_rows(ROWS, len(names)), names, room) + last)
 
 
-def _table_of(value: Any) -> Table:
+def _table_of(value: Any) -> PandasTable | ColumnarTable:
     return PandasTable(value) if pandas_name(value) else columnar_table(value)
 
 
-def _labels(table: Table) -> Any:
+def _labels(table: PandasTable | ColumnarTable) -> Any:
     """Return what rows are named by: the first column of text that can be read and is no credential, else an index of text."""
     for i in range(min(table.width, LABELS)):
         if table.kind(i) in ("str", "category"):
@@ -238,7 +224,7 @@ def _first_rows(head: Any, names: list[str], room: int) -> list[str]:
     return ["first rows:", *lines] if len(lines) > 1 and heading else []
 
 
-def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
+def _summary_or_none(name: str, table: PandasTable | ColumnarTable, i: int, labels: Any) -> str:
     """Return the summary; types alone for a column whose values are not read, dots for one that can't be read or compared."""
     try:
         column = table.column(i)
@@ -330,7 +316,7 @@ SCANNED = 200_000  # rows of a longer table are sampled
 
 
 class PandasTable:
-    """A DataFrame, or a Series as one of one column."""
+    """A DataFrame, or a Series as one of one column; has what a `ColumnarTable` has."""
 
     def __init__(self, value: Any) -> None:
         series = pandas_name(value) == "Series"

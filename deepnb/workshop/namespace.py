@@ -145,7 +145,11 @@ def _grouped(table: Columns, question: Question) -> Columns:
     for name in (*keys, *wanted):
         table.readable(name)
     for name, hows in wanted.items():
-        _check_numeric(table.column(name), name, hows)
+        dtype = table.column(name).dtype
+        kind = getattr(dtype, "kind", "O")
+        wrong = [how for how in hows if how in NUMERIC and kind not in "biufc" and not (kind == "m" and how != "std")]
+        if wrong:
+            raise InvalidError(f"{name!r} holds {dtype}, no numbers for {wrong[0]}", "use count, nunique, min, max")
     grouping = [table.column(name) for name in keys] or [table.constant()]
     made: dict[str, Any] = {}
     for name, hows in wanted.items():
@@ -163,15 +167,6 @@ def _aggregates(how: Any) -> tuple[str, ...]:
         if one not in AGGREGATES:
             raise InvalidError(f"there is no aggregate {one!r}", nearest(one, AGGREGATES))
     return hows
-
-
-def _check_numeric(column: Any, name: str, hows: Sequence[str]) -> None:
-    kind = getattr(column.dtype, "kind", "O")
-    refused = [how for how in hows if how in NUMERIC and kind not in "biufc" and not (kind == "m" and how != "std")]
-    if refused:
-        raise InvalidError(
-            f"{name!r} holds {column.dtype}, no numbers for {refused[0]}", "use count, nunique, min, max"
-        )
 
 
 def _sorted(table: Columns, question: Question) -> Columns:
@@ -217,23 +212,26 @@ def _joined(left: Columns, right: Columns, on: Sequence[str]) -> Columns:
 BUDGET = 2000  # characters of an answer
 
 
-def answer_text(name: str, question: Question, answer: Answer, budget: int = BUDGET) -> str:
-    """Return the answer in at most `budget` characters, whole rows and columns; the last lines count what is left out."""
+def answer_text(name: str, question: Question, answer: Answer) -> str:
+    """Return the answer in at most BUDGET characters, whole rows and columns; the last lines count what is left out."""
     frame = answer.frame
-    lines = [_matched_line(name, question, answer)]
+    of = f"{name} joined with {question.join}" if question.join else name
+    head = f"{of}: {answer.matched} row{'' if answer.matched == 1 else 's'}{' match' if question.where else ''}"
+    by = f", {answer.rows} group{'' if answer.rows == 1 else 's'} by {', '.join(question.by)}" if question.by else ""
+    lines = [head + by]
     names: list[str] = []
     used = 0
     for column in frame.columns:
         used += len(cell(column, 60)) + 1
-        if names and used > budget // 4:
+        if names and used > BUDGET // 4:
             break
         names.append(column)
     hidden = len(frame.columns) - len(names)
     notes = [f"{hidden} more columns not shown"] if hidden else []
     if answer.missing:
         counts = ", ".join(f"{cell(name, 60)} {count}" for name, count in list(answer.missing.items())[:10])
-        notes.append(f"missing values: {counts}"[: budget // 4])
-    room = budget - sum(len(line) + 1 for line in [*lines, *notes]) - 40
+        notes.append(f"missing values: {counts}"[: BUDGET // 4])
+    room = BUDGET - sum(len(line) + 1 for line in [*lines, *notes]) - 40
     table = [csv_line([cell(column, 60) for column in names])]
     columns = [frame.iloc[:, i] for i in range(len(names))]
     for row in range(len(frame)):
@@ -243,25 +241,13 @@ def answer_text(name: str, question: Question, answer: Answer, budget: int = BUD
         table.append(line)
     left = answer.rows - (len(table) - 1)
     more = [f"{left} more row{'' if left == 1 else 's'} not shown"] if left else []
-    return redact("\n".join(lines + table + more + notes))[:budget]
-
-
-def _matched_line(name: str, question: Question, answer: Answer) -> str:
-    """`sales joined with prices: 4 rows, 2 groups by region`."""
-    of = f"{name} joined with {question.join}" if question.join else name
-    kept = " match" if question.where else ""
-    text = f"{of}: {answer.matched} row{'' if answer.matched == 1 else 's'}{kept}"
-    return text + (
-        f", {answer.rows} group{'' if answer.rows == 1 else 's'} by {', '.join(question.by)}" if question.by else ""
-    )
+    return redact("\n".join(lines + table + more + notes))[:BUDGET]
 
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     """Return the tools that look at a namespace, and those for notebooks; none runs any of the user's code."""
-    return [*_looks(namespace), _table_question(namespace), read_notebook, _notebook_edit(namespace)]
+    no_items, no_names, no_text = map(_unwritten, (dict, list, str))
 
-
-def _looks(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     def list_variables() -> str:
         """List the variables of the user's notebook, one per line, with their types."""
         return list_of_variables(namespace)
@@ -276,19 +262,13 @@ def _looks(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
             return f"Error: there is no variable {name!r}. There are:\n{list_of_variables(namespace)}"
         return describe(name, namespace[name])
 
-    return [list_variables, inspect_variable]
-
-
-def _table_question(namespace: Mapping[str, Any]) -> Callable[..., str]:
-    no_items, no_names, no_name = map(_unwritten, (dict, list, str))
-
     def query_table(
         table: str,
         where: dict[str, Any] = no_items,
         by: list[str] = no_names,
         aggregate: dict[str, Any] = no_items,
         columns: list[str] = no_names,
-        sort: str = no_name,
+        sort: str = no_text,
         head: int = 20,
         join: dict[str, list[str]] = no_items,
     ) -> str:
@@ -310,13 +290,7 @@ def _table_question(namespace: Mapping[str, Any]) -> Callable[..., str]:
         except Exception as error:  # of pandas, on a type of column that nothing here knows
             return f"Error: {table} cannot be asked that ({type(error).__name__}): look with inspect_variable"
 
-    return query_table
-
-
-def _notebook_edit(namespace: Mapping[str, Any]) -> Callable[..., str]:
-    no_version = _unwritten(str)
-
-    def edit_notebook(path: str, edits: list[dict[str, Any]], version: str = no_version) -> str:
+    def edit_notebook(path: str, edits: list[dict[str, Any]], version: str = no_text) -> str:
         """Change cells of a notebook in the working directory, or make one. Nothing is run.
 
         edits: {"replace": 3, "source"}, {"insert": 4, "source", "kind": code|markdown|raw} (before cell 4),
@@ -327,7 +301,7 @@ def _notebook_edit(namespace: Mapping[str, Any]) -> Callable[..., str]:
         except DeepnbError as error:
             return f"Error: {error.typed}"
 
-    return edit_notebook
+    return [list_variables, inspect_variable, query_table, read_notebook, edit_notebook]
 
 
 def _unwritten(kind: type) -> Any:

@@ -331,10 +331,6 @@ def _kilobytes(size: int) -> str:
 # -- which notebook is open on this kernel, as far as the front end tells: the agent never writes that file behind its back
 
 
-_VSCODE = "__vsc_ipynb_file__"
-_JUPYTER = "JPY_SESSION_NAME"
-
-
 def is_open(file: Path, cells: Collection[str], namespace: Mapping[str, Any]) -> bool:
     """Return whether a file is the notebook that is open: by its path, or by the ids of its `cells`.
 
@@ -355,7 +351,7 @@ def notebook_path(namespace: Mapping[str, Any]) -> Path | None:
 
 
 def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
-    for name in (namespace.get(_VSCODE), os.environ.get(_JUPYTER)):
+    for name in (namespace.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")):
         if type(name) is str and name.endswith(".ipynb"):
             try:
                 yield Path(name).resolve()

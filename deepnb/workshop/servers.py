@@ -45,8 +45,6 @@ _CUT = "Connection closed"
 """What it makes of an end while an answer is awaited."""
 
 _CLOSED_IT = "it closed the connection"
-_KEY = 'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends a key'
-
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 LIVE: set["Server"] = set()
@@ -104,7 +102,8 @@ class Server:
             await asyncio.wait({self._task, opened}, timeout=OPENING, return_when=asyncio.FIRST_COMPLETED)
             if not self._opened.is_set():
                 why = self.problem or f"it did not answer within {OPENING:g} s"
-                do = _KEY if why.startswith(("HTTP 401", "HTTP 403")) else "check the command or the URL"
+                key = 'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends a key'
+                do = key if why.startswith(("HTTP 401", "HTTP 403")) else "check the command or the URL"
                 raise RunError(f"the MCP server {self.name} can't be used: {why}", do)
         except BaseException:
             self.stop()
@@ -126,7 +125,6 @@ class Server:
             self._ended.wait(ENDING)
 
     async def _serve(self) -> None:
-        """The session from its beginning to its end."""
         LIVE.add(self)
         broken: BaseException | None = None
         try:

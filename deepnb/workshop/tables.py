@@ -72,6 +72,7 @@ class ColumnarTable(ABC):
         self.table = table
         self.rows, self.width = table.shape
         self.step = max(2 * self.rows // SCANNED, 1) if self.rows > SCANNED else 1
+        """1, or 1 row in so many is in the sample of a column."""
         size = f"{self.rows} rows" if class_name(value) == "Series" else f"{self.rows} rows x {self.width} columns"
         self.title = f"{columnar_name(value)}, {size}"
 
@@ -98,8 +99,9 @@ class ColumnarTable(ABC):
 
         return pd.DataFrame({i: self._first(i, min(rows, self.rows)) for i in range(columns)})
 
-    def index_labels(self) -> None:  # noqa: B027 (None is the answer)
-        """There is no index."""
+    def index_labels(self) -> Any:
+        """Return None: there is no index."""
+        return None
 
     def _first(self, i: int, rows: int) -> Any:
         try:

@@ -70,8 +70,8 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
                 asked = read(question, frames[0])
             except Unplaced:
                 continue
-            described = asked.what in ("describe", "columns", "size", "missing")
-            if asked in done or asked.what in ("plot", "tail", "corr") or not (described or left):
+            described = asked.what in ("describe", "size", "missing")
+            if asked in done or asked.what == "plot" or not (described or left):
                 continue
             left -= not described
             done.append(asked)
