@@ -170,7 +170,6 @@ def _text(lines: _Side) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return the text on one line in quotation marks; of a long one its beginning."""
     line = " / ".join(part.strip() for part in text.splitlines())
     return f'"{line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."}"'
 

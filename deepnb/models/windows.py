@@ -159,14 +159,14 @@ def known_windows() -> Mapping[_Key, Window]:
 
 def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> Window | None:
     """Return the window of a model: the one `given` by the user, but no more than its server takes; None where it is unknown."""
-    told, declared = _asked(model), window_of(model)
+    answer, declared = _asked(model), window_of(model)
     if is_ollama(model):  # which has as many as it is asked for
-        wanted = given or model.num_ctx or (told.tokens if told else SMALL)
+        wanted = given or model.num_ctx or (answer.tokens if answer else SMALL)
         return Window(min(wanted, _longest.get(_key(model), wanted)))
     if given is not None:
-        return Window(min(given, told.tokens) if told and told.known else given)
-    if told is not None or declared is not None:
-        return told or Window(declared or 0, known=not getattr(model, "window_guessed", False))
+        return Window(min(given, answer.tokens) if answer and answer.known else given)
+    if answer is not None or declared is not None:
+        return answer or Window(declared or 0, known=not getattr(model, "window_guessed", False))
     return Window(SMALL, known=False) if guess and is_near(address_of(model)) else None
 
 
@@ -272,10 +272,12 @@ def _ask(model: Any, name: str | None, tell: Callable[[Mapping[str, int | None]]
     for path in ("/models", *((f"{root}{path}" for path in _BESIDE) if is_near(root) else ())):
         rows: list[Mapping[str, Any]] = []
         try:
-            told = client.get(path, cast_to=object)
-            if isinstance(told, Mapping):
-                told = next((told[key] for key in ("data", "models") if isinstance(told.get(key), list)), [told])
-            rows = [row for row in told if isinstance(row, Mapping)] if isinstance(told, list) else []
+            answer = client.get(path, cast_to=object)
+            if isinstance(answer, Mapping):
+                answer = next(
+                    (answer[key] for key in ("data", "models") if isinstance(answer.get(key), list)), [answer]
+                )
+            rows = [row for row in answer if isinstance(row, Mapping)] if isinstance(answer, list) else []
         except (APIConnectionError, OpenAIError) as error:
             lost = isinstance(error, APIConnectionError) and not isinstance(error, APITimeoutError)
             if path == "/models" and (lost or getattr(error, "status_code", 0) == 503):  # not there yet, or loading

@@ -223,7 +223,6 @@ def _run_error(failed: Exception, turn: Turn) -> RunError:
 
 
 def _open_tools(events: Iterable[Event]) -> list[ToolStarted]:
-    """Tool calls that began and did not end."""
     open_: dict[str, ToolStarted] = {}
     for event in events:
         if isinstance(event, ToolStarted):

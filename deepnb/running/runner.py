@@ -336,8 +336,8 @@ class Runner:
             with suppress(Exception):  # a checkpointer that takes no more: the turn stays as it was left
                 work.state.drop_turn(thread, draft.before)
         if thread.unfinished:  # a call that began and has no result was cut, whatever was told of it
-            told = {e.id for e in played.events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path}
-            cut = [play.cut_off(id_, name) for id_, name in played.begun.items() if id_ not in thread.answered | told]
+            ids = {e.id for e in played.events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path}
+            cut = [play.cut_off(id_, name) for id_, name in played.begun.items() if id_ not in thread.answered | ids]
             played = replace(played, events=(*played.events, *cut))
         if thread.has_answered(played.events):
             work.threads.bring(thread, None)

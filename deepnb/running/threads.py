@@ -78,7 +78,6 @@ class Threads:
         return (*self.names, *self._lent)
 
     def _unread(self) -> dict[str, str]:
-        """Return the threads of the checkpointer that have not been read."""
         if self._stored is None:
             here = {name for name, thread in self._threads.items() if thread.root is not None}
             hidden = self._lent | (here if self._state.paths.is_served else set())
@@ -182,8 +181,7 @@ class Threads:
         made = self._current.thread = self._add(Thread(name, origin, home, scope, snapshot=Snapshot(name)))
 
         def undo() -> None:
-            self._threads.pop(name, None)
-            self._state.delete(made)
+            self.remove(made)
             self._current.thread = before
 
         self._undo.append((f"fork {name}" if origin else f"new thread {name}", before, undo))
@@ -225,17 +223,12 @@ class Threads:
         made.root = source.root or made.snapshot
         ended = replace(turn, before=source.snapshot, after=made.snapshot)
         made.turns = [replace(t, thread=name) for t in (*source.turns, ended)]
-
-        def undo() -> None:
-            self._threads.pop(name, None)
-            self._state.delete(made)
-
-        self._undo.append((f"thread {name}", source, undo))
+        self._undo.append((f"thread {name}", source, partial(self.remove, made)))
         return made
 
     def remove(self, thread: Thread) -> None:
-        """Take away a thread that nothing has happened in."""
-        del self._threads[thread.name]
+        """Take away a thread, with its checkpoints."""
+        self._threads.pop(thread.name, None)
         self._state.delete(thread)
 
     def lend(self, thread: Thread) -> None:

@@ -196,7 +196,6 @@ class SessionSubagents(Part):
 
 
 def _markdown(path: Path) -> Sequence[Path]:
-    """The files that are meant: one, or those of a directory."""
     if path.is_dir():
         if found := sorted(p for p in path.glob("*.md") if p.is_file() and not p.is_symlink()):
             return found

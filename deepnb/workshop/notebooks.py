@@ -360,7 +360,6 @@ def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _holds(path: Path, ids: Collection[str]) -> bool:
-    """Return whether a notebook has a cell of one of these ids."""
     try:
         cells = parsed(content_of(path, path.name), path.name).get("cells") or ()
     except DeepnbError:

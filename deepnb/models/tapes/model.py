@@ -101,7 +101,6 @@ def _page(request: Parts, texts: Mapping[str, Any]) -> str:
 
 
 def _lines(part: Any) -> str:
-    """Return a part as lines."""
     if isinstance(part, list):
         return "\n".join(f"{name}: {' '.join(description.split())}" for name, description in part)
     calls = [f"{name} {json.dumps(args, ensure_ascii=False, sort_keys=True)}" for name, args in part.get("calls", ())]

@@ -149,8 +149,6 @@ class Recording:
 
 @dataclass
 class _Call:
-    """One call of a model that has begun."""
-
     request: Parts
     at: str
     purpose: str
@@ -163,8 +161,6 @@ class _Call:
 
 
 class _Listener(BaseCallbackHandler):
-    """Listens to one model."""
-
     run_inline = True
 
     def __init__(self, recording: Recording, model: TapedModel) -> None:

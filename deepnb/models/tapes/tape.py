@@ -164,8 +164,8 @@ def head_line(made: str, note: str) -> bytes:
 
 def model_line(model: TapedModel) -> bytes:
     """Return the line that tells of a model."""
-    told = {name: getattr(model, name) for name in ("profile", "counts", "schemas", "retries")}
-    return _line({"model": model.name, **told})
+    facts = {name: getattr(model, name) for name in ("profile", "counts", "schemas", "retries")}
+    return _line({"model": model.name, **facts})
 
 
 def part_line(name: str, part: Any) -> bytes:

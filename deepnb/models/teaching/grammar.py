@@ -417,7 +417,6 @@ def _ranked(p: Parse, what: str, head: int, how: str) -> Ask:
 
 
 def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
-    """Return the columns to group by."""
     keys = []
     for token in p.by if tokens is None else tokens:
         if token in p.by and _named_by_row(token, p.frame):  # `per order` is each row

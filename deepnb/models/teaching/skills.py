@@ -49,14 +49,14 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
     """Read the skill, tell its steps, and do what a rule can do of them."""
     step = yield Use("read_file", {"file_path": skill.path})
     steps = instructions("\n".join(parse(step.result)[0]))
-    told = "\n".join(f"{i}. {s}" for i, s in enumerate(steps, 1)) or says(c, "no steps")
-    lead = says(c, "steps", v=skill.name, x=skill.path, k=told)
+    listing = "\n".join(f"{i}. {s}" for i, s in enumerate(steps, 1)) or says(c, "no steps")
+    lead = says(c, "steps", v=skill.name, x=skill.path, k=listing)
     name = rf"(?:\b(?:use|with|using|follow|apply)\s+)?(?:\bthe\s+)?(?:\bskill\s+)?\b{re.escape(skill.name)}\b(?:\s+skill)?\s*(?:on\b|:|,)?"
     c = replace(c, request=re.sub(name, " ", c.request, flags=re.IGNORECASE).strip())
     if wanted := wants_code(c):
         return f"{lead}\n\n{(yield from compute(c, wanted))}"
     frames: list[Frame] = []
-    if "inspect_variable" in c.tools and first_match(f"{skill.description} {told} {c.request}", _OF_TABLES):
+    if "inspect_variable" in c.tools and first_match(f"{skill.description} {listing} {c.request}", _OF_TABLES):
         found = yield from tables_asked(c, c.request)
         frames = found if isinstance(found, list) and len(found) == 1 else []
     results: list[str] = []
@@ -164,7 +164,6 @@ def call(c: Conversation, wanted: tuple[str, str]) -> Script:
 
 
 def _argument(text: str, schema: Mapping[str, Any]) -> Any:
-    """Return a value as the schema has it."""
     plain = text.strip("\"'“”`")
     try:
         return plain if schema.get("type", "string") == "string" else json.loads(plain.lower())
