@@ -59,10 +59,6 @@ class Database(ABC):
         """Return what gives a thread free again; None where another kernel holds it. It ends with its process."""
 
     @abstractmethod
-    def newest(self) -> list[tuple[str, str]]:
-        """Return (thread, id of its newest checkpoint)."""
-
-    @abstractmethod
     def blobs(self) -> Iterator[Blob]:
         """Return all values of checkpoints, as LangGraph's serializer wrote them."""
 
@@ -122,6 +118,11 @@ class Database(ABC):
         by = f" ({found[0][0]}, since {found[0][1]})" if found else ""  # (process 4242 on lab, in /home/me, since ...)
         what = f"thread {thread} is busy in another kernel{by}"
         return BusyError(what, "wait, or %agent fork NAME, which goes on from its last turn")
+
+    def newest(self) -> list[tuple[str, str]]:
+        """Return (thread, id of its newest checkpoint)."""
+        query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
+        return [(str(thread), str(id_)) for thread, id_ in self.execute(query)]
 
     def drop_after(self, thread: str, id_: str) -> None:
         """Drop the checkpoints of a thread after one."""

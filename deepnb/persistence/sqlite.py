@@ -140,10 +140,6 @@ class SqliteDatabase(Database):
         name = self.path.name
         return f"{name} alone is the whole of it between turns; {name}-wal, {name}-shm and {name}.lock need no copy"
 
-    def newest(self) -> list[tuple[str, str]]:
-        query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
-        return [(str(thread), str(id_)) for thread, id_ in self.execute(query)]
-
     def blobs(self) -> Iterator[Blob]:
         yield from self._blobs("checkpoints", "checkpoint", "''", CHECKPOINT)
         yield from self._blobs("writes", "value", "channel", WRITE)
