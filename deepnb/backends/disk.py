@@ -81,14 +81,14 @@ class DiskBackend(ContainedBackend):
                 )
             return slice_read_response(protocol.FileData(content=data.decode(), encoding="utf-8"), offset, limit)
         except _FAILED as error:
-            return protocol.ReadResult(error=_told("reading file", file_path, error, missing="File {} not found"))
+            return protocol.ReadResult(error=_message("reading file", file_path, error, missing="File {} not found"))
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
         """Make `content` the file, as UTF-8 and with its line ends as they are."""
         try:
             self.tree.write(_file(file_path), content.encode())
         except _FAILED as error:
-            return protocol.WriteResult(error=_told("writing file", file_path, error))
+            return protocol.WriteResult(error=_message("writing file", file_path, error))
         return protocol.WriteResult(path=file_path)
 
     def append_text(self, path: str, text: str) -> str | None:
@@ -105,7 +105,7 @@ class DiskBackend(ContainedBackend):
                     file.truncate(size)
                     raise
         except _FAILED as error:
-            return _told("writing file", path, error)
+            return _message("writing file", path, error)
         return None
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
@@ -118,7 +118,7 @@ class DiskBackend(ContainedBackend):
             self.tree.write(at, result[0].encode())
         except _FAILED as error:
             return protocol.EditResult(
-                error=_told("editing file", file_path, error, missing="Error: File {} not found")
+                error=_message("editing file", file_path, error, missing="Error: File {} not found")
             )
         return protocol.EditResult(path=file_path, occurrences=result[1])
 
@@ -137,7 +137,7 @@ class DiskBackend(ContainedBackend):
             else:
                 os.unlink(self.tree.path(at))
         except OSError as error:
-            return protocol.DeleteResult(error=_told("deleting", file_path, error, missing="Error: {} not found"))
+            return protocol.DeleteResult(error=_message("deleting", file_path, error, missing="Error: {} not found"))
         return protocol.DeleteResult(path=file_path)
 
     # -- bytes, many files at once
@@ -221,7 +221,7 @@ class DiskBackend(ContainedBackend):
         except InvalidGlobPatternError as error:
             return protocol.GlobResult(error=str(error))
         except OSError as error:
-            return protocol.GlobResult(error=_told("globbing path", path, error), matches=[])
+            return protocol.GlobResult(error=_message("globbing path", path, error), matches=[])
         matches.sort(key=itemgetter("path"))
         return protocol.GlobResult(matches=matches, truncated=reason is not None, truncation_reason=reason)
 
@@ -257,7 +257,7 @@ class DiskBackend(ContainedBackend):
         except InvalidGlobPatternError as error:
             return protocol.GrepResult(error=str(error))
         except OSError as error:
-            return protocol.GrepResult(error=_told("searching path", path, error), matches=[])
+            return protocol.GrepResult(error=_message("searching path", path, error), matches=[])
         matches.sort(key=itemgetter("path"))
         cut = late or (max_count is not None and len(matches) > max_count)
         problem = "One or more files could not be fully searched: " + "; ".join(sorted(unread)) if unread else None
@@ -371,7 +371,7 @@ def _why(error: OSError | UnicodeError) -> str:
     return error.strerror or type(error).__name__
 
 
-def _told(doing: str, path: str, error: OSError | UnicodeError, *, missing: str = "") -> str:
+def _message(doing: str, path: str, error: OSError | UnicodeError, *, missing: str = "") -> str:
     """Return the message of an error; `missing` is that of a file that is not there, where there is one of its own."""
     if missing and isinstance(error, FileNotFoundError | IsADirectoryError):
         return missing.format(f"'{_printable(path)}'")
@@ -387,6 +387,5 @@ def _try(use: Callable[..., Any], path: str, *more: bytes) -> tuple[Any, str | N
 
 
 def _printable(path: str) -> str:
-    """Return a path as it is put in a message: one line, not too long."""
     line = "".join("?" if is_control(c) else c for c in path)
     return line if len(line) <= 200 else f"{line[:200]}..."

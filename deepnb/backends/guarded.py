@@ -14,20 +14,20 @@ from typing import Any
 from deepagents.backends import protocol
 from deepagents.backends.utils import create_file_data, file_data_to_string, slice_read_response
 
-from deepnb.backends.journal import Entry, is_journal
+from deepnb.backends.journal import is_journal
 from deepnb.backends.merge import Merged
-from deepnb.backends.record import Facts, HeldChange, HeldChanges, LastRead, Record, Root
+from deepnb.backends.record import USER_READER, Facts, HeldChange, Root
 from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
-from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import credential_in, unfit, writer, writing
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.files import is_text
 from deepnb.gate import redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
+from deepnb.values.lazy import nothing
 
 
-class GuardedBackend(WrapperBackend):
+class GuardedBackend(Steps):
     """A backend with the guard in front of it."""
 
     def __init__(
@@ -36,42 +36,14 @@ class GuardedBackend(WrapperBackend):
         roots: Sequence[Root],
         is_guarded: Callable[[str], bool],
         facts: Facts,
-        tell: Callable[[], None] = lambda: None,
+        tell: Callable[[], None] = nothing,
     ) -> None:
         """`tell` is called after each change of a guarded file."""
-        self.is_guarded: Callable[[str], bool] = lambda path: is_guarded(path) and not is_journal(path)
-        self._last_read = LastRead(facts)
-        self._held_changes = HeldChanges()
-        self.record = Record(inner, roots, facts, self._last_read, self._held_changes, tell)
-        self._steps = Steps(self.record, self._last_read, self._held_changes, self.is_guarded)
+        super().__init__(inner, roots, facts, tell)
+        self.is_guarded = lambda path: is_guarded(path) and not is_journal(path)
         self._naming = Lock()
         self._named: set[str] = set()
         """Files of results in this run, which the backend may not show yet."""
-
-    @property
-    def inner(self) -> protocol.BackendProtocol:  # type: ignore[override]
-        """The backend behind the guard."""
-        return self.record.inner
-
-    @property
-    def roots(self) -> tuple[Root, ...]:
-        """The places that have files of their own."""
-        return self.record.roots
-
-    @property
-    def runs(self) -> int:
-        """How many runs have ended."""
-        return self.record.runs
-
-    @property
-    def held_changes(self) -> list[HeldChange]:
-        """Changes that wait for the user."""
-        return self._held_changes.changes
-
-    @property
-    def notices(self) -> list[str]:
-        """Lines the user should see."""
-        return self._held_changes.notices
 
     # -- reading: passed on, and remembered as seen
 
@@ -81,15 +53,15 @@ class GuardedBackend(WrapperBackend):
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> protocol.ReadResult:
         if not self.is_guarded(file_path):
             return self.inner.read(file_path, offset, limit)
-        text = self.record.text(file_path)
+        text = self._text(file_path)
         if text is None or not is_text(file_path):
             found = self.inner.read(file_path, offset, limit)
             if text is None and found.file_data is not None and found.file_data.get("encoding") == "utf-8":
                 return self.read(file_path, offset, limit)  # it was written just now
-            self._last_read.set(file_path, text)
+            self._see(file_path, text)
             return found
         # what is shown is what is noted as seen: read once, since another process may write at any time
-        self._last_read.set(file_path, text)
+        self._see(file_path, text)
         return slice_read_response(protocol.FileData(content=_masked(text), encoding="utf-8"), offset, limit)
 
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
@@ -112,10 +84,10 @@ class GuardedBackend(WrapperBackend):
             path = self._free(file_path) if file_path.startswith(RESULTS) else file_path
             return replace(self.inner.write(path, redact(content)), path=path)
         if not self.is_guarded(file_path):
-            problem = self._steps.ask_about(file_path, content, self.record.text(file_path) or "")
+            problem = self._ask_about(file_path, content, self._text(file_path) or "")
             return protocol.WriteResult(error=problem) if problem else self.inner.write(file_path, content)
         try:
-            problem = self._steps.write(file_path, content).problem
+            problem = self._write(file_path, content).problem
         except DeepnbError as error:
             problem = f"Error: {error}"
         return protocol.WriteResult(error=problem) if problem else protocol.WriteResult(path=file_path)
@@ -141,7 +113,7 @@ class GuardedBackend(WrapperBackend):
         if wrong := unfit(file_path, "") or _withheld(file_path):
             return protocol.EditResult(error=wrong)
         try:
-            return self._steps.edit(file_path, old_string, new_string, replace_all)
+            return self._edit(file_path, old_string, new_string, replace_all)
         except DeepnbError as error:
             return protocol.EditResult(error=f"Error: {error}")
 
@@ -149,7 +121,7 @@ class GuardedBackend(WrapperBackend):
         if wrong := unfit(file_path, "") or _withheld(file_path) or self._above_records(file_path):
             return protocol.DeleteResult(error=wrong)
         try:
-            result = self._steps.delete(file_path)
+            result = self._delete(file_path)
         except DeepnbError as error:
             return protocol.DeleteResult(error=f"Error: {error}")
         for root in self.roots:
@@ -177,12 +149,12 @@ class GuardedBackend(WrapperBackend):
             if not self.is_guarded(path):
                 return self.inner.upload_files([(path, content)])[0].error
             try:
-                return self._steps.upload_bytes(path, content)
+                return self._upload_bytes(path, content)
             except DeepnbError:
                 return "permission_denied"
         if self.is_guarded(path) or path.startswith(RECORDS):
             return "permission_denied" if self.write(path, text).error else None
-        if self._steps.ask_about(path, text, self.record.text(path) or ""):
+        if self._ask_about(path, text, self._text(path) or ""):
             return "permission_denied"
         return self.inner.upload_files([(path, content)])[0].error
 
@@ -196,8 +168,8 @@ class GuardedBackend(WrapperBackend):
         if wrong:
             return Written(wrong, Merged(text))
         try:
-            with writing(tell=lambda line: None):
-                return self._steps.write(path, text, base)
+            with writing(tell=nothing):
+                return self._write(path, text, base)
         except DeepnbError as error:
             return Written(f"Error: {error}", Merged(text))
 
@@ -206,13 +178,13 @@ class GuardedBackend(WrapperBackend):
         if wrong := unfit(path, line) or _withheld(path):
             return wrong
         try:
-            return self._steps.append(path, line, typed=typed)
+            return self._append(path, line, typed=typed)
         except DeepnbError as error:
             return f"Error: {error}"
 
     def offer(self, path: str, lines: Iterable[str], why: str) -> None:
         """Hold lines of foreign memory for the user, each by itself: those that are not there, and hold no credential."""
-        known = {_bare(line) for line in (self.record.text(path) or "").splitlines()}
+        known = {_bare(line) for line in (self._text(path) or "").splitlines()}
         known |= {_bare(held.line) for held in self.held_changes if held.line}
         refused = 0
         for line in lines:
@@ -223,15 +195,13 @@ class GuardedBackend(WrapperBackend):
                 refused += 1
             else:
                 also = "; it reads like an instruction" if is_directive(line) else ""
-                self._held_changes.offer(path, line, f"{why}{also}")
+                self._add_held(path, "", f"{line}\n", f"{why}{also}", "external", line)
         if refused:
-            self._held_changes.notice(
-                f"{refused} line{'s' if refused > 1 else ''} of memory {why} left out: a credential"
-            )
+            self._notice(f"{refused} line{'s' if refused > 1 else ''} of memory {why} left out: a credential")
 
     def settle(self, held: HeldChange, *, accept: bool) -> str | None:
         """Make a held change, merged with what came since, or throw it away; return the error, if any."""
-        problem = self._steps.accept(held) if accept else None
+        problem = self._accept(held) if accept else None
         if problem is None:
             self.held_changes.remove(held)
         return problem
@@ -239,57 +209,25 @@ class GuardedBackend(WrapperBackend):
     def memory(self) -> dict[str, Any]:
         """Return the guarded files as a state holds files: path -> FileData."""
         found = [m["path"] for m in self.glob("**/*", "/").matches or () if self.is_guarded(m["path"])]
-        texts = ((p, self.record.text(p)) for p in found)
+        texts = ((p, self._text(p)) for p in found)
         return {path: create_file_data(text) for path, text in texts if text is not None}
 
     def take_files(self, files: Mapping[str, Any]) -> dict[str, Any]:
         """Write the guarded ones among files of a state, path -> FileData, where they differ; return the others."""
         for path, data in files.items():
-            if (
-                self.is_guarded(path)
-                and data is not None
-                and (text := file_data_to_string(data)) != self.record.text(path)
-            ):
+            if self.is_guarded(path) and data is not None and (text := file_data_to_string(data)) != self._text(path):
                 self.write(path, text)
         return {path: data for path, data in files.items() if not self.is_guarded(path)}
 
-    def keep_both(self, path: str, entry_id: str) -> None:
-        """Settle the conflicts of a journal entry: the file stays as it is."""
-        self._steps.settle(path, entry_id)
-
-    def mark_read(self, texts: Mapping[str, str]) -> None:
-        """The current thread's model has just been shown these texts: the base of what it writes next."""
-        self._last_read.show_model(texts)
-
     def mark_shown(self, texts: Mapping[str, str | None]) -> None:
         """The user has just been shown these texts (None: no such file): the base of what is written next."""
-        self._last_read.show_user({path: text for path, text in texts.items() if self.is_guarded(path)})
-
-    def drain(self) -> list[str]:
-        """Return the lines the user should see, which are not shown again."""
-        return self._held_changes.drain()
-
-    def root(self, path: str) -> Root:
-        """Return the root a path belongs to: the longest prefix wins."""
-        return self.record.root(path)
-
-    def rewire(self, inner: protocol.BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
-        """Stand in front of another backend from now on, as `Record.rewire` says."""
-        self.record.rewire(inner, roots, forget_home=forget_home)
-
-    def observe(self, paths: Iterable[str]) -> None:
-        """Enter what others did to these files, and to those the journal tells of, since we last looked."""
-        self.record.observe(paths)
+        self._seen.update(((USER_READER, path), text) for path, text in texts.items() if self.is_guarded(path))
 
     def take_over(self, other: "GuardedBackend", notices: Iterable[str]) -> None:
         """What waits for the user in another guard, whose files are ours now, waits here; and these lines are shown."""
         for one in other.held_changes:
-            self._held_changes.hold(one.path, one.base, one.text, one.why, one.origin)
+            self.hold(one.path, one.base, one.text, one.why, one.origin)
         self.notices.extend(line for line in notices if line not in self.notices)
-
-    def journal(self) -> tuple[Entry, ...]:
-        """Return the entries of all roots, by time."""
-        return self.record.entries()
 
     def begin(self, again: Mapping[str, str] | None = None) -> None:
         """A run begins. If it runs a step `again`, these are the texts that the turn began with: path -> text.
@@ -297,20 +235,13 @@ class GuardedBackend(WrapperBackend):
         What the step wrote before it was cut is there already, and is not written twice.
         """
         self._named.clear()
-        self._steps.begin(again)
+        self._again = again
 
     def save(self) -> None:
         """A run has ended: write the journal entries that could not be written."""
-        self._steps.begin(None)
-        self.record.end_run()
-
-    def restored(self, note: str) -> None:
-        """Files were taken back to an earlier state: enter that as the user's doing."""
-        self.record.restored(note)
-
-    def forget(self) -> None:
-        """Know nothing of any file any more: after a journal was rewritten."""
-        self.record.forget()
+        self._again = None
+        self.runs += 1
+        self._save(*self.roots)
 
 
 def _withheld(path: str) -> str | None:
@@ -324,5 +255,4 @@ def _masked(text: str) -> str:
 
 
 def _bare(line: str) -> str:
-    """Return a line without its bullet and the blanks round it."""
     return line.lstrip("-*• \t").strip()

@@ -300,7 +300,6 @@ class JournalFile:
         """Write the whole journal anew: for forgetting, which is the one thing that takes entries back."""
         for number in list(self._files):
             self._backend.delete(self.path(number))
-        self._files = {}
         self._forget()
         self.unsaved = list(kept)
         self.save()
@@ -331,17 +330,12 @@ class JournalFile:
             self._last = max(self._last, _number(one))
 
     def _reread(self) -> None:
-        """Somebody wrote a file of the journal anew: read all of them."""
-        self._files = {}
+        """Read all files of the journal, one of which somebody wrote anew."""
         self._forget()
-        number = 1
-        while (text := self._text(number)) is not None:
-            self._files[number] = text
-            self._take(entries(text))
-            number += 1
+        self.read()
 
     def _forget(self) -> None:
-        self._saved, self._texts, self._last = [], JournalTexts(), 0
+        self._files, self._saved, self._texts, self._last = {}, [], JournalTexts(), 0
 
     def _text(self, number: int) -> str | None:
         found = self._backend.download_files([self.path(number)])[0]

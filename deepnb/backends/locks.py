@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
@@ -60,7 +61,7 @@ def backend_lock(backend: BackendProtocol) -> Lock:
     locks = dict(sorted(_locks(backend), key=itemgetter(0)))  # in one order, whoever takes them
     if len(locks) == 1:
         return next(iter(locks.values()))
-    return lambda: _all(tuple(locks.values()))
+    return partial(_all, tuple(locks.values()))
 
 
 def store_lock(store: Any) -> Lock:
@@ -69,11 +70,10 @@ def store_lock(store: Any) -> Lock:
     database = _database(store)
     if database:
         path = Path(database).resolve()
-        return lambda: file_lock(path.with_name(f"{path.name}-deepnb.lock"), path.name)
+        return partial(file_lock, path.with_name(f"{path.name}-deepnb.lock"), path.name)
     if database == "" or isinstance(store, InMemoryStore | InMemorySaver):
-        return _in_process(store)
-    kind = f"{type(store).__module__}.{type(store).__qualname__}"
-    return lambda: named_lock(f"store {kind}")
+        return process_lock(store)
+    return partial(named_lock, f"store {type(store).__module__}.{type(store).__qualname__}")
 
 
 @contextmanager
@@ -196,25 +196,20 @@ def _own_folder() -> Path:
 def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
     """Yield (name, lock) of each place."""
     if isinstance(backend, FilesystemBackend):
-        cwd = backend.cwd
-        yield str(cwd), lambda: directory_lock(cwd)
+        yield str(backend.cwd), partial(directory_lock, backend.cwd)
     elif isinstance(backend, StoreBackend) and (store := getattr(backend, "_store", None)) is not None:
         yield f"store {_database(store) or id(store)}", store_lock(store)
     elif isinstance(backend, CompositeBackend):
         for part in (backend.default, *backend.routes.values()):
-            yield from (found for found in _locks(part) if _writable(found[0]))
-    elif isinstance(backend, SplitBackend):
+            for name, lock in _locks(part):
+                if not os.path.isdir(name) or os.access(name, os.W_OK):  # one that can only be read holds nobody up
+                    yield name, lock
+    elif isinstance(backend, SplitBackend | ChosenFiles):
         yield from _locks(backend.inner)
-        yield from _locks(backend.there)
-    elif isinstance(backend, ChosenFiles):
-        yield from _locks(backend.inner)
+        if isinstance(backend, SplitBackend):
+            yield from _locks(backend.there)
     else:
-        yield f"here {id(backend)}", _in_process(backend)
-
-
-def _writable(name: str) -> bool:
-    """Return whether a part of several is to be locked; a directory that can only be read holds nobody up."""
-    return not os.path.isdir(name) or os.access(name, os.W_OK)
+        yield f"here {id(backend)}", process_lock(backend)
 
 
 def _database(store: Any) -> str | None:
@@ -227,7 +222,8 @@ def _database(store: Any) -> str | None:
     return None
 
 
-def _in_process(key: Any) -> Lock:
+def process_lock(key: Any) -> Lock:
+    """Return the lock of something that is in this process alone."""
     lock = _ours.setdefault(key, threading.RLock())
     return lambda: lock
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from deepagents.backends import StateBackend, StoreBackend
 
-from deepnb.backends.wrapper import SplitBackend
+from deepnb.backends.wrapper import SplitBackend, store_backend
 from deepnb.backends.writer import guard_refusal, writer
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.files import ExactStore
@@ -58,7 +58,7 @@ class MemoryStoreBackend(SplitBackend):
         with _SEEDING:
             if runtime.store.get(mark, "seed") is not None:  # a run at the same time was first
                 return
-            there = StoreBackend(store=ExactStore(runtime.store), namespace=lambda _: space)
+            there = store_backend(ExactStore(runtime.store), space)
             known = {found.path for found in there.download_files(list(files)) if found.content is not None}
             there.upload_files([(path, content) for path, content in files.items() if path not in known])
             runtime.store.put(mark, "seed", {"at": datetime.now(UTC).isoformat(), "files": sorted(files)})

@@ -13,11 +13,14 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from deepnb.values.files import Hunk, lines_of
 
-_BEGINS = re.compile(r"\s*($|[-*+>|#]|\d+[.)])")
-"""A line that begins something of its own: a list item, a heading, a row of a table, a quotation; or is empty."""
+_BEGINS = re.compile(
+    r"\s*($|[-*+>|#]|\d+[.)])"
+)  # an empty line, `- item`, `> quotation`, `| row |`, `# heading`, `1. item`
+"""A line that begins something of its own."""
 _SHOWN = 160
 """Characters of each side in a sentence."""
 
@@ -70,7 +73,8 @@ def merge(base: str, current: str, mine: str) -> Merged:
     if current == base:
         return Merged(mine, seen=mine)
     end = "\r\n" if all_crlf(base, current, mine) else "\n"
-    old, ours, theirs = (_ended(lines_of(text), end) for text in (base, current, mine))
+    texts = (text if text.endswith("\n") or not text else text + end for text in (base, current, mine))
+    old, ours, theirs = map(lines_of, texts)
     out: list[str] = []
     seen: list[str] = []
     conflicts: list[Conflict] = []
@@ -114,7 +118,7 @@ def _one_below_the_other(a: list[str], b: list[str]) -> list[str]:
 
 def _changes(old: list[str], a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_Change]:
     """Yield what was changed, in order; what both changed is one change."""
-    left = sorted([(h.start, h.stop, 0, h) for h in a] + [(h.start, h.stop, 1, h) for h in b], key=lambda x: x[:3])
+    left = sorted([(h.start, h.stop, 0, h) for h in a] + [(h.start, h.stop, 1, h) for h in b], key=itemgetter(0, 1, 2))
     at = 0
     while at < len(left):
         start, stop = left[at][:2]
@@ -138,7 +142,8 @@ def _in_blocks(changes: Iterable[_Change]) -> Iterator[_Change]:
     """Yield the changes; lines that go on from one another, as in a paragraph, disagree as one."""
     last: _Change | None = None
     for change in changes:
-        if last and _go_on(last, change):
+        begins = any(_BEGINS.match(side[0]) for side in change[2:4] if side)
+        if last and last[1] == change[0] and not begins and _joined(*last[:4])[1] and _joined(*change[:4])[1]:
             a, b = ([*(one or ()), *(other or ())] for one, other in zip(last[2:4], change[2:4], strict=True))
             last = (last[0], change[1], a, b, last[4] + change[4])
             continue
@@ -147,12 +152,6 @@ def _in_blocks(changes: Iterable[_Change]) -> Iterator[_Change]:
         last = change
     if last:
         yield last
-
-
-def _go_on(last: _Change, change: _Change) -> bool:
-    """Return whether both sides disagree about two changes, the second of lines right after the first and of the same block."""
-    disagree = last[1] == change[0] and _joined(*last[:4])[1] and _joined(*change[:4])[1]
-    return disagree and not any(_BEGINS.match(side[0]) for side in change[2:4] if side)
 
 
 def _hunks(old: list[str], new: list[str]) -> list[Hunk]:
@@ -171,14 +170,8 @@ def _text(lines: _Side) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return the text on one line in quotation marks; of a long one its beginning."""
     line = " / ".join(part.strip() for part in text.splitlines())
     return f'"{line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."}"'
-
-
-def _ended(lines: list[str], end: str) -> list[str]:
-    """Return the lines, the last one ended as the others are."""
-    return [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + end] if lines else []
 
 
 def all_crlf(*texts: str) -> bool:

@@ -7,6 +7,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_incl
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import is_control, names
-from deepnb.backends.wrapper import ReadOnlyFiles
+from deepnb.backends.wrapper import ReadOnlyFiles, as_folder, store_backend
 from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 from deepnb.engine.files import ExactStore, store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
@@ -43,7 +44,7 @@ class MountedBackend(CompositeBackend):
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
         """Make `content` the file, in the backend it belongs to."""
-        if _folder(file_path) in self.routes:
+        if as_folder(file_path) in self.routes:
             return protocol.WriteResult(error=f"Error writing file '{file_path}': it is a directory")
         return super().write(file_path, content)
 
@@ -54,7 +55,7 @@ class MountedBackend(CompositeBackend):
 
     def ls(self, path: str) -> protocol.LsResult:
         """Return what is directly in a directory, mounts included, by path."""
-        base = _folder(path)
+        base = as_folder(path)
         prefix, backend = self._owner(base)
         inside = {base + p[len(base) :].split("/")[0] + "/" for p in self.routes if p.startswith(base) and p != base}
         listed = backend.ls(_inner(prefix, base, path))
@@ -67,7 +68,7 @@ class MountedBackend(CompositeBackend):
 
     def folder_version(self, directory: str, name: str) -> Any:
         """That of the backend the directory belongs to; None where it is spread over several."""
-        base = _folder(directory)
+        base = as_folder(directory)
         prefix, backend = self._owner(base)
         if any(p.startswith(base) and p != base for p in self.routes):
             return None
@@ -75,13 +76,13 @@ class MountedBackend(CompositeBackend):
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return the entries that the backend of the directory left out."""
-        base = _folder(directory)
+        base = as_folder(directory)
         prefix, backend = self._owner(base)
         return skipped_entries(backend, _inner(prefix, base, directory), name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
         """Files below `path` that match, in whichever backend, by path."""
-        base = _folder(path or "/")
+        base = as_folder(path or "/")
         try:
             fits = compile_grep_include_glob(pattern)
         except InvalidGlobPatternError as error:
@@ -97,7 +98,7 @@ class MountedBackend(CompositeBackend):
             cut += [result.truncation_reason] if result.truncated else []
             owned = self._owned(prefix, result.matches)
             found += [info for info in owned if not apart or fits(info["path"][len(base) :])]
-        found.sort(key=lambda info: info["path"])
+        found.sort(key=itemgetter("path"))
         reason: protocol.GlobTruncationReason | None = (
             "unreadable" if "unreadable" in cut else next(filter(None, cut), None)
         )
@@ -107,7 +108,7 @@ class MountedBackend(CompositeBackend):
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:
         """Lines that have the literal text in them, in whichever backend."""
-        base = _folder(path or "/")
+        base = as_folder(path or "/")
         try:
             fits = compile_grep_include_glob(glob) if glob else None
         except InvalidGlobPatternError as error:
@@ -139,7 +140,7 @@ class MountedBackend(CompositeBackend):
         """Yield what a backend found, under its paths out here, without what a mount in it hides."""
         for item in found or ():
             path = prefix[:-1] + item["path"]
-            if self._owner(_folder(path))[0] == prefix:
+            if self._owner(as_folder(path))[0] == prefix:
                 yield {**item, "path": path}
 
     def _owner(self, path: str) -> tuple[str, protocol.BackendProtocol]:
@@ -162,10 +163,6 @@ class MountedBackend(CompositeBackend):
         yield from below
 
 
-def _folder(path: str) -> str:
-    return path if path.endswith("/") else f"{path}/"
-
-
 def _inner(prefix: str, base: str, path: str | None) -> str:
     """Return where a search of `path` begins in the backend mounted at `prefix`."""
     if len(prefix) > len(base):
@@ -173,7 +170,6 @@ def _inner(prefix: str, base: str, path: str | None) -> str:
     return (path or "/") if prefix == "/" else f"/{(path or '')[len(prefix) :]}"
 
 
-_KINDS = "disk:DIR, store, store:NAMESPACE or state"
 _NAMESPACE_PART = re.compile(r"[A-Za-z0-9\-_@+:~]+")
 """What StoreBackend allows in one part of a namespace, without the dot, which stores refuse."""
 
@@ -225,9 +221,8 @@ def parse_mount(
         space = _namespace(rest if colon else None, assistant_id)
         if store is None:
             raise NotFoundError("there is no store", "pass one to Session(store=...), or type disk:DIR")
-        backend = StoreBackend(store=ExactStore(store), namespace=lambda _runtime: space)
-        return Mount(at, "store", "/".join(space), backend)
-    raise InvalidError(f"{spec!r} is not a place to keep files", f"type {_KINDS}")
+        return Mount(at, "store", "/".join(space), store_backend(ExactStore(store), space))
+    raise InvalidError(f"{spec!r} is not a place to keep files", "type disk:DIR, store, store:NAMESPACE or state")
 
 
 def mount_all(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendProtocol:
@@ -308,9 +303,6 @@ def _namespace(text: str | None, assistant_id: str | None) -> tuple[str, ...]:
 # -- what is passed as `backend=`: where the files of the root are, and what is mounted into it
 
 
-_ALLOWED = 'pass "disk:DIR", a backend of deepagents such as StateBackend(), or None'
-
-
 @dataclass(frozen=True)
 class Given:
     """The places for files that were passed in."""
@@ -354,7 +346,8 @@ def _parts(prefix: str, backend: Any) -> Iterator[tuple[str, BackendProtocol]]:
     if not isinstance(backend, BackendProtocol):
         where = "" if prefix == "/" else f" of {prefix}"
         what = f"the class {backend.__name__}" if isinstance(backend, type) else f"{backend!r:.60}"
-        raise InvalidError(f"the backend{where} can't be {what}", _ALLOWED)
+        do = 'pass "disk:DIR", a backend of deepagents such as StateBackend(), or None'
+        raise InvalidError(f"the backend{where} can't be {what}", do)
     if not isinstance(backend, CompositeBackend):
         yield prefix, backend
         return

@@ -5,7 +5,8 @@ and that is entered first.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
@@ -13,60 +14,17 @@ from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
 from deepnb.backends.journal import Entry, JournalFile, Origin, entry
 from deepnb.backends.locks import Lock
 from deepnb.backends.merge import Conflict
+from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer
 from deepnb.gate import redact
 from deepnb.values.errors import BusyError, DeepnbError
 from deepnb.values.files import FileDiff
+from deepnb.values.lazy import nothing
 from deepnb.values.text import in_turn
 
-# -- what each writer knows of each file: the base of what it writes next
-
-
-_USER = "user"
+USER_READER = "user"
 Reader = tuple[str | None, ...] | str
 """Thread and agent of a model; or the user, who knows what was displayed, in whichever thread."""
-
-
-class LastRead:
-    """The texts as they were last read or written, by reader."""
-
-    def __init__(self, facts: Callable[[], Mapping[str, Any]]) -> None:
-        self._facts = facts
-        self._texts: dict[tuple[Reader, str], str | None] = {}
-
-    def text(self, path: str, unknown: str | None = None) -> str | None:
-        """Return the text of a file as whoever writes just now knows it; None where it saw none, `unknown` if it never looked."""
-        return self._texts.get((self._reader(), path), unknown)
-
-    def set(self, path: str, text: str | None) -> None:
-        """Whoever writes just now knows this text."""
-        reader = self._reader()
-        if text is None and reader != _USER:  # a file that a model did not find is as good as never looked for
-            self._texts.pop((reader, path), None)
-        else:
-            self._texts[reader, path] = text
-
-    def show_model(self, texts: Mapping[str, str]) -> None:
-        """The current thread's model has just been shown these texts."""
-        model = self._model()
-        self._texts.update(((model, path), text) for path, text in texts.items())
-
-    def show_user(self, texts: Mapping[str, str | None]) -> None:
-        """These texts were displayed; None where there is no such file."""
-        self._texts.update(((_USER, path), text) for path, text in texts.items())
-
-    def clear(self) -> None:
-        """Nobody has seen anything."""
-        self._texts.clear()
-
-    def _reader(self) -> Reader:
-        return self._model() if writer().origin == "agent" else _USER
-
-    def _model(self) -> Reader:
-        return self._facts().get("thread"), *writer().agent
-
-
-# -- what waits for the user: changes to confirm, and lines to be shown
 
 
 @dataclass(frozen=True)
@@ -88,41 +46,6 @@ class HeldChange:
         return FileDiff(self.path, self.base or (None if not self.line else ""), self.text)
 
 
-class HeldChanges:
-    """Changes that were not made until the user says so, and notices not yet shown."""
-
-    def __init__(self) -> None:
-        self.changes: list[HeldChange] = []
-        self.notices: list[str] = []
-        """Lines the user should see; whoever shows them empties the list."""
-        self._numbers = 0
-
-    def hold(self, path: str, base: str, text: str, why: str, origin: Origin) -> str:
-        """Keep a change back; return the words for whoever wanted to make it."""
-        if not any((one.path, one.base, one.text) == (path, base, text) for one in self.changes):
-            self._numbers += 1
-            self.changes.append(HeldChange(f"p{self._numbers}", path, base, text, why, origin))
-            self.notices.append(f"a change to {path} needs your approval ({why}): %memory pending shows it")
-        return f"Error: this change of {path} waits for the user to confirm it ({why}). Do not try it again; go on without it."
-
-    def offer(self, path: str, line: str, why: str) -> None:
-        """Hold a line of somebody else's memory."""
-        self._numbers += 1
-        self.changes.append(HeldChange(f"p{self._numbers}", path, "", f"{line}\n", why, "external", line))
-
-    def notice(self, line: str) -> None:
-        """Show a line, once."""
-        if line not in self.notices:
-            self.notices.append(line)
-
-    def drain(self) -> list[str]:
-        """Return the lines the user should see, which are not shown again."""
-        lines, self.notices = self.notices, []
-        return lines
-
-
-BOTH = "conflict: both sides are kept"
-
 Facts = Callable[[], Mapping[str, Any]]
 """`at`, `thread`, `turn` and `cell` of the moment, as the journal keeps them."""
 
@@ -136,31 +59,33 @@ class Root:
     lock: Lock
     in_state: bool = False
     """Whether the files are in a thread's state, so that a rewind takes them back."""
-    refresh: Callable[[], object] = lambda: None
+    refresh: Callable[[], object] = nothing
     """Sees what another program wrote into the same state, before the files are read."""
 
 
-class Record:
-    """What is known of the files of a backend. Whoever calls `observe_file` or `enter` holds the root's lock."""
+class Record(WrapperBackend):
+    """What is known of the files of a backend, and what waits for the user.
 
-    def __init__(
-        self,
-        inner: BackendProtocol,
-        roots: Sequence[Root],
-        facts: Facts,
-        last_read: LastRead,
-        held_changes: HeldChanges,
-        tell: Callable[[], None] = lambda: None,
-    ) -> None:
+    Whoever calls `_observe_file` or `_enter` holds the root's lock.
+    """
+
+    def __init__(self, inner: BackendProtocol, roots: Sequence[Root], facts: Facts, tell: Callable[[], None]) -> None:
         """`tell` is called after each change that is entered."""
-        self.inner = inner
+        super().__init__(inner)
         self.roots = _longest_first(roots)
+        """The places that have files of their own."""
         self.runs = 0
         """How many runs have ended: a tool that comes back after that writes nothing any more."""
+        self.held_changes: list[HeldChange] = []
+        """Changes that were not made until the user says so."""
+        self.notices: list[str] = []
+        """Lines the user should see; whoever shows them empties the list."""
         self._facts = facts
         self._tell = tell
-        self._last_read = last_read
-        self._held_changes = held_changes
+        self._held = 0
+        """How many changes were ever held, which numbers them."""
+        self._seen: dict[tuple[Reader, str], str | None] = {}
+        """The texts as they were last read or written, by reader: the base of what it writes next."""
         self._known: dict[str, str | None] = {}
         """path -> text, credentials masked, as the journal tells it."""
 
@@ -170,14 +95,59 @@ class Record:
         """Return the root a path belongs to: the longest prefix wins."""
         return next((r for r in self.roots if path.startswith(r.prefix)), self.roots[-1])
 
-    def text(self, path: str) -> str | None:
+    def _text(self, path: str) -> str | None:
         """Return the text of a file; None if it does not exist or is not text."""
         return _decoded(self.inner.download_files([path])[0])
 
-    def is_binary(self, path: str) -> bool:
+    def _is_binary(self, path: str) -> bool:
         """Return whether there is a file that is not UTF-8 text."""
         found = self.inner.download_files([path])[0]
         return found.content is not None and _decoded(found) is None
+
+    def _last_read(self, path: str, unknown: str | None = None) -> str | None:
+        """Return the text of a file as whoever writes just now knows it; None where it saw none, `unknown` if it never looked."""
+        return self._seen.get((self._reader(), path), unknown)
+
+    def _see(self, path: str, text: str | None) -> None:
+        """Whoever writes just now knows this text."""
+        reader = self._reader()
+        if text is None and reader != USER_READER:  # a file that a model did not find is as good as never looked for
+            self._seen.pop((reader, path), None)
+        else:
+            self._seen[reader, path] = text
+
+    def _reader(self) -> Reader:
+        return self._model() if writer().origin == "agent" else USER_READER
+
+    def _model(self) -> Reader:
+        return self._facts().get("thread"), *writer().agent
+
+    def mark_read(self, texts: Mapping[str, str]) -> None:
+        """The current thread's model has just been shown these texts: the base of what it writes next."""
+        model = self._model()
+        self._seen.update(((model, path), text) for path, text in texts.items())
+
+    # -- what waits for the user: changes to confirm, and lines to be shown
+
+    def hold(self, path: str, base: str, text: str, why: str, origin: Origin) -> str:
+        """Keep a change back; return the words for whoever wanted to make it."""
+        if not any((one.path, one.base, one.text) == (path, base, text) for one in self.held_changes):
+            self._add_held(path, base, text, why, origin)
+            self.notices.append(f"a change to {path} needs your approval ({why}): %memory pending shows it")
+        return f"Error: this change of {path} waits for the user to confirm it ({why}). Do not try it again; go on without it."
+
+    def _add_held(self, path: str, base: str, text: str, why: str, origin: Origin, line: str = "") -> None:
+        self._held += 1
+        self.held_changes.append(HeldChange(f"p{self._held}", path, base, text, why, origin, line))
+
+    def _notice(self, line: str) -> None:
+        if line not in self.notices:
+            self.notices.append(line)
+
+    def drain(self) -> list[str]:
+        """Return the lines the user should see, which are not shown again."""
+        lines, self.notices = self.notices, []
+        return lines
 
     # -- what others did, what we did
 
@@ -186,14 +156,14 @@ class Record:
         for root in self.roots:
             root.refresh()
             root.journal.read()
-        for path in dict.fromkeys((*paths, *(e.path for e in self.entries()))):
+        for path in dict.fromkeys((*paths, *(e.path for e in self.journal()))):
             try:
                 with self.root(path).lock():
-                    self.observe_file(path)
+                    self._observe_file(path)
             except DeepnbError as error:  # a place that can only be read: there is nobody to note it
-                self._held_changes.notice(str(error))
+                self._notice(str(error))
 
-    def observe_file(self, path: str, *, origin: Origin = "external", note: str = "") -> str | None:
+    def _observe_file(self, path: str, *, origin: Origin = "external", note: str = "") -> str | None:
         """Return the text of a file as it is now; a change that nobody told us of is entered as external."""
         if writer().run not in (None, self.runs):
             raise BusyError(f"not written to {path}: the turn has ended")
@@ -201,12 +171,12 @@ class Record:
         root.refresh()
         root.journal.read()
         self._known[path] = known = root.journal.text_of(path)
-        text = self.text(path)
+        text = self._text(path)
         if text != known and (text is None or redact(text) != known):
-            self.enter(path, text, origin, note)
+            self._enter(path, text, origin, note)
         return text
 
-    def enter(
+    def _enter(
         self,
         path: str,
         text: str | None,
@@ -235,26 +205,21 @@ class Record:
         self._save(root)
         self._tell()
 
-    def entries(self) -> tuple[Entry, ...]:
+    def journal(self) -> tuple[Entry, ...]:
         """Return the entries of all roots: each root's in the order of its journal, of what is its own as things are mounted now."""
         mine = ([e for e in r.journal.entries if self.root(e.path) is r] for r in self.roots)
-        return tuple(in_turn(mine, lambda e: e.at))
+        return tuple(in_turn(mine, attrgetter("at")))
 
     # -- a run, a rewind, another backend
 
-    def end_run(self) -> None:
-        """A run has ended: write the journal entries that could not be written."""
-        self.runs += 1
-        self._save(*self.roots)
-
     def restored(self, note: str) -> None:
         """A thread was taken back to an earlier state, and the files in it: enter that as the user's doing."""
-        self._last_read.clear()
+        self._seen.clear()
         for root in self.roots:
             if root.in_state:
                 for path in dict.fromkeys((*self._known, *(e.path for e in root.journal.entries))):
                     if self.root(path) is root:
-                        self.observe_file(path, origin="user", note=note)
+                        self._observe_file(path, origin="user", note=note)
 
     def rewire(self, inner: BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
         """Stand in front of another backend from now on: something was mounted, or home has moved.
@@ -271,28 +236,16 @@ class Record:
     def forget(self) -> None:
         """Know nothing of any file any more: after a journal was rewritten."""
         self._known.clear()
-        self._last_read.clear()
-
-    # -- steps of these
+        self._seen.clear()
 
     def _save(self, *roots: Root) -> None:
         for root in roots:
             if root.journal.unsaved and (problem := root.journal.save()):
-                self._held_changes.notice(f"the journal can't be written ({problem}); it is kept in the kernel for now")
-
-
-def redacted(conflicts: Iterable[Conflict]) -> tuple[Conflict, ...]:
-    """Return the conflicts with credentials masked, as the journal has them."""
-    return tuple(replace(c, kept=redact(c.kept), written=redact(c.written)) for c in conflicts)
-
-
-def conflict_notice(path: str, conflict: Conflict) -> str:
-    """Return a conflict as the footer has it."""
-    return f"conflict in {path}, {conflict} (%memory lists conflicts)"
+                self._notice(f"the journal can't be written ({problem}); it is kept in the kernel for now")
 
 
 def _longest_first(roots: Iterable[Root]) -> tuple[Root, ...]:
-    return tuple(sorted(roots, key=lambda r: -len(r.prefix)))
+    return tuple(sorted(roots, key=lambda root: -len(root.prefix)))
 
 
 def _decoded(found: FileDownloadResponse) -> str | None:

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import itemgetter
 from posixpath import dirname
 from typing import Any
 
 from deepagents.backends import StoreBackend, protocol
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.disk import DiskBackend
@@ -136,9 +138,14 @@ class ReadOnlyFiles(WrapperBackend):
         return self.why
 
 
+def store_backend(store: BaseStore, namespace: tuple[str, ...]) -> StoreBackend:
+    """Return the files in one namespace of a store."""
+    return StoreBackend(store=store, namespace=lambda _: namespace)
+
+
 def no_files() -> ReadOnlyFiles:
     """Return the backend of a graph that has none: there is nothing to read, and nothing is written."""
-    return ReadOnlyFiles(StoreBackend(store=InMemoryStore(), namespace=lambda _: ("none",)), "permission_denied")
+    return ReadOnlyFiles(store_backend(InMemoryStore(), ("none",)), "permission_denied")
 
 
 # -- two backends as one, chosen by a rule over paths: a few files on a disk, all others where they were
@@ -166,7 +173,7 @@ class SplitBackend(WrapperBackend):
         entries = {e["path"]: e for b, result in both for e in self._mine(b, result.entries)}
         if not entries and (problem := both[0][1].error):
             return protocol.LsResult(error=problem)
-        return protocol.LsResult(entries=sorted(entries.values(), key=lambda e: e["path"]))
+        return protocol.LsResult(entries=[entries[path] for path in sorted(entries)])
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
         results = [b.delete(file_path) for b in (self.inner, self.there) if self._has(b, file_path)]
@@ -208,7 +215,7 @@ class AttachedFiles(SplitBackend):
     """
 
     def __init__(self, files: protocol.BackendProtocol, refusal: Callable[[str], str]) -> None:
-        records = StoreBackend(store=InMemoryStore(), namespace=lambda _: ("deepnb",))
+        records = store_backend(InMemoryStore(), ("deepnb",))
         super().__init__(files, records, lambda path: path.startswith("/.deepnb/"))
         self._refusal = refusal
 
@@ -242,7 +249,7 @@ class ChosenFiles(WrapperBackend):
         return {}
 
     def ls(self, path: str) -> protocol.LsResult:
-        base, entries = _folder(path), dict[str, protocol.FileInfo]()
+        base, entries = as_folder(path), dict[str, protocol.FileInfo]()
         for info in self._there(base):
             name, below, _ = info["path"][len(base) :].partition("/")
             found = protocol.FileInfo(path=f"{base}{name}/", is_dir=True, size=0, modified_at="") if below else info
@@ -250,7 +257,7 @@ class ChosenFiles(WrapperBackend):
         return protocol.LsResult(entries=[entries[p] for p in sorted(entries)])
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
-        base = _folder(path or "/")
+        base = as_folder(path or "/")
         try:
             fits = compile_grep_include_glob(pattern)
         except InvalidGlobPatternError as error:
@@ -260,7 +267,7 @@ class ChosenFiles(WrapperBackend):
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:
-        base = _folder(dirname(path) if path in self._files else path or "/")
+        base = as_folder(dirname(path) if path in self._files else path or "/")
         try:
             fits = compile_grep_include_glob(glob) if glob else None
         except InvalidGlobPatternError as error:
@@ -279,8 +286,9 @@ class ChosenFiles(WrapperBackend):
         """Return the chosen files that exist below a directory, by path."""
         listed = (self.inner.ls(folder).entries or () for folder in {dirname(p) for p in self._files})
         mine = (info for info in chain.from_iterable(listed) if info["path"] in self._files)
-        return iter(sorted((i for i in mine if i["path"].startswith(base)), key=lambda info: info["path"]))
+        return iter(sorted((i for i in mine if i["path"].startswith(base)), key=itemgetter("path")))
 
 
-def _folder(path: str) -> str:
+def as_folder(path: str) -> str:
+    """Return the path of a directory with the slash at its end."""
     return path if path.endswith("/") else f"{path}/"

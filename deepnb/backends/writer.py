@@ -15,16 +15,12 @@ Heard = Callable[[], tuple[Sequence[str], Sequence[str]]]
 """(texts of others, what the user says) in the messages a writer answers to."""
 
 
-def _nothing() -> tuple[Sequence[str], Sequence[str]]:
-    return (), ()
-
-
 @dataclass(frozen=True)
 class Writer:
     """The facts about a write that the write itself does not tell."""
 
     origin: Origin = "user"
-    heard: Heard = _nothing
+    heard: Heard = lambda: ((), ())
     note: str = ""
     agent: tuple[str, ...] = ()
     """Ids of the `task` calls round a nested agent, outermost first: each agent has seen what it has seen."""

@@ -15,7 +15,7 @@ from deepnb.gate.shapes import (
 )
 from deepnb.gate.spans import Name, Span, Value, names, regex, value_at
 
-_CLOSE = r"[\"'`\])*\\_]{0,6}"
+_CLOSE = r"[\"'`\])*\\_]{0,6}"  # token"], `token`
 _SEPARATOR = regex(
     rf"{_CLOSE}(?:[ ]?[(\uff08][^\s()\uff08\uff09]{{0,30}}[)\uff09])?[ \t]{{0,20}}"
     r"(?:(?:for|of|to|on|at)(?:[ ][\w.-]{1,30}){1,3}?[ ]?(?=is\b|[:=]))?"
@@ -36,7 +36,7 @@ _CHAIN = regex(
     r"[\"']{0,2}\]?[ \t]{0,4}:?=[ \t]{0,4}f?[\"'`]?((?:[${]{0,2}[A-Za-z_]\w{0,40}\}?(?:[ ]?[+.][ ]?)?){2,8})"
 )
 _PART = r"(?:^|[\n;])[ \t>+-]{{0,40}}(?:\w{{1,8}}[ ])?\$?{}[ \t]{{0,4}}:?=[ \t]{{0,4}}[\"']?([^\"'\s;]{{2,128}})"
-_DASHES = regex(r"(?:\s|^)--?[\w-]{0,30}\Z")
+_DASHES = regex(r"(?:\s|^)--?[\w-]{0,30}\Z")  # --api-
 # `api key K`, `密码 P`: with nothing between, only what is plainly made by chance.
 _SPACE = regex(r"[ ]{1,2}(?=[^\s]{20}|[\x21-\x7e]{6,40}(?:\s|\Z))")
 _FLAG = regex(r"[ ]{1,3}(?![-$])")
@@ -149,20 +149,20 @@ class _Form:
     alone: bool = False
 
 
-_QUOTE = r"[rbfuLNE@$]?(?=\\{0,2}[\"'`\u201c\u201e\u2018\xab])"
+_QUOTE = r"[rbfuLNE@$]?(?=\\{0,2}[\"'`\u201c\u201e\u2018\xab])"  # f"
 _WRAPPERS = r"(?:(?:Some|str|bytes|(?:[A-Za-z_.:]{0,24})(?:Secret|String|SecretStr)(?:::(?:from|new))?)\()?"
-_TYPE = r"[*&\[\]?]{0,3}[A-Za-z_][^\n=;{}\"]{0,40}?"
+_TYPE = r"[*&\[\]?]{0,3}[A-Za-z_][^\n=;{}\"]{0,40}?"  # list[str]
 _TEXT_TYPE = (
     r"(?:\*?(?:string|String|str|text|varchar|char|nvarchar|byte|bytes|\[\]byte|auto|NSString[ ]?\*)(?:\(\d{1,4}\))?)"
 )
-_ATTRIBUTES = r"(?:\s{1,40}[\w:.-]{1,30}\s?=\s?[\"'][^\"'<>\n]{0,60}[\"']){0,3}?"
-_OPEN_TAGS = r"\s{0,120}(?:<!\[CDATA\[|<(?:value|string|val|text)>)?\s{0,120}"
+_ATTRIBUTES = r"(?:\s{1,40}[\w:.-]{1,30}\s?=\s?[\"'][^\"'<>\n]{0,60}[\"']){0,3}?"  # type="plain"
+_OPEN_TAGS = r"\s{0,120}(?:<!\[CDATA\[|<(?:value|string|val|text)>)?\s{0,120}"  # <string>
 _NAMES = r"(?:name|key|id|type|property|variable)\s?=\s?[\"'][\w.:/-]{0,40}\Z"  # name="
 _NAME_ATTRIBUTE = regex(_NAMES, re.IGNORECASE)
 _SETTERS = (
     r"(?:set|put|add|append|define|header|env|environ|prop|property|with|insert|of|arg|param|update|store|register)"
 )
-_FIELDS = r"(?:\s{1,40}[\"']?[\w-]{1,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?[\w.-]{0,40}[\"']?,?){0,2}?"
+_FIELDS = r"(?:\s{1,40}[\"']?[\w-]{1,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?[\w.-]{0,40}[\"']?,?){0,2}?"  # kind: secret
 _VALUE_WORD = r"[\"']?[A-Za-z_]{0,16}(?:value|default|content|body)[\"']?\s{0,4}[:=]\s{0,4}"
 
 _FORMS: tuple[_Form, ...] = (
@@ -205,7 +205,7 @@ _FORMS: tuple[_Form, ...] = (
     # ## NAME \n\n ...
     _Form(regex(r"[*_`]{0,3}[ \t#]{0,8}\r?\n(?:[ \t>]{0,40}(?:(?:```|~~~|---|===)\w{0,12})?[ \t]{0,4}\r?\n){0,3}[ \t>]{0,40}"), regex(r"(?:^|\n)[ \t>]{0,8}(?:#{1,6}[ ]|\*\*|__)[^\n]{0,40}\Z"), alone=True),
 )  # fmt: skip
-_END = regex(r"[\"'`]{0,3}[ \t]{0,40}[,;)]{0,2}[ \t]{0,40}(?:\.?<|\r?\n|\Z)")
+_END = regex(r"[\"'`]{0,3}[ \t]{0,40}[,;)]{0,2}[ \t]{0,40}(?:\.?<|\r?\n|\Z)")  # ",
 
 # The value first: `value: V, name: NAME`, `V is the NAME`.
 _VALUE_FIRST = regex(
@@ -255,7 +255,7 @@ def _is_credential(value: Value, name: Name, strict: bool) -> bool:
 # -- A column of a table whose head is a telling name: in Markdown, HTML, text with commas, semicolons or tabs, and as printed
 
 _ROWS, _WIDTH = 200, 2000
-_HEAD_END = regex(r"[*_`\"' ]{0,6}(?:[|,;\t\r\n]|\Z)")
+_HEAD_END = regex(r"[*_`\"' ]{0,6}(?:[|,;\t\r\n]|\Z)")  # ** |
 _HEAD = regex(r"(?:[\w ]{1,40}:[ ])?[*_`\"' ]{0,6}[^\W\d](?:[^\W\d]|[ .:-]){0,40}[*_`\"' ]{0,6}\r?")
 _RULE = regex(r"[ \t>]{0,20}[|+\u2500-\u257f]?[ \t]{0,20}:?[-=\u2500-\u257f]{1,200}:?[ \t|:=+\u2500-\u257f-]{0,2000}")
 _BARS = str.maketrans("\u2502\u2503\u2506\u2551", "||||")
@@ -264,8 +264,8 @@ _PRINTED_HEAD = regex(  # "   user  password"
     r"(?=[ ]|[^\n]{1,200}[ ]{2})[ ]{0,200}[^\W\d][\w.-]{0,40}(?:[ ]{1,200}[^\W\d][\w.-]{0,40}){0,30}[ ]{0,200}\r?"
 )
 _WORD = regex(r"\S{1,200}")
-_HTML_END = regex(r"[ :]{0,2}(?:</\w{1,9}>\s{0,40}){0,3}</t[hd]>")
-_HTML_ROW = regex(r"<tr\b(?:[^<]|<(?!/?tr\b)){0,4000}")
+_HTML_END = regex(r"[ :]{0,2}(?:</\w{1,9}>\s{0,40}){0,3}</t[hd]>")  # </b></td>
+_HTML_ROW = regex(r"<tr\b(?:[^<]|<(?!/?tr\b)){0,4000}")  # <tr><td>ann
 _HTML_CELL = regex(r"<t[hd]\b[^<>]{0,200}>(?:\s|\\n|<\w[^<>]{0,100}>){0,12}([^<>\n]{0,200})")
 _QUOTES = "*_`\"' \t\r"
 

@@ -222,7 +222,7 @@ def _worth(rest: str) -> bool:
 # -- Private keys in PEM armour, whole or cut short, also indented, quoted, numbered, in a diff or in a JSON string
 
 _ARMOUR = regex(r"-----(BEGIN|END) ([A-Z0-9 ]{0,30})PRIVATE KEY(?: BLOCK)?-----")
-_BODY = regex(r"[A-Za-z0-9+/]{32}")
+_BODY = regex(r"[A-Za-z0-9+/]{32}")  # MIIEpAIBAAKCAQEA7bq1...
 _PIECE = regex(
     r"([A-Za-z0-9+/=]{16,2048})"  # MIIEpAIBAAKCAQEA7bq1
     r"|\\[rnt]"  # a line feed in a string of JSON or Python

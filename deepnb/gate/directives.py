@@ -25,28 +25,28 @@ from deepnb.gate.own_words import COMMAND, LEAD, forbids, pieces
 from deepnb.gate.spans import regex
 
 _ENGLISH = regex(
-    r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"
-    r"|whenever|make\s+sure|be\s+sure|ensure|ignore|disregard|forget|note\s+that|you\s+(?:are|will|can|may|have|need|must|should|were)"
-    r"|(?:user|users|owner|admin|customer|team|he|she|they)(?:'s)?\s+(?:wants?|wishes|prefers?|asks?|asked|likes?|expects?|requires?|requested|instructed|"
-    r"insists?|needs?|said|says|told|preference|demands?)|please|only\s+use|use\s+only|(?:before|after|at|in|on)\s+(?:every|each)|(?:every|each)\s+time"
-    r"|instead\s+of|(?:is|are|be)\s+(?:required|mandatory|forbidden|prohibited|important|not\s+allowed|to\s+be)|(?:has|have|need|needs)\s+to"
-    r"|under\s+no\s+circumstances|no\s+longer|at\s+all\s+times|without\s+exception|system\s+prompt|previous\s+instructions?|mandatory|may\s+not|cannot\s+be\s+told)\b"
-    r"|\bnote\s*:|\bimportant\s*:|\brule\s*:|\bpreference\s*:",
+    r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"  # Always ask first
+    r"|whenever|make\s+sure|be\s+sure|ensure|ignore|disregard|forget|note\s+that|you\s+(?:are|will|can|may|have|need|must|should|were)"  # Make sure that
+    r"|(?:user|users|owner|admin|customer|team|he|she|they)(?:'s)?\s+(?:wants?|wishes|prefers?|asks?|asked|likes?|expects?|requires?|requested|instructed|"  # The user's preference is
+    r"insists?|needs?|said|says|told|preference|demands?)|please|only\s+use|use\s+only|(?:before|after|at|in|on)\s+(?:every|each)|(?:every|each)\s+time"  # The user insists; before every
+    r"|instead\s+of|(?:is|are|be)\s+(?:required|mandatory|forbidden|prohibited|important|not\s+allowed|to\s+be)|(?:has|have|need|needs)\s+to"  # Approval is required
+    r"|under\s+no\s+circumstances|no\s+longer|at\s+all\s+times|without\s+exception|system\s+prompt|previous\s+instructions?|mandatory|may\s+not|cannot\s+be\s+told)\b"  # Under no circumstances
+    r"|\bnote\s*:|\bimportant\s*:|\brule\s*:|\bpreference\s*:",  # Important: the
     re.IGNORECASE,
 )
 _CHINESE = regex(
-    r"记住|谨记|牢记|切记|请(?!求|帖|假)|始终|总是|永远|永不|一律|不要|不得|不准|不许|不可以|必须|必需|务必|务请|从现在起|从今|今后|以后|往后|每次|每当|凡是"
-    r"|禁止|严禁|切勿|请勿|勿|应该|应当|应始终|须(?!知)|(?<![类级性区特分个识差辨鉴派告])别(?![名的处人墅针称])|一定要|只(?:用|能|使用|准|许)|优先|忽略|无视|忘记|确保"
-    r"|用户(?:本人)?(?:不)?(?:要求|喜欢|希望|想|偏好|需要|说|指示|规定|要)|都要|你(?:是|现在|要|必|应|将)|無視|必ず|常に|覚えて|してください|禁止|항상|반드시"
+    r"记住|谨记|牢记|切记|请(?!求|帖|假)|始终|总是|永远|永不|一律|不要|不得|不准|不许|不可以|必须|必需|务必|务请|从现在起|从今|今后|以后|往后|每次|每当|凡是"  # 记住这一点
+    r"|禁止|严禁|切勿|请勿|勿|应该|应当|应始终|须(?!知)|(?<![类级性区特分个识差辨鉴派告])别(?![名的处人墅针称])|一定要|只(?:用|能|使用|准|许)|优先|忽略|无视|忘记|确保"  # 禁止删除
+    r"|用户(?:本人)?(?:不)?(?:要求|喜欢|希望|想|偏好|需要|说|指示|规定|要)|都要|你(?:是|现在|要|必|应|将)|無視|必ず|常に|覚えて|してください|禁止|항상|반드시"  # 用户不喜欢
 )
 _OTHERS = regex(
-    r"\b(?:immer|nie|niemals|muss|musst|müssen|müsst|soll(?:st|en|t|te|ten)?|merke?\s+(?:dir|euch)|denke?\s+daran|ab\s+(?:jetzt|sofort|heute)|von\s+nun\s+an"
-    r"|künftig|zukünftig|stets|bitte|verwende(?:n|t)?|nutze|benutze|darf(?:st)?|achte|stelle?\s+sicher|ignorier(?:e|en|t)|vergiss|jedes\s+mal"
-    r"|(?:be)?nutzer(?:in)?\s+(?:will|möchte|wünscht|bevorzugt|verlangt|bat|hat\s+gebeten|mag|braucht|zieht|besteht)|(?:vor|nach|bei|in|an)\s+jede[mnrs]?|grundsätzlich"
-    r"|ausschließlich|nur\s+noch|zwingend|unbedingt|keinesfalls|unter\s+keinen\s+umständen|verboten|du\s+(?:bist|sollst|wirst|kannst)|niemandem|zu\s+\w{3,20}en\W{0,3}$"
-    r"|siempre|nunca|jamás|debes?|deben|recuerda|no\s+olvides|por\s+favor|a\s+partir\s+de\s+ahora|de\s+ahora\s+en\s+adelante|asegúrate|el\s+usuario\s+(?:quiere|prefiere|pidió|desea)"
-    r"|toujours|jamais|doi(?:s|t|vent)|devez|n'oublie[zs]?|souviens|s'il\s+(?:te|vous)\s+plaît|désormais|à\s+partir\s+de\s+maintenant|assurez?"
-    r"|l'utilisateur\s+(?:veut|préfère|souhaite|a\s+demandé))\b",
+    r"\b(?:immer|nie|niemals|muss|musst|müssen|müsst|soll(?:st|en|t|te|ten)?|merke?\s+(?:dir|euch)|denke?\s+daran|ab\s+(?:jetzt|sofort|heute)|von\s+nun\s+an"  # Immer zuerst
+    r"|künftig|zukünftig|stets|bitte|verwende(?:n|t)?|nutze|benutze|darf(?:st)?|achte|stelle?\s+sicher|ignorier(?:e|en|t)|vergiss|jedes\s+mal"  # Künftig bitte
+    r"|(?:be)?nutzer(?:in)?\s+(?:will|möchte|wünscht|bevorzugt|verlangt|bat|hat\s+gebeten|mag|braucht|zieht|besteht)|(?:vor|nach|bei|in|an)\s+jede[mnrs]?|grundsätzlich"  # Der Nutzer will
+    r"|ausschließlich|nur\s+noch|zwingend|unbedingt|keinesfalls|unter\s+keinen\s+umständen|verboten|du\s+(?:bist|sollst|wirst|kannst)|niemandem|zu\s+\w{3,20}en\W{0,3}$"  # Nur noch auf Deutsch
+    r"|siempre|nunca|jamás|debes?|deben|recuerda|no\s+olvides|por\s+favor|a\s+partir\s+de\s+ahora|de\s+ahora\s+en\s+adelante|asegúrate|el\s+usuario\s+(?:quiere|prefiere|pidió|desea)"  # Siempre pregunta
+    r"|toujours|jamais|doi(?:s|t|vent)|devez|n'oublie[zs]?|souviens|s'il\s+(?:te|vous)\s+plaît|désormais|à\s+partir\s+de\s+maintenant|assurez?"  # Toujours demander
+    r"|l'utilisateur\s+(?:veut|préfère|souhaite|a\s+demandé))\b",  # L'utilisateur préfère
     re.IGNORECASE,
 )
 _BARE = regex(
@@ -68,22 +68,22 @@ SUPPORT = 0.6
 """How much of a line the user's own words hold that support it, and a foreign instruction that it tells as a fact."""
 
 _PIECE = regex(
-    r"(?P<name>[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3](?:[^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[.\-/@:](?=[A-Za-z0-9_])){0,119})"
-    r"|(?P<cjk>[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,400})"
+    r"(?P<name>[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3](?:[^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[.\-/@:](?=[A-Za-z0-9_])){0,119})"  # config.yaml
+    r"|(?P<cjk>[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,400})"  # 配置文件
 )
 _LABEL = regex(r"^\W*[\w -]{1,24}[:：]\**\s*(?=\w)")  # TODO: ask Henrik
 _ADDRESS = regex(r"[\w.+-]+@[\w-]+\.\w|https?://")  # eve@example.com, https://example.com
 _LIMITS = regex(
-    r"\b(?:not?|without|only|instead|rather|skip|ohne|nur|statt|ausschließlich|sans|seul(?:ement)?|sin|sólo|solo)\b|只|无需|没有|不",
+    r"\b(?:not?|without|only|instead|rather|skip|ohne|nur|statt|ausschließlich|sans|seul(?:ement)?|sin|sólo|solo)\b|只|无需|没有|不",  # without asking
     re.IGNORECASE,
 )
-_CLAUSE = regex(r"[,;，；、]|\b(?:but|aber|mais|pero)\b|但")
-_UNSEEN = regex("[\u0300-\u036f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_CLAUSE = regex(r"[,;，；、]|\b(?:but|aber|mais|pero)\b|但")  # ask first, but
+_UNSEEN = regex("[\u0300-\u036f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # e and an accent of its own, a soft hyphen
 _ALIKE = str.maketrans(
     "авсԁеһіјкмнорԛѕтуԝхгпαβεηικνορτυχγɑɡıℓ",  # Cyrillic, Greek, Latin
     "abcdehijkmhopqstywxrnabenikvoptuxyagil",
 )
-_ESCAPED = regex(r"\\u([0-9a-fA-F]{4})")
+_ESCAPED = regex(r"\\u([0-9a-fA-F]{4})")  # \u0041
 _STOP_TEXT = """
 a aber all alle allen aller alles als always am an and any are as ask asked asks at auch auf aus be been bei
 beim benutzer bevorzugt bin bis bist bitte but by can con could da damit dann dans das dass de dem den denn der
@@ -99,8 +99,8 @@ want wants war was we wenn wer werden were what when whenever which while who wi
 wünscht y you your zu zum zur über
 """
 _CJK_STOP = regex(
-    "用户(?:本人)?(?:要求|喜欢|不喜欢|希望|偏好|规定|想要|需要|想)?|请(?:记住)?|记住|切记|牢记|始终|总是|永远|一律|不要|不得|必须|务必"
-    "|从现在起|今后|以后|每次|每当|禁止|应该|应当|都要|都是|都|[的了在是把被和与也就还很吧呢吗]"
+    "用户(?:本人)?(?:要求|喜欢|不喜欢|希望|偏好|规定|想要|需要|想)?|请(?:记住)?|记住|切记|牢记|始终|总是|永远|一律|不要|不得|必须|务必"  # 用户希望
+    "|从现在起|今后|以后|每次|每当|禁止|应该|应当|都要|都是|都|[的了在是把被和与也就还很吧呢吗]"  # 从现在起
 )
 _ENDINGS = ("ungen", "ing", "ez", "ung", "ern", "est", "ed", "en", "em", "er", "es", "st", "e", "s", "n", "t")
 _SPAN = 3  # sentences of a source that may be taken together
@@ -354,7 +354,7 @@ _USER = regex(
 )
 _HEADING = regex(r"\s*(?:#{1,6}\s.*|\*\*.*\*\*|.*[:：])\s*$")  # ## User preferences
 _THEIRS = regex(
-    r"\b(?:user|human|intent|preferences?|wishes|rules?|constraints?|nutzer|utilisateur|usuario)\b|用户|偏好|要求",
+    r"\b(?:user|human|intent|preferences?|wishes|rules?|constraints?|nutzer|utilisateur|usuario)\b|用户|偏好|要求",  # ## User preferences
     re.IGNORECASE,
 )
 SOMEBODY = "somebody (not in the user's own words)"

@@ -279,8 +279,8 @@ def _argument(value: str) -> bool:
     return _password(value) and (called_so(value) or not _NUMBERED().fullmatch(value))
 
 
-def _command(literals: str, pattern: str, name: str = "password") -> Kind:
-    return phrase(name, tuple(literals.split()), pattern, _given)
+def _command(literals: str, pattern: str) -> Kind:
+    return phrase("password", tuple(literals.split()), pattern, _given)
 
 
 COMMANDS: tuple[Kind, ...] = (

@@ -42,9 +42,9 @@ _KEEP = regex(
     re.IGNORECASE,
 )
 _TEXT = (
-    r"(?:text|e-?mail|message|page|letter|article|post|paragraph|document|readme|log|error|traceback|excerpt|ticket"
-    r"|transcript|snippet|site|website|review|comment|output|mail|nachricht|seite|brief|artikel|absatz|texte|courriel"
-    r"|lettre|texto|correo|mensaje|página|carta|artículo)s?"
+    r"(?:text|e-?mail|message|page|letter|article|post|paragraph|document|readme|log|error|traceback|excerpt|ticket"  # email
+    r"|transcript|snippet|site|website|review|comment|output|mail|nachricht|seite|brief|artikel|absatz|texte|courriel"  # transcript
+    r"|lettre|texto|correo|mensaje|página|carta|artículo)s?"  # lettre
 )
 _TASK = regex(
     r"^(?:please |can you |could you |kindly |bitte |kannst du |peux-tu |pouvez-vous |¿?puedes |请?帮我|请)?(?:"
@@ -68,22 +68,22 @@ _TELLS = regex(
     r"|(?:邮件|网页|网站|页面|文章|文档|消息|信|里|上)(?:里|中|上)?(?:说|写着?|要求|写道)",  # 邮件里说
     re.IGNORECASE,
 )
-_ASKS = regex(r"[?？][\s\"'”’)）]*$")
+_ASKS = regex(r"[?？][\s\"'”’)）]*$")  # What is that?
 _REQUEST = regex(
     r"^(?:(?:can|could|would|will) (?:you|we)|please|kannst|könntest|würdest|bitte|peux-tu|pouvez-vous|pourr|¿?(?:puedes|podrías)|可以|能|请)"  # Could you ...?
     r"|(?:[,，] ?(?:ok(?:ay)?|right|alright|please|yes|ja|gut|oui|d'accord|vale|sí)|好吗|好不好|行吗|可以吗)[?？]\s*$",  # ..., okay?
     re.IGNORECASE,
 )
 _FENCE = regex(r"^ {0,3}(`{3,}|~{3,}|\"{3}|'{3}|<<<)[^\n]*\n.*?(?:^ {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
-_BEHIND = regex(r"^ {0,3}>[^\n]*$", re.MULTILINE)
-_TAG = regex(r"<([A-Za-z][\w-]{0,30})[^<>\n]{0,200}>")
+_BEHIND = regex(r"^ {0,3}>[^\n]*$", re.MULTILINE)  # > Hello,
+_TAG = regex(r"<([A-Za-z][\w-]{0,30})[^<>\n]{0,200}>")  # <document>
 _QUOTED = regex(
-    r"\"[^\"\n]{1,4000}\"|“[^“”]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^«»]{1,4000}»|»[^«»]{1,4000}«|「[^「」]{1,4000}」|『[^『』]{1,4000}』"
-    r"|(?<!\w)[‘'](?! )[^‘’'\n]{1,4000}(?<! )[’'](?!\w)"
+    r"\"[^\"\n]{1,4000}\"|“[^“”]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^«»]{1,4000}»|»[^«»]{1,4000}«|「[^「」]{1,4000}」|『[^『』]{1,4000}』"  # "Always ask"
+    r"|(?<!\w)[‘'](?! )[^‘’'\n]{1,4000}(?<! )[’'](?!\w)"  # 'Always ask'
 )
 MONTH = (
-    r"(?:Jan(?:uary?)?|Feb(?:ruary?)?|Mar(?:ch)?|Mär(?:z)?|Apr(?:il)?|Ma[yi]|June?|Juni|July?|Juli|Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?|janv(?:ier)?|févr(?:ier)?|mars|avr(?:il)?|mai|juin|juil(?:let)?"
-    r"|août|sept(?:embre)?|oct(?:obre)?|nov(?:embre)?|déc(?:embre)?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|sept?iembre|octubre|noviembre|diciembre)(?![^\W\d_])"
+    r"(?:Jan(?:uary?)?|Feb(?:ruary?)?|Mar(?:ch)?|Mär(?:z)?|Apr(?:il)?|Ma[yi]|June?|Juni|July?|Juli|Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?|janv(?:ier)?|févr(?:ier)?|mars|avr(?:il)?|mai|juin|juil(?:let)?"  # Aug, août
+    r"|août|sept(?:embre)?|oct(?:obre)?|nov(?:embre)?|déc(?:embre)?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|sept?iembre|octubre|noviembre|diciembre)(?![^\W\d_])"  # août, agosto
 )
 """A month as English, German, French and Spanish write it, which tell some apart by their first letter: `mars`, not `Mars`."""
 _END = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
@@ -105,13 +105,13 @@ _INSIDE = regex(
 """A period that ends no sentence, and the gap behind it."""
 _WRAPPED = regex(r"(?<=[^\n]{40})(?<=[\w,])[ \t]*\n(?=[a-zà-ÿ])")
 """Where an editor has broken a sentence."""
-_ITEM = regex(r"[-*>•\s]*(?:\d{1,2}[.)]\s+)?")
+_ITEM = regex(r"[-*>•\s]*(?:\d{1,2}[.)]\s+)?")  # - 1. Load
 _AND = regex(r"and|or|und|oder|et|ou|y|o|和|与|或", re.IGNORECASE)
-_LEAD = regex(r"[^\n:：]{2,120}[:：](?:(?<=[^\x00-\x7f].)|(?=\s|[^\x00-\x7f]|[\"']))")
-_BLOCK = regex(r"\n[ \t]*(?:[-=*_]{3,}[ \t]*)?\n")
+_LEAD = regex(r"[^\n:：]{2,120}[:：](?:(?<=[^\x00-\x7f].)|(?=\s|[^\x00-\x7f]|[\"']))")  # The mail says:
+_BLOCK = regex(r"\n[ \t]*(?:[-=*_]{3,}[ \t]*)?\n")  # ---
 _FILLED = regex(r"\s*(?:\ufffc(?!\ufffc)|\{[\w.\[\]'\"]+\})")
 _ROWS = regex(r"\s*\ufffc\ufffc[ \t]*\n[ \t]*\n")
-_WORD = regex(r"[぀-ヿ一-鿿가-힯]|[^\W_]+(?:['’-][^\W_]+)*")
+_WORD = regex(r"[぀-ヿ一-鿿가-힯]|[^\W_]+(?:['’-][^\W_]+)*")  # don't, well-known
 _GAP = "\ufffc"
 """Stands for words that are not the user's; two of them for rows."""
 _BETWEEN = regex(  # none of them in a sentence: a `;` has no space behind it, a `,` is not that of 12,500

@@ -21,14 +21,14 @@ from deepnb.gate.spans import Span, regex
 _SHORTEST, _SHORTEST_TELLING, _SHORTEST_HASH = 24, 20, 32
 _RUN = regex(
     r"(?:(?<![A-Za-z0-9\\])(?<![A-Za-z0-9_][_-])|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
-    r"[A-Za-z][A-Za-z0-9]{1,15}[_.~-]{1,2}[A-Za-z0-9][A-Za-z0-9_+/.~-]{19,511}"
+    r"[A-Za-z][A-Za-z0-9]{1,15}[_.~-]{1,2}[A-Za-z0-9][A-Za-z0-9_+/.~-]{19,511}"  # zotero_4f9a...
 )
 _REST = regex(r"[A-Za-z0-9_+/.~-]{0,4096}={0,2}")
 _PART = regex(
     r"((?![a-z]{1,15}\d{3})(?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14})(?:\d{1,2}[a-z]{0,3}){0,2})[_.~-]{1,2}"
 )
 _PARTS = 4
-_UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")  # 0f8fad5b-d9cb-469f-a165-70867728950e
 _NAME_END = regex(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")  # a file's, or a host's
 _RESOURCE = regex(
     r"(?:[a-z0-9]{1,19}[._~-]{1,2}){2,40}[a-z0-9]{1,19}"  # payment-worker-7d9c6b8f5-x2x7k, test_align_mismatched_tzs
@@ -57,9 +57,9 @@ branch tag name title slug section figure fig table note notes notebook kernel s
 patch diff test tests example tmp temp fixture case rule policy role plan"""
 _IDS = frozenset(_IDS_TEXT.split())
 _ID_BEFORE = regex(
-    r"(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"
-    r"|cursor|signature)\b[\"'\])]{0,3}(?:\s{0,2}(?:[:=]|=>)|[ ](?:is|was)|[ ,(]{1,2}(?:for example|e\.g\.),?)?\s{0,2}[\"'`(\[{]{0,3}\Z"
-    r"|\b(?:arn|doi):\S{0,60}\Z",
+    r"(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"  # run_id=
+    r"|cursor|signature)\b[\"'\])]{0,3}(?:\s{0,2}(?:[:=]|=>)|[ ](?:is|was)|[ ,(]{1,2}(?:for example|e\.g\.),?)?\s{0,2}[\"'`(\[{]{0,3}\Z"  # the signature is
+    r"|\b(?:arn|doi):\S{0,60}\Z",  # arn:aws:s3
     re.IGNORECASE,
 )
 
@@ -159,18 +159,18 @@ composite unique natural item sub answer short hot commit rev revision version n
 publishable query react i18n locale translation storage state random rng node next page continuation cursor pagination"""
 _NO_SECRETS = frozenset(_NO_SECRETS_TEXT.split())
 _NO_SECRET_SAID = regex(
-    r"(?<![a-z])(?:public|hash(?:es)?|digest|sha-?\d{0,3}|md5|ids?|uuid|guid|etag|checksum|integrity|fingerprint|commits?|rev(?:ision)?"
-    r"|version|nonce|cursor|branch|tag|snapshot|build|image|layer|cache|primary|foreign|example|placeholder|dummy|signature)(?![a-z])",
+    r"(?<![a-z])(?:public|hash(?:es)?|digest|sha-?\d{0,3}|md5|ids?|uuid|guid|etag|checksum|integrity|fingerprint|commits?|rev(?:ision)?"  # the sha256
+    r"|version|nonce|cursor|branch|tag|snapshot|build|image|layer|cache|primary|foreign|example|placeholder|dummy|signature)(?![a-z])",  # the signature
     re.IGNORECASE,
 )
 _SECRECY_SAID = regex(
-    r"(?:(?<![a-z_-])(?:(?<!primary )(?<!foreign )key|api|token|secret|credentials?|api[- ]?keys?|authenticat\w{1,5}|bearer|login|password|pass(?:word|phrase)"
-    r"|passwort|kennwort|zugang(?:sdaten)?|jeton|cl\u00e9(?: d['\u2019]\w{2,8})?|mot de passe|contrase\u00f1a|clave|llave|secreto)(?![a-z_])"
-    r"|schl\u00fcssel|token(?![a-z_])|\u5bc6\u94a5|\u5bc6\u9470|\u4ee4\u724c|\u51ed\u8bc1|\u51ed\u636e|\u5bc6\u7801|\u79d8\u94a5|\u53e3\u4ee4)(?:[ ][^\s.;!?,:]{1,20}){0,7}?[^\w\n]{1,6}\Z",
+    r"(?:(?<![a-z_-])(?:(?<!primary )(?<!foreign )key|api|token|secret|credentials?|api[- ]?keys?|authenticat\w{1,5}|bearer|login|password|pass(?:word|phrase)"  # my API key:
+    r"|passwort|kennwort|zugang(?:sdaten)?|jeton|cl\u00e9(?: d['\u2019]\w{2,8})?|mot de passe|contrase\u00f1a|clave|llave|secreto)(?![a-z_])"  # das Passwort ist
+    r"|schl\u00fcssel|token(?![a-z_])|\u5bc6\u94a5|\u5bc6\u9470|\u4ee4\u724c|\u51ed\u8bc1|\u51ed\u636e|\u5bc6\u7801|\u79d8\u94a5|\u53e3\u4ee4)(?:[ ][^\s.;!?,:]{1,20}){0,7}?[^\w\n]{1,6}\Z",  # der API-Schlüssel ist
     re.IGNORECASE,
 )
 _SAID_AFTER = regex(
-    r"[\"'`*)]{0,3}[ ,]{0,2}(?:[(](?:the |our |my )?|[ ]?=[ ]|[ ](?:is|as|for|ist|est|es|als|comme|como)[ ])(?:[\w']{1,14}[ ]){0,4}?"
+    r"[\"'`*)]{0,3}[ ,]{0,2}(?:[(](?:the |our |my )?|[ ]?=[ ]|[ ](?:is|as|for|ist|est|es|als|comme|como)[ ])(?:[\w']{1,14}[ ]){0,4}?"  # is the API key
     r"(?:key|token|secret|credential|api|schl\u00fcssel|jeton|cl\u00e9|clave|llave)(?![a-z_])",
     re.IGNORECASE,
 )
@@ -194,12 +194,12 @@ tencent tiingo tinify tinypng tmdb todoist togetherai trello truelayer twelvedat
 upstash uptimerobot vercel virustotal voyageai vultr wandb weatherapi weatherbit weatherstack weaviate weights.and.biases wolfram
 wolframalpha woocommerce xero yandex yelp youtube zendesk zenodo zerossl zilliz zoho zoom zotero zulip"""
 _VENDOR = regex(rf"(?<![a-z])(?:{'|'.join(_VENDORS_TEXT.split())})(?![a-z])", re.IGNORECASE)
-_ACCESS_ID = regex(r"(?:AKIA|ASIA|LTAI|AKID|GOOG1E|ALTAK)[A-Za-z0-9]{12,57}")
+_ACCESS_ID = regex(r"(?:AKIA|ASIA|LTAI|AKID|GOOG1E|ALTAK)[A-Za-z0-9]{12,57}")  # AKIA...
 _FORM = regex(
     r"(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:fx|[0-9a-f]{32}-us\d{1,2}|[0-9a-fA-F]{36}NRAL"  # DeepL, Mailchimp, New Relic
     r"|[0-9a-f]{32}\.[A-Za-z0-9]{16}|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{40,80}"  # Zhipu, Terraform
     r"|[A-Za-z0-9_~-]{3}\dQ~[A-Za-z0-9_.~-]{31,34}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{86}=="  # Azure's
-    r"|(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{32,52}(?:JQQJ99[A-Za-z0-9]{18,30}|AC[A-Za-z]{2}[A-Za-z0-9]{4}))(?![A-Za-z0-9_=-])"
+    r"|(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{32,52}(?:JQQJ99[A-Za-z0-9]{18,30}|AC[A-Za-z]{2}[A-Za-z0-9]{4}))(?![A-Za-z0-9_=-])"  # Azure's of later years
 )
 _SAYS_TEXT = """file path dir url uri endpoint name names count limit length len type field column columns env var policy hint prompt label
 header prefix pattern regex min max version color colour format user mail"""

@@ -50,18 +50,18 @@ masked missing mypassword mysecretpassword mysql n/a nil no none not null oauth 
 passwd password passwort postgres pw pwd redacted required root sample secret stored tbd test testing the todo token true undefined unset user username value wrong yes"""
 _STAND_INS = frozenset(_STAND_INS_TEXT.split())
 _STAND_IN_PARTS = regex(
-    r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"
-    r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"
-    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(\w{1,40}\)",
+    r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"  # your-api-key
+    r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"  # token-goes-here
+    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(\w{1,40}\)",  # my_token, xxxx, ${TOKEN}
     re.IGNORECASE,
 )
-_ALPHABET = regex(r"abcdefgh|0123456789|useandom", re.IGNORECASE)
+_ALPHABET = regex(r"abcdefgh|0123456789|useandom", re.IGNORECASE)  # 0123456789
 _STAND_IN_FORM = regex(
-    r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|[\w./:-]{0,60}(?-i:%[sd])\b[\w./:%-]{0,60}|\$[A-Za-z_][\w.]{0,60}|:[A-Za-z_]\w{0,60}"
-    r"|(?:pass(?:word|wd)?|pwd?|token|secret|key)[-_]?\d{0,2}"
+    r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|[\w./:-]{0,60}(?-i:%[sd])\b[\w./:%-]{0,60}|\$[A-Za-z_][\w.]{0,60}|:[A-Za-z_]\w{0,60}"  # <token>, $TOKEN
+    r"|(?:pass(?:word|wd)?|pwd?|token|secret|key)[-_]?\d{0,2}"  # password1
     r"|(?:(?:big|small)?int(?:eger)?|bool(?:ean)?|float|double|number|numeric|date(?:time)?|timestamp(?:tz)?|uuid|jsonb?|n?(?:var)?char|[cb]lob"
     r"|n?text|string|str|(?:var)?binary|bytea?|bytes|object|array|list|dict|any|optional|secretstr)(?:\(\d{1,5}\)|\[.{0,60}\]|\?)?"  # the name of a type
-    r"|[A-Za-z_-]{0,40}(?:password|passwd|passphrase|secret|token)[A-Za-z_-]{0,40}",
+    r"|[A-Za-z_-]{0,40}(?:password|passwd|passphrase|secret|token)[A-Za-z_-]{0,40}",  # db_password_here
     re.IGNORECASE | re.DOTALL,
 )
 _CODE = regex(
@@ -69,13 +69,13 @@ _CODE = regex(
     r"|(?!\S{0,120}[a-z]{4}\d{3,6}\W?\Z)[A-Za-z_]\w{0,60}(?:(?:\.|->|::|\?\.)[A-Za-z_]\w{0,60}){1,8}[!;]?\Z"  # an attribute, not otter.lamp4711
 )
 _FILE = regex(
-    r"\.(?:json|ya?ml|toml|ini|py|txt|pem|csv|md|html?|js|ts|key|crt|env|log|db|sqlite)\Z|://|\A[~.]{0,2}/\w{1,20}/"
+    r"\.(?:json|ya?ml|toml|ini|py|txt|pem|csv|md|html?|js|ts|key|crt|env|log|db|sqlite)\Z|://|\A[~.]{0,2}/\w{1,20}/"  # config.json, ~/keys/
 )
 _RATIO = regex(r"\d{1,12}[/.,:]\d{1,12}%?|\d{4}-\d\d-\d\d(?:[T ]\S{0,20})?")  # 12/14, 2026-03-01T10:00
-_CAMEL = regex(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")
-_NAMED = regex(r"(?:[A-Z][a-z]{4,20}){1,4}[A-Z][a-z]{2,20}\Z")
+_CAMEL = regex(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")  # accessToken, ACCESS_TOKEN
+_NAMED = regex(r"(?:[A-Z][a-z]{4,20}){1,4}[A-Z][a-z]{2,20}\Z")  # GreenOtter
 _TAG = regex(r"(?:main|master|dev|sha|v?\d{1,4}(?:\.\d{1,4}){1,3}(?:-[a-z]{3,12}){0,3})-[0-9a-f]{7,40}(?:-\d{6,14})?")
-_NUMBER = regex(r"(?:#|0x)[0-9a-fA-F]{6,8}")
+_NUMBER = regex(r"(?:#|0x)[0-9a-fA-F]{6,8}")  # #ff8800
 _PIECES = regex(r"[A-Za-z0-9]{8,512}")
 _STOP_WORDS_TEXT = """a an and are ask at be by can das der die enter file for forgot from has have if in is ist it kept least long
 lost must no not of on or please see set should stored text than that the this to too use used was when will with you your"""

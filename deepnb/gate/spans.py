@@ -89,28 +89,28 @@ _NAMES = {
     **dict.fromkeys(_WHOLE_PASSWORDS, "password"),
 }
 _KEY_BEFORE = regex(
-    r"(?:api|access|auth|account|secret|private|encryption|encrypt|signing|master|storage|service|deploy|admin|client|bot"
-    r"|pragma|subscription|consumer|shared|license|hmac|jwt|session|cipher|crypto)[ ._-]?\Z"
+    r"(?:api|access|auth|account|secret|private|encryption|encrypt|signing|master|storage|service|deploy|admin|client|bot"  # api_
+    r"|pragma|subscription|consumer|shared|license|hmac|jwt|session|cipher|crypto)[ ._-]?\Z"  # subscription-
 )
 # The rest of the name after the word that was found, and what makes it the name of something else.
 _TAIL = regex(r"(?:[A-Za-z0-9_а-я-]{0,40})(?:[ ](?:access[ ])?(?:key|token))?")
 _OTHER_THING = regex(
-    r"(?:(?:^|[_-])(?:file|path|dir|url|uri|endpoint|names?|ids?|count|limit|length|len|type|field|env|var|policy|expiry|"
-    r"expires?|expiration|ttl|hash(?:ers)?|hint|prompt|label|reset|ref|min|max|header|prefix|enabled|required|rules?|"
-    r"version|validators?|index|budget|usage|store|manager|provider|class|form|page|regex|pattern|input|args?|context|sha\d{1,3}|md5|digest"
+    r"(?:(?:^|[_-])(?:file|path|dir|url|uri|endpoint|names?|ids?|count|limit|length|len|type|field|env|var|policy|expiry|"  # _file, _url
+    r"expires?|expiration|ttl|hash(?:ers)?|hint|prompt|label|reset|ref|min|max|header|prefix|enabled|required|rules?|"  # _expiry
+    r"version|validators?|index|budget|usage|store|manager|provider|class|form|page|regex|pattern|input|args?|context|sha\d{1,3}|md5|digest"  # _validator
     r"|at|on|by|since|until|date|time|timestamp|age|days|hours|minutes|seconds|strength|score|status|state|kind|source|algorithm|scheme"  # changed_at
-    r"|changed|updated|created|modified|rotated|format|mode|method|col(?:umn)?|flow|scope|owner|message|error|description|title|backend|strategy)"
-    r"|(?<=[a-z])(?:File|Path|Url|Uri|Name|Id|Count|Limit|Length|Type|Field|Ref|Policy|Hash|At|On|By|Date|Time|Age|Strength|Status|State|Kind))s?\Z"
-    r"|(?:^|[_-])(?:PATH|FILE|URL|NAME|ID|COUNT|LIMIT|HASH|TYPE)\Z",
+    r"|changed|updated|created|modified|rotated|format|mode|method|col(?:umn)?|flow|scope|owner|message|error|description|title|backend|strategy)"  # _policy_mode
+    r"|(?<=[a-z])(?:File|Path|Url|Uri|Name|Id|Count|Limit|Length|Type|Field|Ref|Policy|Hash|At|On|By|Date|Time|Age|Strength|Status|State|Kind))s?\Z"  # secretName
+    r"|(?:^|[_-])(?:PATH|FILE|URL|NAME|ID|COUNT|LIMIT|HASH|TYPE)\Z",  # TOKEN_PATH
 )
 _PASS_TAIL = regex(r"(?![Tt]hr)(?i:w|words?|wd|wort|ord|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")
 _PW_BEFORE = regex(r"(?:admin|root|db|user|sql|ftp|mail|wifi|app|login)\Z", re.IGNORECASE)  # adminpw
 _PASS_GIVEN = regex(
-    r"[\"'`*\])]{0,3}[ ]?(?:[:=\uff1a]|->|(?:is|was|ist|est|es)\b)|[\"'](?:\]|,)|</?|[*_`]{0,3}[ \t]{0,9}[|,;\t\n]"
+    r"[\"'`*\])]{0,3}[ ]?(?:[:=\uff1a]|->|(?:is|was|ist|est|es)\b)|[\"'](?:\]|,)|</?|[*_`]{0,3}[ \t]{0,9}[|,;\t\n]"  # pass: ..., pass | ...
 )
 _OTHER_KEYS = regex(
-    r"(?:primary|foreign|cache|sort|partition|public|license|idempotency|host|row|group|object|dedup|lookup|index|map"
-    r"|dict|s3|blob|file|message|event|shard|hash|routing|composite|unique|natural|item|sub|storage|answer|short|hot)"
+    r"(?:primary|foreign|cache|sort|partition|public|license|idempotency|host|row|group|object|dedup|lookup|index|map"  # primary_
+    r"|dict|s3|blob|file|message|event|shard|hash|routing|composite|unique|natural|item|sub|storage|answer|short|hot)"  # s3_
     r"[_-]?\Z",
     re.IGNORECASE,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -10,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain.agents.middleware import ModelCallLimitMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelCallLimitMiddleware
 
 from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.backends.writer import writer
@@ -24,7 +25,8 @@ from deepnb.middleware.calls import ApprovalMiddleware, GuardMiddleware
 from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER, Subagent
 from deepnb.values.approvals import Policy, policy_of
-from deepnb.values.errors import InvalidError
+from deepnb.values.errors import InvalidError, NotFoundError
+from deepnb.values.lazy import nothing
 from deepnb.wiring.build import agent, in_force
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
@@ -34,11 +36,6 @@ from deepnb.workshop.approvals import Effects
 if TYPE_CHECKING:
     from deepagents.backends.protocol import BackendProtocol
     from langgraph.graph.state import CompiledStateGraph
-import asyncio
-
-from langchain.agents.middleware import AgentMiddleware
-
-from deepnb.values.errors import NotFoundError
 
 FOLDER_OF_FILES = "files"
 """The directory of an application in which its memory, skills and subagents are."""
@@ -70,7 +67,7 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
     does = effects(chosen, there, backend.undoable)
     offered: set[str] = set()
     ask, seal = (_Approvals(policy_of(chosen.approve), does, offered, backend, seal=seal) for seal in (False, True))
-    search = partial(MemorySearch, lambda: None)  # an index for one search: whose memory it is depends on the run
+    search = partial(MemorySearch, nothing)  # an index for one search: whose memory it is depends on the run
     layers = _LimitedLayers(chosen, _now, search, _Guard(backend, paths=stored), ask, seal)
     files, nested = (ScopedBackend(backend, scope) for scope in (lambda: MAIN, lambda: MAIN.inside))
     graph: CompiledStateGraph[Any, Any, Any, Any] = agent(

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from http.client import HTTPConnection
 from time import monotonic
 from typing import Any, TypeVar
@@ -35,11 +36,11 @@ class OllamaModel:
     """Tokens that it was loaded with, else those that it can have."""
 
 
-def ollama_models(patience: float = OLLAMA_PATIENCE) -> tuple[OllamaModel, ...] | None:
+def ollama_models() -> tuple[OllamaModel, ...] | None:
     """Return the models of the server; None where none answers in time. What it says later is not waited for."""
     if (address := _address()) is None:
         return None
-    return in_time(lambda tell: _ask_ollama(address, monotonic() + patience, tell), patience, None)
+    return in_time(partial(_ask_ollama, address, monotonic() + OLLAMA_PATIENCE), OLLAMA_PATIENCE, None)
 
 
 def in_time(ask: Callable[[Callable[[T], None]], None], patience: float, slow: T | None) -> T | None:
@@ -151,21 +152,21 @@ _unnamed: list[Any] = []
 """Models that go by their id, which stays theirs while they are held here."""
 
 
-def all_told() -> Mapping[Key, Window]:
+def known_windows() -> Mapping[Key, Window]:
     """Return all that is known just now: another object as soon as there is more."""
     return _windows
 
 
 def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> Window | None:
     """Return the window of a model: the one `given` by the user, but no more than its server takes; None where it is unknown."""
-    told, declared = _asked(model), window_of(model)
+    answer, declared = _asked(model), window_of(model)
     if is_ollama(model):  # which has as many as it is asked for
-        wanted = given or model.num_ctx or (told.tokens if told else SMALL)
+        wanted = given or model.num_ctx or (answer.tokens if answer else SMALL)
         return Window(min(wanted, _longest.get(key_of(model), wanted)))
     if given is not None:
-        return Window(min(given, told.tokens) if told and told.known else given)
-    if told is not None or declared is not None:
-        return told or Window(declared or 0, known=not getattr(model, "window_guessed", False))
+        return Window(min(given, answer.tokens) if answer and answer.known else given)
+    if answer is not None or declared is not None:
+        return answer or Window(declared or 0, known=not getattr(model, "window_guessed", False))
     return Window(SMALL, known=False) if guess and is_near(address_of(model)) else None
 
 
@@ -176,7 +177,7 @@ def learn(model: Any, tokens: int, *, known: bool = True) -> None:
     _keep(key_of(model), Window(tokens, known))
 
 
-def ask_anew() -> None:
+def forget_windows() -> None:
     """Let each server be asked again, when its model is next looked at: it may have another window by now."""
     global _windows
     if _answered:
@@ -194,7 +195,7 @@ def served_models(model: Any, name: str | None = None) -> Mapping[str, int | Non
     """Return name -> window of the models that a server has, and of the one of this `name`; None where it does not answer."""
 
     slow: Mapping[str, int | None] = {}
-    return in_time(lambda tell: _ask(model, name, tell), PATIENCE, slow)
+    return in_time(partial(_ask, model, name), PATIENCE, slow)
 
 
 def is_ollama(model: Any) -> bool:
@@ -272,10 +273,12 @@ def _ask(model: Any, name: str | None, tell: Callable[[Mapping[str, int | None]]
     for path in ("/models", *((f"{root}{path}" for path in _BESIDE) if is_near(root) else ())):
         rows: list[Mapping[str, Any]] = []
         try:
-            told = client.get(path, cast_to=object)
-            if isinstance(told, Mapping):
-                told = next((told[key] for key in ("data", "models") if isinstance(told.get(key), list)), [told])
-            rows = [row for row in told if isinstance(row, Mapping)] if isinstance(told, list) else []
+            answer = client.get(path, cast_to=object)
+            if isinstance(answer, Mapping):
+                answer = next(
+                    (answer[key] for key in ("data", "models") if isinstance(answer.get(key), list)), [answer]
+                )
+            rows = [row for row in answer if isinstance(row, Mapping)] if isinstance(answer, list) else []
         except (APIConnectionError, OpenAIError) as error:
             lost = isinstance(error, APIConnectionError) and not isinstance(error, APITimeoutError)
             if path == "/models" and (lost or getattr(error, "status_code", 0) == 503):  # not there yet, or loading

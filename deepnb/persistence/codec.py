@@ -167,20 +167,16 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 def dumps(value: Any) -> str:
     """JSON in few characters; half of a surrogate pair is written as its number."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text if text.isprintable() or _encodes(text) else json.dumps(value, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
+    return text
 
 
 def name_of(text: str) -> str:
     """Return the name under which a text is kept."""
     return sha256(text.encode()).hexdigest()[:32]
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _sent(piece: Sent) -> list[Any]:

@@ -13,17 +13,6 @@ from typing import Any
 
 from deepnb.values.errors import BusyError, RefusedError
 
-
-@dataclass(frozen=True)
-class Holder:
-    """Who plays a turn in a thread."""
-
-    who: str
-    """`process 4242 on lab, in /home/me`."""
-    since: str
-    """ISO timestamp."""
-
-
 CHECKPOINT = ("thread_id", "checkpoint_ns", "checkpoint_id")
 WRITE = (*CHECKPOINT, "task_id", "idx")
 """Keys of LangGraph's tables."""
@@ -68,10 +57,6 @@ class Database(ABC):
     @abstractmethod
     def hold(self, thread: str) -> Callable[[], None] | None:
         """Return what gives a thread free again; None where another kernel holds it. It ends with its process."""
-
-    @abstractmethod
-    def newest(self) -> list[tuple[str, str]]:
-        """Return (thread, id of its newest checkpoint)."""
 
     @abstractmethod
     def blobs(self) -> Iterator[Blob]:
@@ -127,19 +112,17 @@ class Database(ABC):
             raise
         return release
 
-    def holder(self, thread: str) -> Holder | None:
-        """Return who claimed a thread last, whether or not it still does."""
-        found = self.execute("SELECT holder, since FROM deepnb_claims WHERE thread = ?", thread)
-        return Holder(*found[0]) if found else None
-
     def busy(self, thread: str) -> BusyError:
         """Return the error that says that another kernel plays a turn in a thread: which, and since when."""
-        found = self.holder(thread)
-        by = f" ({found.who}, since {found.since})" if found else ""
-        return BusyError(
-            f"thread {thread} is busy in another kernel{by}",
-            "wait, or %agent fork NAME, which goes on from its last turn",
-        )
+        found = self.execute("SELECT holder, since FROM deepnb_claims WHERE thread = ?", thread)
+        by = f" ({found[0][0]}, since {found[0][1]})" if found else ""  # (process 4242 on lab, in /home/me, since ...)
+        what = f"thread {thread} is busy in another kernel{by}"
+        return BusyError(what, "wait, or %agent fork NAME, which goes on from its last turn")
+
+    def newest(self) -> list[tuple[str, str]]:
+        """Return (thread, id of its newest checkpoint)."""
+        query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
+        return [(str(thread), str(id_)) for thread, id_ in self.execute(query)]
 
     def drop_after(self, thread: str, id_: str) -> None:
         """Drop the checkpoints of a thread after one."""

@@ -117,11 +117,8 @@ class Erasure:
 
 def _as_json(word: str) -> str:
     """Return a pattern of a word as it is, and as a JSON string has it."""
-    return (
-        "(?:"
-        + "|".join(re.escape(form) for form in dict.fromkeys((word, json.dumps(word, ensure_ascii=False)[1:-1])))
-        + ")"
-    )
+    forms = dict.fromkeys((word, json.dumps(word, ensure_ascii=False)[1:-1]))
+    return f"(?:{'|'.join(map(re.escape, forms))})"
 
 
 def _changed(value: Mapping[Any, Any], change: Callable[[Any, Any], Any]) -> Any:

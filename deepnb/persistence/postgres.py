@@ -132,10 +132,6 @@ class PostgresDatabase(Database):
 
         return release if free else None
 
-    def newest(self) -> list[tuple[str, str]]:
-        query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
-        return [(str(thread), str(id_)) for thread, id_ in self.execute(query)]
-
     def blobs(self) -> Iterator[Blob]:
         yield from self._blobs(
             "checkpoint_blobs", "blob", "channel", ("thread_id", "checkpoint_ns", "channel", "version")

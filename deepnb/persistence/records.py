@@ -4,7 +4,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,25 +166,6 @@ class Records:
             raise self.damaged("a turn that a turn names is missing")
         return [TurnRow(id_, parent, self._json(record)) for id_, parent, record in rows]
 
-    # -- transcripts
-
-    def lines(self, thread: str) -> bytes:
-        """Return the lines of a thread's transcript, each with its end."""
-        rows = self._database.execute("SELECT line FROM deepnb_lines WHERE thread = ? ORDER BY seq", thread)
-        return b"".join(f"{line}\n".encode() for (line,) in rows)
-
-    def add_lines(self, thread: str, lines: Iterable[str]) -> None:
-        """Add lines to a thread's transcript."""
-        with self._database.transaction():
-            for line in lines:
-                self._database.execute("INSERT INTO deepnb_lines (thread, line) VALUES (?, ?)", thread, line)
-
-    def set_lines(self, thread: str, lines: Iterable[str]) -> None:
-        """Make these the whole transcript of a thread."""
-        with self._database.transaction():
-            self._database.execute("DELETE FROM deepnb_lines WHERE thread = ?", thread)
-            self.add_lines(thread, lines)
-
     def damaged(self, why: str) -> RefusedError:
         """Return the error that says that what was read can't be right."""
         return damaged(self._database.where, why)
@@ -199,28 +180,30 @@ class Records:
 class TranscriptLines:
     """The transcript of one thread, as `AppendFile` is one on a disk."""
 
-    def __init__(self, records: Records, thread: str, name: str) -> None:
-        self._records = records
+    def __init__(self, database: Database, thread: str) -> None:
+        self._database = database
         self._thread = thread
-        self.name = name
+        self.name = database.where
         """As it is shown."""
 
     def append(self, lines: bytes) -> bool:
         """Add whole lines; none is ever cut short."""
-        self._records.add_lines(self._thread, _split(lines))
+        with self._database.transaction():
+            for line in filter(bytes.strip, lines.split(b"\n")):
+                row = (self._thread, line.decode("utf-8", "replace"))
+                self._database.execute("INSERT INTO deepnb_lines (thread, line) VALUES (?, ?)", *row)
         return False
 
     def read(self) -> bytes:
-        """Return all of it."""
-        return self._records.lines(self._thread)
+        """Return all of it, each line with its end."""
+        sql = "SELECT line FROM deepnb_lines WHERE thread = ? ORDER BY seq"
+        return b"".join(f"{line}\n".encode() for (line,) in self._database.execute(sql, self._thread))
 
     def replace(self, data: bytes) -> None:
         """Make `data` the whole content."""
-        self._records.set_lines(self._thread, _split(data))
-
-
-def _split(lines: bytes) -> list[str]:
-    return [line.decode("utf-8", "replace") for line in lines.split(b"\n") if line.strip()]
+        with self._database.transaction():
+            self._database.execute("DELETE FROM deepnb_lines WHERE thread = ?", self._thread)
+            self.append(data)
 
 
 # -- what only this user's kernels can sign: approvals in a database count for something where they did

@@ -46,7 +46,7 @@ class SqliteDatabase(Database):
         self._lock_file = path.with_name(f"{path.name}.lock")
         for file in (path, self._lock_file):
             _make_private(file)
-        with _told(self.where):
+        with _user_errors(self.where):
             self._rows = self._connection(autocommit=True)
             self._rows.execute("PRAGMA journal_mode=WAL")
             self._file = os.stat(path)
@@ -140,10 +140,6 @@ class SqliteDatabase(Database):
         name = self.path.name
         return f"{name} alone is the whole of it between turns; {name}-wal, {name}-shm and {name}.lock need no copy"
 
-    def newest(self) -> list[tuple[str, str]]:
-        query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
-        return [(str(thread), str(id_)) for thread, id_ in self.execute(query)]
-
     def blobs(self) -> Iterator[Blob]:
         yield from self._blobs("checkpoints", "checkpoint", "''", CHECKPOINT)
         yield from self._blobs("writes", "value", "channel", WRITE)
@@ -168,23 +164,23 @@ class _Cursor(sqlite3.Cursor):
     connection: _Connection
 
     def execute(self, *given: Any) -> _Cursor:
-        with self.connection.told():
+        with self.connection.user_errors():
             return super().execute(*given)
 
     def executemany(self, *given: Any) -> _Cursor:
-        with self.connection.told():
+        with self.connection.user_errors():
             return super().executemany(*given)
 
     def fetchone(self) -> Any:
-        with self.connection.told():
+        with self.connection.user_errors():
             return super().fetchone()
 
     def fetchall(self) -> list[Any]:
-        with self.connection.told():
+        with self.connection.user_errors():
             return super().fetchall()
 
     def __next__(self) -> Any:
-        with self.connection.told():
+        with self.connection.user_errors():
             return super().__next__()
 
 
@@ -207,24 +203,24 @@ class _Connection(sqlite3.Connection):
 
     def commit(self) -> None:
         try:
-            with self.told():
+            with self.user_errors():
                 super().commit()
         except BaseException:
             self.rollback()
             raise
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def user_errors(self) -> Iterator[None]:
         """Within the block an error of SQLite's is a line for the user."""
         if not self.where:
             yield
             return
-        with _told(self.where):
+        with _user_errors(self.where):
             yield
 
 
 @contextmanager
-def _told(where: str) -> Iterator[None]:
+def _user_errors(where: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.ProgrammingError:
@@ -235,10 +231,8 @@ def _told(where: str) -> Iterator[None]:
 
 def _line(error: sqlite3.DatabaseError, where: str) -> DeepnbError:
     """Return what is said of an error: `k.db is full`, in place of a traceback."""
-    code, words = (
-        getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF,
-        " ".join(str(error).partition(" with text ")[0].split())[:80],
-    )
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    words = " ".join(str(error).partition(" with text ")[0].split())[:80]
     if code in _BUSY:
         return BusyError(f"{where} has been locked by another program for {_WAIT:g} s", "do it again when that is done")
     if code in _UNWRITTEN:

@@ -16,7 +16,7 @@ from deepnb.running.thread import Thread
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.errors import BusyError, DeepnbError
 from deepnb.values.fingerprint import fingerprint
-from deepnb.values.lazy import Memo
+from deepnb.values.lazy import Memo, nothing
 from deepnb.values.turn import Event, Turn
 from deepnb.wiring.options import Options, own_tools
 from deepnb.workshop.kernel import Kernel, PlainKernel
@@ -37,9 +37,8 @@ def granted_tool(mark: str) -> str:
 
 
 class _Holding(threading.local):
-    """How many blocks of `hold` this thread is in, and whether something has changed there."""
-
     depth = 0
+    """How many blocks of `hold` this thread is in."""
     changed = False
 
 
@@ -60,15 +59,15 @@ class Current:
         """The time, as an aware datetime in the user's time zone."""
         self.shell: Kernel | None = None
         """The kernel of the shell that the session is in."""
-        self.code_ran: Callable[[Names], None] = lambda names: None
+        self.code_ran: Callable[[Names], None] = nothing
         """Keeps what code did to the names of the namespace, for undo."""
-        self.live: Callable[[Event], None] = lambda event: None
+        self.live: Callable[[Event], None] = nothing
         """Shows an output of code while it runs; the reader of the turn is given it later."""
         self.recording: Recording | None = None
         """The tape that is being recorded, or was last."""
-        self.wake: Callable[[], None] = lambda: None
+        self.wake: Callable[[], None] = nothing
         """Has `catch_up` called in the session's own thread soon; called in whichever thread."""
-        self.save: Callable[[], None] = lambda: None
+        self.save: Callable[[], None] = nothing
         """Keeps what has changed, where the session is kept; called before anybody is told."""
         self._later: deque[Callable[[], None]] = deque()
         self.read_only: DeepnbError | None = None
@@ -245,7 +244,9 @@ class Paths:
     def shared(self) -> Callable[[str], bool]:
         """`is_shared` as the options say it now: the same function until they say otherwise."""
         options = self._current.options
-        return _nothing if options.graph else self._shared(options.memory, options.skills)
+        if options.graph:  # none is
+            return frozenset[str]().__contains__
+        return self._shared(options.memory, options.skills)
 
     @property
     def is_apart(self) -> bool:
@@ -270,10 +271,6 @@ class Paths:
         if options.graph is None:
             return ""
         return options.graph.refusal(path, options.memory, options.skills, self.is_guarded(path))
-
-
-def _nothing(path: str) -> bool:
-    return False
 
 
 def _shared(memory: tuple[str, ...], skills: tuple[str, ...]) -> Callable[[str], bool]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from deepnb.models.keys import kept_keys
-from deepnb.models.windows import all_told, ask_again
+from deepnb.models.windows import ask_again, known_windows
 from deepnb.running.current import Current
 from deepnb.running.home import Home
 from deepnb.values.agent import Subagent
@@ -84,8 +84,7 @@ class Graphs:
     def begin(self, agents: tuple[Subagent, ...]) -> None:
         """A turn begins: these are the subagents of the files; variables, and servers that were silent, are asked anew."""
         ask_again()
-        if agents != self._agents:
-            self._agents = agents
+        self._agents = self._agents if agents == self._agents else agents
         self._looked_up = (None, ())
 
     def of(self, options: Options) -> Built:
@@ -102,9 +101,13 @@ class Graphs:
         return built
 
     def _others(self, options: Options, agents: tuple[Subagent, ...]) -> tuple[Any, ...]:
-        return (agents, self._home.backend, self.recording, all_told(), *kept_keys(), *self._variables(options))
+        if self._looked_up[0] is not options:  # the name of a model may be that of a variable
+            names = (options.model, *(agent.model for agent in (*options.subagents, *self._agents)))
+            held = (options.namespace.get(name) if isinstance(name, str) else None for name in names)
+            self._looked_up = (options, tuple(held))
+        return (agents, self._home.backend, self.recording, known_windows(), *kept_keys(), *self._looked_up[1])
 
-    def _make(self, options: Options, agents: Sequence[Subagent]) -> Built:
+    def _make(self, options: Options, agents: tuple[Subagent, ...]) -> Built:
         from deepnb.persistence.savers import RedactedSaver
         from deepnb.wiring.build import build
         from deepnb.wiring.layers import Host
@@ -114,9 +117,8 @@ class Graphs:
             backend=home.backend,
             checkpointer=self.checkpointer,
             restorer=self.restorer,
-            prunes=isinstance(
-                self.checkpointer, RedactedSaver
-            ),  # of a kept session, whose checkpoints are deepnb's own
+            # of a kept session, whose checkpoints are deepnb's own
+            prunes=isinstance(self.checkpointer, RedactedSaver),
             recording=self.recording,
             sign=self.sign,
             undoable=self.undoable,
@@ -128,11 +130,3 @@ class Graphs:
         )
         built: Built = build(options, host, agents) if options.graph is None else options.graph.make(options, host)
         return built
-
-    def _variables(self, options: Options) -> tuple[Any, ...]:
-        """Return the objects that variables hold, where the name of a model may be that of a variable; looked up once a turn."""
-        if self._looked_up[0] is not options:
-            names = (options.model, *(agent.model for agent in (*options.subagents, *self._agents)))
-            held = (options.namespace.get(name) if isinstance(name, str) else None for name in names)
-            self._looked_up = (options, tuple(held))
-        return self._looked_up[1]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deepnb.gate import redact
@@ -212,12 +213,10 @@ class Persistence:
         settings = (f" --{name.replace('_', '-')} {value:g}" for name, value in (options.model_settings or {}).items())
         return redact(f"{options.model}{server}{''.join(settings)}") if isinstance(options.model, str) else ""
 
-    @property
+    @cached_property
     def _session(self) -> dict[str, str]:
-        if not hasattr(self, "_facts_of_session"):
-            found = ((name, self.records.fact(name)) for name in ("thread", "policy", "model"))
-            self._facts_of_session = {name: value for name, value in found if value is not None}
-        return self._facts_of_session
+        found = ((name, self.records.fact(name)) for name in ("thread", "policy", "model"))
+        return {name: value for name, value in found if value is not None}
 
     # -- reading
 
@@ -265,8 +264,12 @@ class Persistence:
         """
         row = self.records.thread(thread.name)
         if row is None:
-            head = self._fork_head(thread)
-            return self._turns.read(thread.name, head, thread.snapshot.messages, files_at) if head else None
+            source, _, number = (thread.parent or "").rpartition("@")  # of a fork whose kernel ended as it made it
+            above = self.records.thread(source) if source else None
+            line = self.records.turns(above.head) if above else []
+            if not 0 < int(number or 0) <= len(line):
+                return None
+            return self._turns.read(thread.name, line[int(number) - 1].id, thread.snapshot.messages, files_at)
         self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
         turns = self._turns.read(thread.name, row.head, thread.snapshot.messages, files_at)
         begun = row.begun
@@ -283,13 +286,6 @@ class Persistence:
         if len(messages) <= len(base.after.messages) and (last is None or not went_on):  # it had not begun
             return turns
         return [*turns[: base.number - 1], _cut(thread, base, messages)]
-
-    def _fork_head(self, thread: Thread) -> str | None:
-        """Return the id of the turn that a fork begins with whose kernel ended as it made it: that of the thread it comes from."""
-        source, _, number = (thread.parent or "").rpartition("@")
-        row = self.records.thread(source) if source else None
-        line = self.records.turns(row.head) if row else []
-        return line[int(number) - 1].id if 0 < int(number or 0) <= len(line) else None
 
     def unfinished(self) -> tuple[str, ...]:
         """Return the threads whose last turn waits for the user, or had not ended when its kernel did."""
@@ -340,7 +336,7 @@ class Persistence:
 
     def lines(self, thread: str) -> TranscriptLines:
         """Return where the transcript of a thread is kept."""
-        return TranscriptLines(self.records, thread, self.database.where)
+        return TranscriptLines(self.database, thread)
 
     def close(self) -> None:
         """Give free what is claimed, and close the database."""

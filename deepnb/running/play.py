@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Any, NoReturn
+from typing import Any
 
 from langchain_core.messages import HumanMessage
 
@@ -60,7 +60,7 @@ def play(
     run: Run,
     before: Iterable[Event],
     record: Callable[[Played], Turn],
-    write: Callable[[Event], None] = lambda event: None,
+    write: Callable[[Event], None],
 ) -> Generator[Event | None, None, None]:
     """Yield the run's events, and None where a run that does not wait has none yet; `record` is called once, however the run ends, before this ends or raises.
 
@@ -100,8 +100,10 @@ def play(
             told = tuple(joined(in_model_order([*events, *run.told, *cut])))  # with what nobody had read yet
             begun = dict(run.listener.begun)
             turn = record(Played(told, run.values, interrupted, error, bool(run.interrupts), begun))
-    if failed is not None:
-        _raise(failed, turn)
+    if isinstance(failed, DeepnbError):
+        raise failed
+    if failed is not None:  # a traceback of an SDK below one line would say no more, and may quote a key
+        raise _run_error(failed, turn) from None if model_failure(failed) or has_credential(failed) else failed
 
 
 def given(prompt: str, before: Sequence[HumanMessage] = (), images: Sequence[PromptImage] = ()) -> dict[str, Any]:
@@ -206,14 +208,6 @@ def last_budget(events: Iterable[Event]) -> Budget | None:
     return replace(last.budget, reported=last.usage.input if last.usage else None, request=last.request)
 
 
-def _raise(failed: Exception, turn: Turn) -> NoReturn:
-    """One line for what went wrong; a traceback of an SDK below it would say no more, and may quote a key."""
-    if isinstance(failed, DeepnbError):
-        raise failed
-    cause = None if model_failure(failed) or has_credential(failed) else failed
-    raise _run_error(failed, turn) from cause
-
-
 def _run_error(failed: Exception, turn: Turn) -> RunError:
     """One line for a run that failed, and what to type next."""
     failure, resumes = model_failure(failed), bool(turn.after.next)
@@ -229,7 +223,6 @@ def _run_error(failed: Exception, turn: Turn) -> RunError:
 
 
 def _open_tools(events: Iterable[Event]) -> list[ToolStarted]:
-    """Tool calls that began and did not end."""
     open_: dict[str, ToolStarted] = {}
     for event in events:
         if isinstance(event, ToolStarted):

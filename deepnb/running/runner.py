@@ -104,8 +104,10 @@ class AsyncTurnStream(AsyncIterator[Event]):
     async def __anext__(self) -> Event:
         self._arrivals.begin()
         try:
-            while (event := self._poll()) is None:
+            while (event := self._stream.poll()) is None:
                 await self._arrivals.wait()
+        except StopIteration:
+            raise StopAsyncIteration from None
         except asyncio.CancelledError:
             self._stream.close()
             raise
@@ -114,12 +116,6 @@ class AsyncTurnStream(AsyncIterator[Event]):
     async def aclose(self) -> None:
         """End the run that is going on, with all kept that was reached."""
         self._stream.close()
-
-    def _poll(self) -> Event | None:
-        try:
-            return self._stream.poll()
-        except StopIteration:
-            raise StopAsyncIteration from None
 
 
 class Runner:
@@ -295,7 +291,10 @@ class Runner:
 
         work = self._workspace
         brought = thread.added if begin else None
-        before = [*brought_messages(brought), *self._pinned(thread)] if begin else ()
+        before = brought_messages(brought)
+        if begin and thread.pins:
+            work.threads.pin(thread, work.catalogs.pinned(thread))
+            before += work.catalogs.before_prompt(thread.pins)
         value = given(draft.prompt, before, images) if begin else answers
         steps = max_steps if max_steps is not None else work.options.max_steps
         limits = (steps, work.options.max_tokens, work.options.max_cost)
@@ -337,8 +336,8 @@ class Runner:
             with suppress(Exception):  # a checkpointer that takes no more: the turn stays as it was left
                 work.state.drop_turn(thread, draft.before)
         if thread.unfinished:  # a call that began and has no result was cut, whatever was told of it
-            told = {e.id for e in played.events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path}
-            cut = [play.cut_off(id_, name) for id_, name in played.begun.items() if id_ not in thread.answered | told]
+            ids = {e.id for e in played.events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path}
+            cut = [play.cut_off(id_, name) for id_, name in played.begun.items() if id_ not in thread.answered | ids]
             played = replace(played, events=(*played.events, *cut))
         if thread.has_answered(played.events):
             work.threads.bring(thread, None)
@@ -359,14 +358,6 @@ class Runner:
         work = self._workspace
         changes = {name: value for name, value in other.items() if value is not None}
         return work.graphs.of(work.changed(changes)) if changes else work.built
-
-    def _pinned(self, thread: Thread) -> Sequence[Any]:
-        """Return the messages that hold what is pinned in a thread."""
-        work = self._workspace
-        if not thread.pins:
-            return ()
-        work.threads.pin(thread, work.catalogs.pinned(thread))
-        return work.catalogs.before_prompt(thread.pins)
 
     def _taken_back(self, thread: Thread, cell: str | None, rerun: str) -> tuple[Event, ...]:
         """Return what is said of a cell that made a turn before; with `replace` the thread is rewound to before that."""

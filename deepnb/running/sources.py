@@ -130,12 +130,12 @@ def project_root(here: Path) -> Path:
 
 def at_hand(places: Places, sources: Sources = ()) -> Iterator[tuple[str, str]]:
     """Yield (name to add, file) of the memory files on this disk that are not joined in; nothing of them is read."""
-    known = set(chain.from_iterable(one.real for one in sources))
+    known, home = set(chain.from_iterable(one.real for one in sources)), places.home.resolve()
     for name in ("user", "project"):
         found = source(name, places)
-        for file, real in zip(found.files, found.real, strict=True):
-            if real not in known and _is_file(found.directory / file):
-                yield name, _shown(found.directory / file, places.home.resolve())
+        for file, real in zip((found.directory / name for name in found.files), found.real, strict=True):
+            if real not in known and _is_file(file):
+                yield name, f"~/{file.relative_to(home).as_posix()}" if file.is_relative_to(home) else str(file)
 
 
 def _is_file(path: Path) -> bool:
@@ -143,7 +143,3 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:  # a directory that may not be looked into
         return False
-
-
-def _shown(file: Path, home: Path) -> str:
-    return f"~/{file.relative_to(home).as_posix()}" if file.is_relative_to(home) else str(file)

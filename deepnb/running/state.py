@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from deepnb.memory.layers import scope_of
@@ -83,7 +84,7 @@ class State:
 
         if self.persistence is None:
             return stored_threads(self._given)
-        newest = dict(sorted(self.persistence.database.newest(), key=lambda one: one[1], reverse=True))
+        newest = dict(sorted(self.persistence.database.newest(), key=itemgetter(1), reverse=True))
         return {**newest, **{name: newest.get(name, "") for name in self.persistence.names()}}
 
     def metadata(self, name: str) -> Mapping[str, Any] | None:
@@ -113,20 +114,20 @@ class State:
 
     def read_stored(self, thread: Thread) -> None:
         """Read a thread that another session made: its state, and its turns."""
+        with self._readable(thread):
+            if self.persistence is not None:
+                self.persistence.open(thread)
+            thread.taken = ""
+            values = self.read_checkpoint(thread)
+            thread.root = thread.snapshot if thread.snapshot.checkpoint else None
+            thread.turns = list(self._stored_turns(thread, values))
+
+    def _readable(self, thread: Thread) -> AbstractContextManager[None]:
         if self.persistence is None:
-            self._opened(thread)
-            return
+            return nullcontext()
         from deepnb.persistence.savers import readable
 
-        with readable(f"thread {thread.name} in {self.persistence.database.where}", (Exception,)):
-            self.persistence.open(thread)
-            self._opened(thread)
-
-    def _opened(self, thread: Thread) -> None:
-        thread.taken = ""
-        values = self.read_checkpoint(thread)
-        thread.root = thread.snapshot if thread.snapshot.checkpoint else None
-        thread.turns = list(self._stored_turns(thread, values))
+        return readable(f"thread {thread.name} in {self.persistence.database.where}", (Exception,))
 
     def _stored_turns(self, thread: Thread, values: Mapping[str, Any]) -> Sequence[Turn]:
         from deepnb.engine import keys
@@ -139,11 +140,10 @@ class State:
             return {**file_texts(values.get(keys.FILES) or {})[0], **self._home.texts_at(thread, seen)}
 
         messages = values.get(keys.MESSAGES) or ()
-        if (
-            self.persistence
-            and (kept := self.persistence.turns(thread, messages, lambda state: files_at(state, None))) is not None
-        ):
-            return kept
+        if self.persistence:
+            kept = self.persistence.turns(thread, messages, partial(files_at, seen=None))
+            if kept is not None:
+                return kept
         place = {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}}
         begun = begins(self._given, place, self._current.options.messages_key)
         return turns_of(thread, messages, begun, files_at)
@@ -159,7 +159,10 @@ class State:
         if values is None:
             state = self._graph.state(thread.config)
             values, todo = state.values, state.next
-            asked, thread.stored = self._asked(thread, state), stored_results(state.tasks)
+            if any(task.interrupts for task in state.tasks):
+                thread.unsigned = self._graph.has_unsigned(state.tasks)
+                asked = self._graph.pending(thread.name, state)
+            thread.stored = stored_results(state.tasks)
         thread.asked = asked
         thread.runs = bool(todo) and not asked and self._graph.is_running(thread.config)
         thread.decided = {c.key: d for c in asked if (d := thread.decided.get(c.key)) and d.call.is_same(c)}
@@ -376,13 +379,6 @@ class State:
     def is_busy(self, thread: Thread) -> bool:
         """Return whether another kernel plays a turn in a thread."""
         return self.persistence is not None and self.persistence.is_busy(thread.name)
-
-    def _asked(self, thread: Thread, state: Any) -> tuple[PendingCall, ...]:
-        """Return the calls among a state's steps that need the user's approval."""
-        if not any(task.interrupts for task in state.tasks):
-            return ()
-        thread.unsigned = self._graph.has_unsigned(state.tasks)
-        return self._graph.pending(thread.name, state)
 
     def _newest(self, thread: Thread) -> Newest:
         from deepnb.engine.checkpoints import newest

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepagents.backends import StoreBackend
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.backends.utils import file_data_to_string
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.journal import JournalFile
-from deepnb.backends.locks import Lock, backend_lock, directory_lock, store_lock
+from deepnb.backends.locks import Lock, backend_lock, directory_lock, process_lock, store_lock
 from deepnb.backends.memory_store import label
 from deepnb.backends.merge import merge
 from deepnb.backends.mounts import Given, Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
-from deepnb.backends.wrapper import AttachedFiles, ChosenFiles, ReadOnlyFiles, SplitBackend
+from deepnb.backends.wrapper import AttachedFiles, ChosenFiles, ReadOnlyFiles, SplitBackend, store_backend
 from deepnb.backends.writer import writing
 from deepnb.engine.files import ExactStore
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend, ThreadFiles
@@ -30,6 +29,7 @@ from deepnb.memory.searching import MemorySearch
 from deepnb.running.current import Current, Paths
 from deepnb.running.sources import SourceMount, Sources
 from deepnb.values.errors import InvalidError, RefusedError
+from deepnb.values.lazy import nothing
 
 if TYPE_CHECKING:
     from deepnb.persistence.database import Database
@@ -49,8 +49,8 @@ class Place:
 
 def place_in_memory(files: Mapping[str, Any] | None = None) -> Place:
     """Return a place in this process, which holds these files: path -> FileData."""
-    held, lock = FilesInMemory(files), threading.RLock()
-    return Place(HomeBackend(held), lambda: lock, held)
+    held = FilesInMemory(files)
+    return Place(HomeBackend(held), process_lock(held), held)
 
 
 def place_in_checkpointer(checkpointer: Any, name: str) -> Place:
@@ -65,12 +65,13 @@ def place_in_database(database: Database, assistant_id: str | None, name: str) -
     """Return the place in the store of a database; `name` is that of a thread with a memory of its own."""
     space = ((assistant_id,) if assistant_id else ()) + ("filesystem",)
     own = (*space, "threads", label(name)) if name else space
-    return Place(StoreBackend(store=ExactStore(database.store), namespace=lambda _: own), database.lock)
+    return Place(store_backend(ExactStore(database.store), own), database.lock)
 
 
 def place_on_disk(directory: Path) -> Place:
     """Return the place in a directory."""
-    return Place(DiskBackend(directory, private=True), lambda: directory_lock(directory), directory=str(directory))
+    lock = partial(directory_lock, directory)
+    return Place(DiskBackend(directory, private=True), lock, directory=str(directory))
 
 
 class Storage:
@@ -92,9 +93,9 @@ class Storage:
         self._source_mounts: dict[SourceMount, Mount] = {}
         self._current, self._paths, self._state = current, paths, state
         self._main = base if isinstance(base, Storage) else None
-        self._beside: list[Storage] = []
+        self._dependent: list[Storage] = []
         if self._main is not None:
-            self._main._beside.append(self)
+            self._main._dependent.append(self)
         kernel, root = KernelBackend(state, state.whole), given.root
         self._base: Any = root or kernel
         if root is not None and given.state:
@@ -106,8 +107,7 @@ class Storage:
             self._base = AttachedFiles(self._base, paths.refusal)
         self.in_state = paths.is_attached and stored is None and root is None
         """Whether memory is in the state of the thread that is meant: that of somebody else's graph."""
-        lock = threading.RLock()
-        self._lock: Lock = backend_lock(root) if root and not paths.is_attached else lambda: lock
+        self._lock: Lock = backend_lock(root) if root and not paths.is_attached else process_lock(self)
         self.search = MemorySearch(self._indexed_in, lambda: current.options.embeddings)
         """The index over memory and notes."""
         self.guard = GuardedBackend(
@@ -273,7 +273,7 @@ class Storage:
         own = self._held(self.home.lock if self.home else self._lock)
         roots += [Root(prefix, JournalFile(inner, prefix), own) for prefix in self._given.state]
         self.guard.rewire(inner, roots, forget_home=forget_home)
-        for one in self._beside:
+        for one in self._dependent:
             one._rewire()
 
     def _indexed_in(self) -> str | None:
@@ -283,7 +283,7 @@ class Storage:
 
     def _root_of_home(self) -> Root:
         lock = self.home.lock if self.home is not None and self._has_all else self._lock
-        seen = self._state.refresh if self.in_state else lambda: None
+        seen = self._state.refresh if self.in_state else nothing
         return Root("/", JournalFile(self._default), self._held(lock), self.in_state, seen)
 
     def _held(self, lock: Lock) -> Lock:

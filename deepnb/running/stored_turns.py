@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -78,16 +79,13 @@ class KeptTurns:
 
     def state(self, state: Snapshot) -> dict[str, Any]:
         """Return a state in JSON's own words."""
-        if id(state) not in self._states:
-            self._states[id(state)] = state, self._state(state)
-        return self._states[id(state)][1]
-
-    def _state(self, state: Snapshot) -> dict[str, Any]:
+        if (known := self._states.get(id(state))) is not None:
+            return known[1]
         put, shared = self._records.put, self._paths.shared()
         writer = Writer(put)
         others = {p: put(text) for p, text in state.files.items() if shared(p)}
         last = state.messages[-1].id if state.messages else None
-        return {
+        plain = {
             "thread": state.thread,
             "checkpoint": state.checkpoint,
             "messages": len(state.messages),
@@ -98,6 +96,8 @@ class KeptTurns:
             "offload": put(dumps(writer.plain(state.offload))) if state.offload else None,
             "others": put(dumps(others)),
         }
+        self._states[id(state)] = state, plain
+        return plain
 
     def read(self, thread: str, head: str | None, messages: Messages, files_at: FilesAt) -> list[Turn]:
         """Return the turns of a thread that holds these messages now."""
@@ -119,7 +119,7 @@ class KeptTurns:
 
     def _reader(self, messages: Messages, files_at: FilesAt) -> Callable[[Any], Snapshot]:
         at = {message.id: n for n, message in enumerate(messages, 1)}
-        return lambda plain: self._snapshot(plain, messages, at, files_at)
+        return partial(self._snapshot, messages=messages, at=at, files_at=files_at)
 
     def _turn(self, thread: str, row: TurnRow, before: Request | None, state: Callable[[Any], Snapshot]) -> Turn:
         try:
@@ -145,7 +145,7 @@ class KeptTurns:
         made = Snapshot(
             thread,
             files=LazyMapping(files),
-            memory=LazyMapping(lambda: self._value(plain["memory"])),
+            memory=LazyMapping(partial(self._value, plain["memory"])),
             skills=self._value(plain["skills"]),
             messages=messages.first(count),
             offload=self._value(plain["offload"]) if plain["offload"] else None,
@@ -191,7 +191,15 @@ def turns_of(
         log, done = log.replace_from(len(log), [to_message(m) for m in messages[done:start]]), start
         begin = begun.get(messages[at].id or "")
         places = ((begin.before, begin.first), (begin.ended, begin.ended)) if begin else ((None, None), (None, None))
-        before, ended = (_state(thread.name, place, seen, log, files_at) for place, seen in places)
+        before, ended = (
+            Snapshot(
+                thread.name,
+                LazyMapping(partial(files_at, Snapshot(thread.name, checkpoint=place), seen)),
+                messages=log,
+                checkpoint=place,
+            )
+            for place, seen in places
+        )
         if made:
             made[-1] = replace(made[-1], after=ended)
         answers = [m for m in messages[at:end] if isinstance(m, AIMessage)]
@@ -214,7 +222,7 @@ def turns_of(
         stopped = thread.unfinished and not thread.asked
         why = (RUNS if thread.runs else ENDED) if stopped else None
         after = thread.snapshot
-        files = LazyMapping(lambda: files_at(after, after.checkpoint))  # without what was written to memory since
+        files = LazyMapping(partial(files_at, after, after.checkpoint))  # without what was written to memory since
         made[-1] = replace(made[-1], after=replace(after, files=files), asked=thread.asked, interrupted=why)
     return tuple(made)
 
@@ -233,9 +241,3 @@ def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
         for a, b in pairs
     ]
     return [*kept, *stored[len(kept) :]]
-
-
-def _state(thread: str, checkpoint: str | None, seen: str | None, messages: Messages, files_at: FilesSeen) -> Snapshot:
-    place = Snapshot(thread, checkpoint=checkpoint)
-    files = LazyMapping(lambda: files_at(place, seen))
-    return Snapshot(thread, files=files, messages=messages, checkpoint=checkpoint)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -34,7 +35,7 @@ class Thread:
     turns: list[Turn] = field(default_factory=list)
     rewound: tuple[tuple[int, int], ...] = ()
     """Each rewind: from which turn, to which."""
-    snapshot: Snapshot = field(default_factory=lambda: Snapshot(""))
+    snapshot: Snapshot = field(default_factory=partial(Snapshot, ""))
     """The state as last seen, at the checkpoint it names."""
     files: dict[str, Any] = field(default_factory=dict)
     """path -> FileData at that checkpoint."""

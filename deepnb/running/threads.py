@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deepnb.memory.layers import MAIN, Scope, scope_of
@@ -77,7 +78,6 @@ class Threads:
         return (*self.names, *self._lent)
 
     def _unread(self) -> dict[str, str]:
-        """Return the threads of the checkpointer that have not been read."""
         if self._stored is None:
             here = {name for name, thread in self._threads.items() if thread.root is not None}
             hidden = self._lent | (here if self._state.paths.is_served else set())
@@ -181,8 +181,7 @@ class Threads:
         made = self._current.thread = self._add(Thread(name, origin, home, scope, snapshot=Snapshot(name)))
 
         def undo() -> None:
-            self._threads.pop(name, None)
-            self._state.delete(made)
+            self.remove(made)
             self._current.thread = before
 
         self._undo.append((f"fork {name}" if origin else f"new thread {name}", before, undo))
@@ -224,17 +223,12 @@ class Threads:
         made.root = source.root or made.snapshot
         ended = replace(turn, before=source.snapshot, after=made.snapshot)
         made.turns = [replace(t, thread=name) for t in (*source.turns, ended)]
-
-        def undo() -> None:
-            self._threads.pop(name, None)
-            self._state.delete(made)
-
-        self._undo.append((f"thread {name}", source, undo))
+        self._undo.append((f"thread {name}", source, partial(self.remove, made)))
         return made
 
     def remove(self, thread: Thread) -> None:
-        """Take away a thread that nothing has happened in."""
-        del self._threads[thread.name]
+        """Take away a thread, with its checkpoints."""
+        self._threads.pop(thread.name, None)
         self._state.delete(thread)
 
     def lend(self, thread: Thread) -> None:
@@ -314,7 +308,7 @@ class Threads:
         thread, kernel, turn = self._current.agent_thread, self._current.kernel, self._current.turn
         assert kernel is not None and turn is not None
         what = f"{CODE} turn {turn.number}, {', '.join(names.before)} restored"
-        self._undo.append((what, thread, lambda: kernel.namespace.update(names.before)))
+        self._undo.append((what, thread, partial(kernel.namespace.update, names.before)))
         runs = [one for one in self._undo if one[0].startswith(CODE)]
         if len(runs) > KEPT_RUNS:
             self._undo.remove(runs[0])

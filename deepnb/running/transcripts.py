@@ -150,7 +150,6 @@ class Transcripts:
         return {name: n for name, n in found.items() if n}
 
     def _kept(self, thread: str) -> Lines | None:
-        """Return where a thread's memory is kept."""
         if (directory := self._home.kept(self._known[thread])) is not None:
             return AppendFile(directory, (*FOLDER, f"{thread}.jsonl"))
         return self.database(thread)
@@ -238,7 +237,6 @@ class Transcripts:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -16,7 +16,13 @@ from deepnb.running.state import State
 from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
+from deepnb.skills.catalog import Catalog, Found
+from deepnb.subagents.files import Files, tool_names
+from deepnb.values.agent import Listed, Skill, Subagent
 from deepnb.values.budget import rule_for
+from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
+from deepnb.values.errors import DeepnbError
+from deepnb.values.lazy import Memo
 from deepnb.values.turn import Compacted, ModelEnded, Snapshot, Turn, Turns
 from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
 
@@ -25,14 +31,6 @@ if TYPE_CHECKING:
     from deepnb.persistence.database import Database
     from deepnb.running.persistence import Persistence
     from deepnb.wiring.build import Built
-from collections.abc import Sequence
-
-from deepnb.skills.catalog import Catalog, Found
-from deepnb.subagents.files import Files, tool_names
-from deepnb.values.agent import Listed, Skill, Subagent
-from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
-from deepnb.values.errors import DeepnbError
-from deepnb.values.lazy import Memo
 
 _LOG = logging.getLogger("deepnb")
 

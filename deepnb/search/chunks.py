@@ -25,13 +25,13 @@ FULL = 0.75
 LONG = 120
 """Characters of a line that is a paragraph by itself."""
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*)|#*)")
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*)|#*)")  # ## Title
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")  # ```
 _OWN = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\[)|\s*\W{0,6}[^\W\d_][^:：]{0,30}+[:：]|\s*[-=~_*`]{3,}\s*$")
 """The beginning of a line that is a thing by itself: an item, a row, a quotation, somebody's words."""
 _ENDS, _AFTER = frozenset(".!?:;。！？：；…"), "\"'”’」』)）]*_"
 """The characters that end a sentence, and those that may stand behind one."""
-_SENTENCE = re.compile(r"[.!?;]\s+|[。！？；]")
+_SENTENCE = re.compile(r"[.!?;]\s+|[。！？；]")  # done. Then, 完成。
 _ASCII_SENTENCE = re.compile(r"[.!?;]\s+")
 
 

@@ -40,7 +40,7 @@ class Database:
         self.vectors = False
         apsw = importlib.import_module("apsw") if self.library == "apsw" else None
         self._errors = (apsw.Error,) if apsw else (sqlite3.Error,)
-        with self._told():
+        with self._user_errors():
             if path != ":memory:":
                 with suppress(OSError):  # it is there, and keeps its mode
                     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -60,7 +60,7 @@ class Database:
         end = time.monotonic() + SECONDS
         while True:
             try:
-                with self._told(busy=False):
+                with self._user_errors(busy=False):
                     self._db.execute("PRAGMA journal_mode = WAL").fetchall()
                     self._db.execute("PRAGMA synchronous = NORMAL").fetchall()
                     self._db.execute("PRAGMA secure_delete = ON").fetchall()
@@ -71,7 +71,7 @@ class Database:
                 time.sleep(0.02)
 
     def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._told():
+        with self._user_errors():
             return list(self._db.execute(sql, tuple(args)).fetchall())
 
     def value(self, sql: str, args: Sequence[Any] = ()) -> Any:
@@ -80,7 +80,7 @@ class Database:
         return found[0][0] if found else None
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        with self._told():
+        with self._user_errors():
             self._db.executemany(sql, rows)
 
     def empty_log(self) -> bool:
@@ -123,7 +123,7 @@ class Database:
             self._db.close()
 
     @contextmanager
-    def _told(self, *, busy: bool = True) -> Iterator[None]:
+    def _user_errors(self, *, busy: bool = True) -> Iterator[None]:
         try:
             yield
         except self._errors as error:

@@ -28,16 +28,7 @@ _MONTHS = ["january", "february", "march", "april", "may", "june"]
 _MONTHS += ["july", "august", "september", "october", "november", "december"]
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _NUMBERS = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
+    word: n for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
 }
 _NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3}
 _HAN = {sign: n for n, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
@@ -51,12 +42,12 @@ _ZH_YEAR = r"(?P<year>(?:19|20)\d\d|[零〇一二三四五六七八九]{4}|今|�
 _ZH_MONTH = rf"(?P<month>{_ZH}{{1,2}})月"
 _ZH_DAY = rf"(?P<day>{_ZH}{{1,3}})[日号號]"
 _FULL = (
-    r"(?<![\d.])(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d\d?)[-/.](?P<day>\d\d?)(?![\d-])",
-    rf"\b{_DAY} (?:of )?{_MONTH},? {_YEAR}",
-    rf"\b{_MONTH} {_DAY},? {_YEAR}",
-    rf"(?P<year>(?:19|20)\d\d)年{_ZH_MONTH}{_ZH_DAY}",
+    r"(?<![\d.])(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d\d?)[-/.](?P<day>\d\d?)(?![\d-])",  # 2026-03-04
+    rf"\b{_DAY} (?:of )?{_MONTH},? {_YEAR}",  # 4 March 2026
+    rf"\b{_MONTH} {_DAY},? {_YEAR}",  # March 4, 2026
+    rf"(?P<year>(?:19|20)\d\d)年{_ZH_MONTH}{_ZH_DAY}",  # 2026年3月4日
 )
-IN_FIGURES = re.compile(r"(?:19|20)\d\d")
+IN_FIGURES = re.compile(r"(?:19|20)\d\d")  # 2026
 _FULL_DATE = [re.compile(pattern, re.IGNORECASE) for pattern in _FULL]
 _BESIDE = re.compile(
     rf"\b(?:{'|'.join(_DAYS)}|am|pm|at|on)\b|(?:星期|周)[一二三四五六日天]|[上下]午|\d+", re.IGNORECASE

@@ -22,7 +22,7 @@ LEAST = 60
 """Characters: a budget with less than these left is used up."""
 PASSED = 12
 """How many hits that are too long for the rest of a budget are passed over in search of one that is not."""
-_DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")  # 2026-03-04
 
 
 @dataclass(frozen=True)

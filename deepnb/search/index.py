@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -113,7 +114,7 @@ class Index:
 
     def update(self, files: Mapping[str, str | None]) -> Updated:
         """Add or change files, path to text; None takes one out. Those not named stay, those not changed cost nothing."""
-        return self._mended(lambda: self._update(_checked(files)))
+        return self._mended(partial(self._update, _checked(files)))
 
     def sync(self, files: Mapping[str, str]) -> Updated:
         """Make these all the files there are: an update that takes out every other one."""
@@ -122,7 +123,8 @@ class Index:
 
     def files(self) -> list[str]:
         """The paths in the index, in order."""
-        return self._mended(lambda: [path for (path,) in self._rows("SELECT path FROM files ORDER BY path")])
+        rows = self._mended(partial(self._rows, "SELECT path FROM files ORDER BY path"))
+        return [path for (path,) in rows]
 
     def embed(self) -> int:
         """Embed the chunks that have no vector by this embedder yet; gives how many. `update` does it, too."""
@@ -228,7 +230,7 @@ class Index:
         Errors: `InvalidError` for an option that is unknown or of another type.
         """
         request = Request(query, k, legs, fusion, vector_weight, text_weight, recency, today, within, passage, tokens)
-        return self._mended(lambda: self._search(request))
+        return self._mended(partial(self._search, request))
 
     def _search(self, request: Request) -> list[Hit]:
         asked = asked_days(request.query[:QUERY], request.today or date.today())
@@ -306,8 +308,10 @@ class Index:
             raise InvalidError(f"{self.path} is a directory", "give the path of a file in it, such as index.db")
         if not os.path.isdir(folder):
             raise NotFoundError(f"{folder} is not a directory", "create it first, or give another path")
-        if not fresh and not _is_sqlite(self.path):
-            raise RefusedError(f"{self.path} is no database", "give the index its own path")
+        if not fresh:
+            with open(self.path, "rb") as file:  # empty, or as sqlite.org/fileformat.html says
+                if file.read(16) not in (b"", b"SQLite format 3\0"):
+                    raise RefusedError(f"{self.path} is no database", "give the index its own path")
         self._place = _place(self.path)
         try:
             self._connect()
@@ -397,12 +401,6 @@ def _place(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _is_sqlite(path: str) -> bool:
-    """Return whether a file is empty or begins as sqlite.org/fileformat.html says."""
-    with open(path, "rb") as file:
-        return file.read(16) in (b"", b"SQLite format 3\0")
 
 
 def _log_bytes(path: str) -> int:

@@ -12,7 +12,8 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -109,9 +110,9 @@ def windows(words: Sequence[Concept], counts: Sequence[int], chunks: Chunks) -> 
         chunks.of(pairs) / chunks.usual,
         len(chunks.keys),
         lambda of: how_often(of.chunks, pairs) + how_often(of.heads, pairs),
-        lambda of: of.chunk_count,
+        attrgetter("chunk_count"),
     )
-    whole = _Scale(lengths, len(chunks.files), lambda of: _counts_in(of, files), lambda of: of.file_count)
+    whole = _Scale(lengths, len(chunks.files), partial(_counts_in, files), attrgetter("file_count"))
     total = near.scores(words, counts) + values_at(file_of, files, whole.scores(words, counts))
     best = np.sort(np.lexsort((pairs, -total))[:BEST])
     both = np.concatenate([pairs[best], pairs[best] + 1])
@@ -119,7 +120,7 @@ def windows(words: Sequence[Concept], counts: Sequence[int], chunks: Chunks) -> 
     return keys, np.maximum(*(values_at(windows, pairs[best], total[best]) for windows in (keys, keys - 1)))
 
 
-def _counts_in(postings: Postings, files: Keys) -> Scores:
+def _counts_in(files: Keys, postings: Postings) -> Scores:
     """Return the units of each file, and one more where the word is in a heading."""
     units = np.searchsorted(postings.units, files + 1 << 43) - np.searchsorted(postings.units, files << 43)
     if not len(postings.heads):
@@ -131,7 +132,7 @@ def _counts_in(postings: Postings, files: Keys) -> Scores:
 def _candidates(words: Sequence[Postings], chunks: Chunks) -> Keys:
     """Return the pairs with the rarer words in them, as long as these are not too many."""
     taken: list[Keys] = []
-    for postings in sorted(words, key=lambda one: one.chunk_count):
+    for postings in sorted(words, key=attrgetter("chunk_count")):
         if taken and sum(map(len, taken)) + postings.chunk_count > ENOUGH:
             break
         mine = unique(postings.chunks)
@@ -205,14 +206,14 @@ def _section(rows: list[Row], key: int, used: set[int]) -> list[Row]:
     """Return the rows side by side with that of `key`, up to the section's ends and to what is taken."""
     at = next(i for i, row in enumerate(rows) if row.key == key)
     low = high = at
-    while low and _beside(rows[low - 1], rows[low]) and rows[low - 1].key not in used:
+    while low and _follows(rows[low - 1], rows[low]) and rows[low - 1].key not in used:
         low -= 1
-    while high + 1 < len(rows) and _beside(rows[high], rows[high + 1]) and rows[high + 1].key not in used:
+    while high + 1 < len(rows) and _follows(rows[high], rows[high + 1]) and rows[high + 1].key not in used:
         high += 1
     return rows[low : high + 1]
 
 
-def _beside(one: Row, two: Row) -> bool:
+def _follows(one: Row, two: Row) -> bool:
     return (two.key >> 23) - (one.key >> 23) == 1
 
 

@@ -7,7 +7,7 @@ a form that is of two words ("left", "ground") has the forms of both.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -401,20 +401,12 @@ class KeptPostings:
         """Postings whose keys of these files are what is there now."""
         numbers = np.array(files, np.int64)
         parts = [old.units[~among(old.units >> 43, numbers)], old.heads[~among(old.heads >> 18, numbers)] + HEAD]
-        parts += [
-            self._read(asked, f" AND rowid BETWEEN {first} AND {last}")
-            for file in files
-            for first, last in _ranges(file)
-        ]
+        for file in files:
+            first, last = chunk_range(file)
+            for low, high in (file_range(file), (HEAD + first, HEAD + last)):
+                parts.append(self._read(asked, f" AND rowid BETWEEN {low} AND {high}"))
         return Postings(np.sort(np.concatenate(parts)))
 
     def _read(self, asked: str, where: str) -> Keys:
         found = self.db.value(f"SELECT group_concat(rowid) FROM words WHERE words MATCH ?{where}", (asked,))
         return np.fromstring(found, np.int64, sep=",") if found else np.empty(0, np.int64)
-
-
-def _ranges(file: int) -> Iterator[tuple[int, int]]:
-    """Yield the rows of the full-text index of a file's units and of its headings."""
-    yield file_range(file)
-    first, last = chunk_range(file)
-    yield HEAD + first, HEAD + last

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import methodcaller
 from typing import Protocol
 
 import numpy as np
@@ -140,7 +141,7 @@ def unique(keys: Keys) -> Keys:
 def _candidates(concepts: Sequence[Concept], size: Size) -> Keys:
     taken: list[Keys] = []
     count = 0
-    for concept in sorted(concepts, key=lambda concept: concept.count(size.units)):
+    for concept in sorted(concepts, key=methodcaller("count", size.units)):
         count += concept.count(size.units)
         if count > ENOUGH and sum(map(len, taken)) > FEW:
             break

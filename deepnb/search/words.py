@@ -99,7 +99,7 @@ STOP = frozenset(_STOP.split())
 
 _CJK = "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
 CJK = re.compile(f"[{_CJK}]+")
-_EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
+_EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")  # ☂
 _CJK_STOP = re.compile(
     "为什么|什么时候|什么|怎么样|怎么|怎样|多少|哪里|哪儿|哪个|哪些|哪天|哪位|哪|谁|几|吗|呢|吧|啊|的|了|是|在|和|与|被|把|"
     "ですか|ました|ません|どこ|いつ|だれ|なに|です|ます|입니까|습니까|무엇|언제|어디"
@@ -108,8 +108,8 @@ _WORD = re.compile(r"[^\W_]+")
 _LABEL = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^:：|`/\\]{0,30}?)\**[:：]\**\s*(?=[^\s/\\])")
 _MARK = "\ue000"
 """A character of private use, which FTS5 takes for a letter: what is behind it is a word of a label."""
-_HUMP = re.compile(r"[a-z][A-Z]")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HUMP = re.compile(r"[a-z][A-Z]")  # readCsv
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # read|Csv, HTTP|Server
 
 _RUN = re.compile(
     r"(?<![A-Za-z0-9_./\\:#@~+%$&=-])"
@@ -118,14 +118,14 @@ _RUN = re.compile(
 )
 """A run of ASCII that may be an identifier: plain words, the most of a text, are passed over at once."""
 _EDGES = ".,:;!?-=+&~%$"
-_MARKED = re.compile(r"[0-9_/\\:#@]|\.[A-Za-z]|[a-z][A-Z]|-[A-Z]")
+_MARKED = re.compile(r"[0-9_/\\:#@]|\.[A-Za-z]|[a-z][A-Z]|-[A-Z]")  # a_b, x.y, readCsv, A-B
 """What a line without an identifier does not have."""
 _PATH, _DOTTED = re.compile(r"[/\\]"), re.compile(r"[/\\.:#]")
 _NAME = re.compile(
     r"[0-9]{5,}"  # a plain number of fewer digits is a word
-    r"|(?=.*[A-Za-z]).*[0-9_/\\.:#@].*"
-    r"|#.*[0-9].*|.*[0-9].*\..*|.*\..*[0-9].*"
-    r"|(?=.*-).*([A-Z]).*(?!\1)[A-Z].*|.*[a-z][A-Z].*"
+    r"|(?=.*[A-Za-z]).*[0-9_/\\.:#@].*"  # utf8, a/b, os.path
+    r"|#.*[0-9].*|.*[0-9].*\..*|.*\..*[0-9].*"  # #12, 3.14
+    r"|(?=.*-).*([A-Z]).*(?!\1)[A-Z].*|.*[a-z][A-Z].*"  # X-Ray-Z, readCsv
 )
 """A run of ASCII that is more than a word: with a digit, a slash, an underscore, humps."""
 

@@ -319,15 +319,8 @@ def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[
     for i, chunk in enumerate(chunks):
         a = chunk.a if i else 0
         b = chunks[i + 1].a if i + 1 < len(chunks) else len(file.text)
-        yield (
-            chunk_key(number, chunk.number),
-            chunk.heading,
-            a,
-            file.text[a:b],
-            first[chunk.number],
-            last[chunk.number],
-            None,
-        )
+        key = chunk_key(number, chunk.number)
+        yield key, chunk.heading, a, file.text[a:b], first[chunk.number], last[chunk.number], None
 
 
 def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator[str]:

@@ -21,10 +21,13 @@ from deepnb.values.xray import Stack, Xray
 NO_REQUESTS = "the requests of this session were not recorded"
 FIXED = ("system", "memory", "skills", "tools")
 """The parts of a request that no compaction shortens."""
+SYNTAX = "%agent history --bring SECTION[:MESSAGES], e.g. --bring 1 or --bring 1:2,5-7"
+_ROOM = 500
+"""Tokens that are left for the prompt and its answer, beside what is brought back."""
 
 
 class SessionContext:
-    """The context of the current thread."""
+    """The context of the current thread, and what left it, word for word."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -202,36 +205,7 @@ class SessionContext:
         self._workspace.transcripts.outside(thread.name, thread.snapshot.messages, happened)
         self._workspace.threads.add(thread, happened, usage(happened))
 
-
-def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
-    """The call that is meant among those of a turn."""
-    if not there:
-        raise NotFoundError(f"no model call in turn {turn}: choose a turn from 1 to {last}", "%agent turns lists them")
-    if call is None:
-        return next((c for c in reversed(there) if c.purpose == "answer" and not c.path), there[-1])
-    if (found := next((c for c in there if c.number == call), None)) is None:
-        raise NotFoundError(
-            f"no call {call} in turn {turn}: its calls are {', '.join(str(c.number) for c in there)}",
-            "%agent budget lists them",
-        )
-    return found
-
-
-# -- the offloaded history of the current thread: its sections, and bringing messages of them back
-
-
-SYNTAX = "%agent history --bring SECTION[:MESSAGES], e.g. --bring 1 or --bring 1:2,5-7"
-
-_ROOM = 500
-"""Tokens that are left for the prompt and its answer."""
-
-
-class SessionHistory:
-    """What left the prompt of the current thread, word for word."""
-
-    def __init__(self, workspace: Workspace, context: SessionContext) -> None:
-        self._workspace = workspace
-        self._context = context
+    # -- the offloaded history: its sections, and bringing messages of them back
 
     def sections(self) -> HistorySections:
         """What was offloaded, by time, each with the compaction it came of."""
@@ -271,13 +245,27 @@ class SessionHistory:
         tokens = meter.count(brought_text(messages)) + MESSAGE_TOKENS
         brought = BroughtBack(str(uuid4()), messages, tokens, meter.counter.exact)
         limit = self._workspace.built.rule.trigger_tokens
-        room = None if limit is None else max(0, limit - self._context.fixed() - _ROOM)
+        room = None if limit is None else max(0, limit - self.fixed() - _ROOM)
         if room is not None and tokens > room:
             raise LimitError(
                 f"{brought.line} does not fit: {room:,} token{'s are' if room != 1 else ' is'} left below the trigger",
                 f"choose fewer: {SYNTAX}",
             )
         return brought
+
+
+def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
+    """The call that is meant among those of a turn."""
+    if not there:
+        raise NotFoundError(f"no model call in turn {turn}: choose a turn from 1 to {last}", "%agent turns lists them")
+    if call is None:
+        return next((c for c in reversed(there) if c.purpose == "answer" and not c.path), there[-1])
+    if (found := next((c for c in there if c.number == call), None)) is None:
+        raise NotFoundError(
+            f"no call {call} in turn {turn}: its calls are {', '.join(str(c.number) for c in there)}",
+            "%agent budget lists them",
+        )
+    return found
 
 
 def _chosen_messages(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.backends.journal import Entry, entry
+from deepnb.backends.journal import entry
 from deepnb.backends.writer import writing
 from deepnb.context.history import PREFIX
 from deepnb.gate import redact
@@ -31,14 +31,14 @@ def find(workspace: Workspace, words: str) -> Occurrences:
     held = {p: lines for p in paths if (lines := lines_with(words, files[p]))}
     sought = pattern(words)
     histories = (p for p in files if p.startswith(PREFIX))
-    told = {p: n for p in histories if (n := len(sought.findall(files[p])))}
+    said = {p: n for p in histories if (n := len(sought.findall(files[p])))}
     ours = workspace.threads.names if workspace.persistence is not None else ()
-    told |= {f"{TRANSCRIPT}{name}": n for name, n in workspace.transcripts.with_words(words, ours).items()}
+    said |= {f"{TRANSCRIPT}{name}": n for name, n in workspace.transcripts.with_words(words, ours).items()}
     workspace.backend.observe(paths)
     journal = sum(bool(sought.search(e.diff)) for e in workspace.backend.journal())
     prompt = any(sought.search(text) for text in workspace.snapshot.memory.values())
     kept = workspace.persistence.count(words, _is_memory(workspace)) if workspace.persistence else 0
-    return Occurrences(words, held, told, journal, prompt, kept)
+    return Occurrences(words, held, said, journal, prompt, kept)
 
 
 def forget(workspace: Workspace, words: str) -> Occurrences:
@@ -93,18 +93,12 @@ def _forget_at(workspace: Workspace, root: Root, paths: Sequence[str], words: st
             guard.inner.write(path, text)
     root.journal.read()
     root.journal.rewrite([e for e in root.journal.entries if e.path not in paths])
+    facts: dict[str, Any] = {"origin": "user", "note": "restarted: something was forgotten"}
     for path, text in left.items():
-        root.journal.add(_begun_again(workspace, path, text, root.journal.next_id()))
+        at, thread = workspace.current.now(), workspace.current.thread.name
+        change = FileDiff(path, None, redact(text))
+        root.journal.add(entry(change, id=root.journal.next_id(), at=at, thread=thread, **facts))
     root.journal.save()
-
-
-def _begun_again(workspace: Workspace, path: str, text: str, id_: str) -> Entry:
-    facts: dict[str, Any] = {
-        "at": workspace.current.now(),
-        "thread": workspace.current.thread.name,
-        "note": "restarted: something was forgotten",
-    }
-    return entry(FileDiff(path, None, redact(text)), id=id_, origin="user", **facts)
 
 
 # -- from the daily notes to long-term memory: propose, and write what the user confirms

@@ -66,7 +66,6 @@ def _restored(workspace: Workspace, kept: Persistence, begun: bool) -> Restored:
 
 
 def _is_at(database: Database, where: Any) -> bool:
-    """Whether a database is the one that is named."""
     if isinstance(where, str) and where.startswith(POSTGRES):
         return without_password(where) == database.where
     from deepnb.persistence.sqlite import SqliteDatabase, real_path

@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never
 
 from deepnb.memory.layers import Scope
-from deepnb.models.windows import ask_anew
+from deepnb.models.windows import forget_windows
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
-from deepnb.session.context import SessionContext, SessionHistory
+from deepnb.session.context import SessionContext
 from deepnb.values.agent import Features
 from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.values.budget import Budget, Rule, Size
@@ -176,7 +176,6 @@ class Session:
         self._workspace = workspace
         self._runner = Runner(workspace)
         self._context = SessionContext(workspace)
-        self._history = SessionHistory(workspace, self._context)
         self.approvals = SessionApprovals(workspace, self._runner)
         """Which calls need approval, and which run unasked."""
 
@@ -427,14 +426,8 @@ class Session:
             from deepnb.workshop.images import prompt_images
 
             images = prompt_images(images)
-        given: dict[str, Any] = {
-            "model": model,
-            "thread": thread,
-            "max_steps": max_steps,
-            "cell": cell,
-            "images": images,
-        }
-        return self.jobs.start(prompt, **given, response_format=response_format)
+        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell}
+        return self.jobs.start(prompt, **given, images=images, response_format=response_format)
 
     def compare(
         self,
@@ -505,9 +498,9 @@ class Session:
         thread: str | None,
         notify: Callable[[], None] | None = None,
     ) -> TurnStream:
-        choice, decisions = _decisions(decision)
-        if not decisions:
-            return self._runner.resume(choice, thread, notify)
+        if isinstance(decision, str) or not decision:
+            return self._runner.resume(decision if isinstance(decision, str) else None, thread, notify)
+        decisions = (decision,) if isinstance(decision, Decision) else decision
         whole = self.approvals.decide(decisions)
         return self._runner.resume(None, decisions[0].call.thread, notify) if whole else self._runner.nothing()
 
@@ -547,7 +540,7 @@ class Session:
             raise InvalidError(
                 "this is the address of a server, not a model", f"%agent use {model} makes a session on it"
             )
-        ask_anew()
+        forget_windows()
         given = {"max_tokens": max_tokens, "temperature": temperature, "timeout": timeout}
         settings = {name: value for name, value in given.items() if value is not None} or None
         return self._workspace.configure({"model": model, "base_url": base_url, "model_settings": settings}).model
@@ -808,7 +801,7 @@ class Session:
 
     def history(self) -> tuple[HistorySection, ...]:
         """What was offloaded from the current thread, by time."""
-        return self._history.sections()
+        return self._context.sections()
 
     def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
         """Add messages of a section of the history to the next prompt, verbatim.
@@ -816,12 +809,12 @@ class Session:
         Sections and messages count from 1; without `messages` all of them, beside those that wait there
         already. None in the place of a section takes them all away again.
         """
-        return self._history.bring_back(section, messages)
+        return self._context.bring_back(section, messages)
 
     @property
     def brought_back(self) -> BroughtBack | None:
         """What is added to the next prompt of the current thread."""
-        return self._history.brought_back
+        return self._context.brought_back
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:
         """One row per line of a thread's transcript (the current one's, if not given), oldest first."""
@@ -888,10 +881,3 @@ def _options(given: Mapping[str, Any]) -> Options:
     from deepnb.wiring.attach import attached_options
 
     return attached_options(given)
-
-
-def _decisions(decision: str | Decision | Sequence[Decision] | None) -> tuple[str | None, Sequence[Decision]]:
-    """What `resume` was given: a choice where a tool was cut, or decisions on calls."""
-    if isinstance(decision, str):
-        return decision, ()
-    return None, (decision,) if isinstance(decision, Decision) else decision or ()

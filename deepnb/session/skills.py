@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -63,7 +63,7 @@ class SessionSkills(Part):
                 {
                     "name": s.name or s.directory,
                     "description": s.description,
-                    "state": _state(s),
+                    "state": "broken" if s.problem else "on" if s.enabled else "off",
                     "tokens": count(skill_line(s.name, s.description, s.path)) if s.usable else 0,
                     "body": count(texts[s.path]) if s.path in texts else None,
                     "read_in": read.turns if read else (),
@@ -128,7 +128,10 @@ class SessionSkills(Part):
         `what` is the name of a bundled one, a SKILL.md, a directory of one skill or of several, or a zip of
         those. All of them are good, or none is added. `replace` takes the place of skills of the same name.
         """
-        added = self._packages(what)
+        from deepnb.skills.packages import bundled, packages
+
+        own = bundled()
+        added = [own[what]] if isinstance(what, str) and what in own else packages(Path(what).expanduser())
         for package in added:
             if problem := package.checked.skill.problem:
                 raise InvalidError(f"not added: {problem}", "fix it, then add it again")
@@ -153,9 +156,13 @@ class SessionSkills(Part):
             path = source + DISABLED
             if (content := self._content(path)) is None:
                 continue
-            kept = [line for line in content.decode().splitlines() if skill.name not in disabled([line.encode()])]
-            if len(kept) != len(content.decode().splitlines()):
-                self._write_or_delete(path, "".join(f"{line}\n" for line in kept))
+            lines = content.decode().splitlines()
+            kept = [line for line in lines if skill.name not in disabled([line.encode()])]
+            if len(kept) != len(lines):
+                if kept:
+                    self._files[path] = "".join(f"{line}\n" for line in kept)
+                else:
+                    del self._files[path]
 
     def disable(self, name: str) -> None:
         """Keep a skill but hide it from the agent from its next turn on: then it costs no tokens.
@@ -253,12 +260,6 @@ class SessionSkills(Part):
             raise NotFoundError(f"no skill {name!r} (skills: {there})", f"%skills new {name} creates it")
         return named[-1]
 
-    def _packages(self, what: str | Path) -> Sequence[Package]:
-        from deepnb.skills.packages import bundled, packages
-
-        own = bundled()
-        return [own[what]] if isinstance(what, str) and what in own else packages(Path(what).expanduser())
-
     def _put(self, package: Package, written: dict[str, bytes | None]) -> None:
         base = f"{self._source}{package.checked.skill.name}/"
         gone = set(self._below(base)) - {base + inside for inside in package.files}
@@ -276,12 +277,6 @@ class SessionSkills(Part):
             if error := self._workspace.backend.upload_files([(path, data)])[0].error:
                 raise refused(path, error) from None
 
-    def _write_or_delete(self, path: str, text: str) -> None:
-        if text:
-            self._files[path] = text
-        else:
-            del self._files[path]
-
     def _take_back(self, written: Mapping[str, bytes | None]) -> None:
         for path, before in written.items():
             if before is not None:
@@ -290,7 +285,6 @@ class SessionSkills(Part):
                 self._workspace.backend.delete(path)
 
     def _below(self, directory: str) -> tuple[str, ...]:
-        """The files below a directory, by path."""
         found = self._workspace.backend.glob("**/*", directory).matches or ()
         paths = {f["path"] for f in found if not f.get("is_dir")}
         return tuple(sorted(p for p in paths if p.startswith(directory)))
@@ -298,10 +292,6 @@ class SessionSkills(Part):
     def _content(self, path: str) -> bytes | None:
         content: bytes | None = self._workspace.backend.download_files([path])[0].content
         return content
-
-
-def _state(skill: Skill) -> str:
-    return "broken" if skill.problem else "on" if skill.enabled else "off"
 
 
 def preapproved(workspace: Workspace) -> dict[str, tuple[str, ...]]:

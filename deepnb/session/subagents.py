@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -11,16 +13,11 @@ from typing import TYPE_CHECKING
 from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.skills.catalog import Catalog
 from deepnb.subagents.files import BYTES, check, check_name, scaffold
-from deepnb.values.agent import FOLDER, GENERAL_PURPOSE, Listed, Skill, Spent, Subagent
+from deepnb.values.agent import FOLDER, GENERAL_PURPOSE, Finding, Listed, Skill, Spent, Subagent, normal
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 
 if TYPE_CHECKING:
     import pandas as pd
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from difflib import get_close_matches
-
-from deepnb.values.agent import Finding, normal
 
 
 class SessionSubagents(Part):
@@ -86,19 +83,9 @@ class SessionSubagents(Part):
         rows = []
         for one in self.list_subagents():
             agent, used = one.agent, spent.get(one.agent.name, Spent())
-            made_of = (self.tools_of(agent), self.model_of(agent), ", ".join(agent.skills))
+            facts = (agent.name, agent.description, one.path or one.source, self.tools_of(agent), self.model_of(agent))
             figures = (used.runs, used.calls, used.input, used.output)
-            rows.append(
-                (
-                    agent.name,
-                    agent.description,
-                    one.path or one.source,
-                    *made_of,
-                    *figures,
-                    one.problem or "",
-                    one.notes,
-                )
-            )
+            rows.append((*facts, ", ".join(agent.skills), *figures, one.problem or "", one.notes))
         names = ["name", "description", "source", "tools", "model", "skills", "runs", "calls", "input", "output"]
         return pd.DataFrame(rows, columns=[*names, "problem", "notes"])
 
@@ -129,14 +116,11 @@ class SessionSubagents(Part):
         if "runnable" in agent.more:
             return "its own graph"
         if agent.model is None or isinstance(agent.model, str):
-            return agent.model or self._model()
+            given = agent.model or self._workspace.options.model
+            return given if isinstance(given, str) else self._workspace.built.model
         from deepnb.models.resolve import label_of
 
         return label_of(agent.model)
-
-    def _model(self) -> str:
-        given = self._workspace.options.model
-        return given if isinstance(given, str) else self._workspace.built.model
 
     def spent(self) -> dict[str, Spent]:
         """Name -> what it was used for in the turns of this thread."""
@@ -212,7 +196,6 @@ class SessionSubagents(Part):
 
 
 def _markdown(path: Path) -> Sequence[Path]:
-    """The files that are meant: one, or those of a directory."""
     if path.is_dir():
         if found := sorted(p for p in path.glob("*.md") if p.is_file() and not p.is_symlink()):
             return found

@@ -53,15 +53,18 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
             **{part: call.budget.parts.get(part, 0) for part in parts},
             "total": call.budget.total,
             "exact": call.budget.exact,
-            "reported": call.usage.input if call.usage else None,
-            "cached": call.usage.cached if call.usage else None,
-            "cached_share": _share(call.usage),
+            "reported": used.input if used else None,
+            "cached": used.cached if used else None,
+            "cached_share": round(used.cached / used.input, 3)
+            if used and used.cached is not None and used.input
+            else None,
             "cache_drop": drop,
-            "output": call.usage.output if call.usage else None,
-            "cost": call.usage.cost if call.usage else None,
+            "output": used.output if used else None,
+            "cost": used.cost if used else None,
             "seconds": round(call.seconds, 3),
         }
         for turn, call, drop in cache_drops(turns)
+        for used in (call.usage,)
     ]
     reported = ["reported", "cached", "output"]
     columns = ["turn", "call", "purpose", "agent", "model", *parts, "total", "exact"]
@@ -89,12 +92,6 @@ def spent_by(calls: Iterable[Call], runs: Mapping[str, int]) -> dict[str, Spent]
         tokens = Usage(used.input, used.output, exact=used.exact) + call.spent
         made[name] = replace(used, calls=used.calls + 1, input=tokens.input, output=tokens.output, exact=tokens.exact)
     return made
-
-
-def _share(usage: Usage | None) -> float | None:
-    """The part of the input that the provider had cached."""
-    known = usage is not None and usage.cached is not None and usage.input
-    return round((usage.cached or 0) / usage.input, 3) if usage is not None and known else None
 
 
 def journal(entries: Sequence[Entry]) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -122,7 +122,7 @@ class SessionTools(Part):
             raise InvalidError(
                 f"timeout can't be {timeout!r}", f"give seconds above 0, and at most {LONGEST_TIMEOUT:,}"
             )
-        places = [self._free(_address(spec, name, env)) for spec in specs]
+        places = [self._place(spec, name, env) for spec in specs]
         if len({place.name for place in places}) < len(places):
             raise InvalidError("two of these servers have the same name", "add them one by one, with a name")
         check_parts(tuple(given), (), None, None)
@@ -182,16 +182,28 @@ class SessionTools(Part):
         replaced = {*map(name_of, given), *(tool for one in servers for tool in self._tools_of(one.name))}
         kept = [tool for tool in work.options.tools if name_of(tool) not in replaced]
         taken = {*map(name_of, (*kept, *given))}
-        found = _tools_of_servers(servers, taken)
+        found: list[tuple[Server, Any, tuple[str, ...]]] = []
+        if servers:  # without one the extra is not needed
+            from deepnb.workshop.servers import server_tools
+
+            found = [(server, *server_tools(server, taken)) for server in servers]
         new = [*given, *(tool for _, made, _ in found for tool in made)]
         facts = {tool.name: (server.address, tool.offer.fingerprint) for server, made, _ in found for tool in made}
-        changed = tuple(name for name, fact in facts.items() if not _same(self._known.get(name, fact), fact))
+        known = {name: self._known[name] for name in facts if name in self._known}
+        changed = tuple(
+            name
+            for name, (place, fingerprint) in known.items()
+            if not place.is_place_of(facts[name][0]) or fingerprint != facts[name][1]
+        )
         changes: dict[str, Any] = {"tools": [*kept, *new]}
-        if changed:
-            changes["approve"] = _without(policy_of(work.options.approve), changed).option
+        if changed:  # no call of these runs unasked
+            policy = policy_of(work.options.approve)
+            rules = {name: rule for name, rule in policy.rules.items() if rule != "allow" or name not in changed}
+            rules = {**dict.fromkeys(changed, "ask"), **rules} if policy.mode == "allow" else rules
+            changes["approve"] = Policy(policy.mode, rules).option
         work.configure(changes)
         for name in facts:
-            if name in changed or name not in self._known:  # what was allowed there was another tool of this name
+            if name in changed or name not in known:  # what was allowed there was another tool of this name
                 work.threads.withdraw(name)
         self._known |= facts
         before = [self._servers.pop(one.name) for one in servers if one.name in self._servers]
@@ -206,17 +218,19 @@ class SessionTools(Part):
         self._workspace.configure({"tools_off": tuple(dict.fromkeys(off))})
 
     def _tools_of(self, server: str) -> tuple[str, ...]:
-        """The names of a server's tools that the agent has."""
         there = self._servers.get(server)
         tools = self._workspace.options.tools if there is not None else ()
         return tuple(name_of(tool) for tool in tools if getattr(tool, "server", None) is there)
 
     def _server_of(self, name: str) -> str:
-        """The name of the server whose tool it is; empty for any other."""
         return next((server for server in self._servers if name in self._tools_of(server)), "")
 
-    def _free(self, place: Address) -> Address:
-        """An address whose name no other server has."""
+    def _place(self, spec: str, name: str | None, env: Sequence[str]) -> Address:
+        """Return the address that a text means, if no other server has its name."""
+        if not spec.startswith(PREFIX):
+            do = "pass a function with a docstring, a LangChain tool, or 'mcp:COMMAND'"
+            raise InvalidError(f"{spec!r} is not a tool", do)
+        place = address(spec, name, env)
         there = self._servers.get(place.name)
         if there is not None and not place.is_place_of(there.address):
             raise RefusedError(
@@ -266,14 +280,6 @@ def name_of(tool: Any) -> str:
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
 
 
-def _address(spec: str, name: str | None, env: Sequence[str]) -> Address:
-    if not spec.startswith(PREFIX):
-        raise InvalidError(
-            f"{spec!r} is not a tool", "pass a function with a docstring, a LangChain tool, or 'mcp:COMMAND'"
-        )
-    return address(spec, name, env)
-
-
 def _started(place: Address, timeout: float, headers: Mapping[str, str] | None) -> Server:
     try:
         from deepnb.workshop.servers import opened
@@ -291,23 +297,3 @@ def _stop(servers: dict[str, Server]) -> None:
     for one in tuple(servers.values()):
         one.stop()
     servers.clear()
-
-
-def _tools_of_servers(servers: Sequence[Server], taken: Collection[str]) -> list[tuple[Server, Any, tuple[str, ...]]]:
-    """(server, its tools, a line for each that can't be used); without a server the extra is not needed."""
-    if not servers:
-        return []
-    from deepnb.workshop.servers import server_tools
-
-    return [(server, *server_tools(server, taken)) for server in servers]
-
-
-def _same(before: tuple[Address, str], now: tuple[Address, str]) -> bool:
-    return before[0].is_place_of(now[0]) and before[1] == now[1]
-
-
-def _without(policy: Policy, names: Collection[str]) -> Policy:
-    """A policy that lets no call of these tools run unasked."""
-    rules = {name: rule for name, rule in policy.rules.items() if rule != "allow" or name not in names}
-    rules = {**dict.fromkeys(names, "ask"), **rules} if policy.mode == "allow" else rules
-    return Policy(policy.mode, rules)

@@ -69,10 +69,10 @@ class Catalog:
         listings = [backend.ls(source) for source in self.sources]
         places = [p for p in _places(self.sources, listings) if p not in bars]
         paths = [*(p.path for p in places), *(source + DISABLED for source in self.sources)]
-        told = dict(zip(paths, backend.download_files(paths), strict=True))
-        missing = [p for p in places if told[p.path].error == "file_not_found"][:_LOOKED_INTO]
+        answers = dict(zip(paths, backend.download_files(paths), strict=True))
+        missing = [p for p in places if answers[p.path].error == "file_not_found"][:_LOOKED_INTO]
         odd = [(p, backend.ls(p.directory)) for p in missing]
-        found = self._found(places, told, listings, odd, bars)
+        found = self._found(places, answers, listings, odd, bars)
         self._versions = (versions, found)
         return found
 
@@ -83,14 +83,14 @@ class Catalog:
     def _found(
         self,
         places: Sequence[_Place],
-        told: Mapping[str, Any],
+        answers: Mapping[str, Any],
         listings: Sequence[Any],
         odd: Sequence[tuple[_Place, Any]],
         bars: Bars,
     ) -> Found:
-        contents = {path: response.content for path, response in told.items()}
+        contents = {path: response.content for path, response in answers.items()}
         marks = {
-            path: str(told[path].error).encode() if content is None else blake2b(content, digest_size=16).digest()
+            path: str(answers[path].error).encode() if content is None else blake2b(content, digest_size=16).digest()
             for path, content in contents.items()
         }
         errors = tuple((s, str(found.error or "")) for s, found in zip(self.sources, listings, strict=True))
@@ -100,7 +100,7 @@ class Catalog:
         last, found = self._last
         if last == seen:
             return found
-        checked = [(p, c) for p in places if (c := self._check(p.path, told[p.path], marks[p.path]))]
+        checked = [(p, c) for p in places if (c := self._check(p.path, answers[p.path], marks[p.path]))]
         checked += [(p, unreadable(p.path, kind)) for p, kind in strange]
         checked += [(p, barred(p.path, *what)) for p, what in bars.items()]
         for source, error in errors:
@@ -108,7 +108,7 @@ class Catalog:
             wrong = Finding(source, 0, what, "fix it, or remove it from skills=")
             checked.append((_Place(source, source), Checked(Skill("", "", source, problem=str(wrong)), (wrong,))))
         self._checked = {(p.path, marks[p.path]): c for p, c in checked if p.path in marks}
-        off = disabled(told[source + DISABLED].content for source in self.sources)
+        off = disabled(answers[source + DISABLED].content for source in self.sources)
         found = Found(self._ruled(checked, off), tuple(f for _, c in checked for f in c.findings))
         self._last = (seen, found)
         return found
@@ -119,7 +119,6 @@ class Catalog:
         return self._checked.get((path, mark)) or check(response.content, path)
 
     def _ruled(self, checked: Iterable[tuple[_Place, Checked]], off: frozenset[str]) -> tuple[Skill, ...]:
-        """Return which of the skills are in force."""
         named = labels(self.sources)
         good: dict[str, Skill] = {}
         bad: list[Skill] = []

@@ -174,7 +174,7 @@ def _fields(header: str) -> Fields:
         line = header.count("\n", 0, error.position) + 2
         raise Broken(line, f"the character U+{int(error.character):04X} is not allowed in YAML", "remove it") from None
     except yaml.MarkedYAMLError as error:
-        raise _told(error, header) from None
+        raise _mistake(error, header) from None
     if isinstance(value, Fields):
         return value
     kind = "a list" if isinstance(value, Items) else "text"
@@ -231,7 +231,7 @@ def _value(node: Any) -> Value:
     return Fields(line, fields, lines)
 
 
-def _told(error: yaml.MarkedYAMLError, header: str) -> Broken:
+def _mistake(error: yaml.MarkedYAMLError, header: str) -> Broken:
     """Return what YAML says of a mistake, and what it most likely is."""
     mark = error.problem_mark or error.context_mark
     line = mark.line if mark else 0

@@ -41,7 +41,7 @@ class SkillsMiddleware(Upstream):
         slots = "{skills_locations}{skills_load_warnings}"
         super().__init__(backend=backend, sources=list(sources), system_prompt=PROMPT + slots)
         self._catalog = Catalog(sources)
-        self._told: tuple[Found, dict[str, Any]] = (Found(), _state(Found()))
+        self._last: tuple[Found, dict[str, Any]] = (Found(), _state(Found()))
         self._listed: tuple[list[Any], str] = ([], "")
 
     @property
@@ -78,10 +78,10 @@ class SkillsMiddleware(Upstream):
 
     def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
         """Return what the state does not yet hold of it."""
-        known, update = self._told
+        known, update = self._last
         if found is not known:
             update = _state(found)
-            self._told = (found, update)
+            self._last = (found, update)
         return None if all(state.get(k) == v for k, v in update.items()) else update
 
 
@@ -100,8 +100,6 @@ _SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")
 
 @dataclass
 class _Seen:
-    """What was shown of one file so far."""
-
     then: str
     """The file as it was when it was last shown."""
     turns: dict[int, None] = field(default_factory=dict)

@@ -66,7 +66,7 @@ def packages(path: Path) -> list[Package]:
 def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
     """Return one skill if a SKILL.md is on top, else one for each directory that holds one."""
     if FILE_NAME in files:
-        name = name or normal(check(files[FILE_NAME], f"x/{FILE_NAME}").skill.name) or _told_name(files[FILE_NAME])
+        name = name or normal(check(files[FILE_NAME], f"x/{FILE_NAME}").skill.name) or _given_name(files[FILE_NAME])
         return [Package(name, files, where if where.endswith(f"/{name}") or where == name else f"{where}/{name}")]
     tops = sorted({p.partition("/")[0] for p in files if p.count("/") == 1 and p.endswith(f"/{FILE_NAME}")})
     if not tops and len(one := {p.partition("/")[0] for p in files}) == 1:
@@ -84,7 +84,7 @@ def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
     ]
 
 
-def _told_name(data: bytes) -> str:
+def _given_name(data: bytes) -> str:
     """Return the name a SKILL.md gives itself, where no directory says what it has to be."""
     try:
         value = read(data).fields.fields.get("name")

@@ -99,8 +99,6 @@ class Checked:
 
 @dataclass
 class _Made(Findings):
-    """What is gathered while a file is checked."""
-
     fields: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)
     tools: tuple[str, ...] = ()

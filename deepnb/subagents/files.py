@@ -31,8 +31,6 @@ KNOWN = ("name", "description", "tools", "model", "skills")
 
 @dataclass
 class _Made(Findings):
-    """What is gathered while a file is checked."""
-
     fields: dict[str, Any] = field(default_factory=dict)
     prompt: str = ""
 
@@ -86,12 +84,12 @@ class Files:
         """As they are now, by name; `model` says what is wrong with the name of a model, or nothing."""
         entries = backend.ls(FOLDER).entries or ()
         paths = sorted(e["path"] for e in entries if not e.get("is_dir") and e["path"].endswith(".md"))
-        told = backend.download_files(paths) if paths else []
+        answers = backend.download_files(paths) if paths else []
         if self._rules != (rules := (tuple(tools), tuple(taken))):
             self._checked, self._rules = {}, rules
-        keys = {r.path: (r.path, blake2b(r.content, digest_size=16).digest()) for r in told if r.content is not None}
+        keys = {r.path: (r.path, blake2b(r.content, digest_size=16).digest()) for r in answers if r.content is not None}
         found = []
-        for response in told:
+        for response in answers:
             if response.content is None:
                 found.append(unreadable(response.path, str(response.error)))
                 continue
@@ -185,15 +183,15 @@ _ALL = {"tools": " to give it all", "skills": " to give it none"}
 
 
 def _listed(made: _Made, name: str) -> Listed:
-    told = {key: value for key, (_, value) in made.fields.items() if key != "name"}
+    values = {key: value for key, (_, value) in made.fields.items() if key != "name"}
     lines = {key: line for key, (line, _) in made.fields.items()}
     agent = Subagent(
         name,
-        told.get("description", ""),
+        values.get("description", ""),
         made.prompt,
-        told.get("tools"),
-        told.get("model"),
-        told.get("skills", ()),
+        values.get("tools"),
+        values.get("model"),
+        values.get("skills", ()),
     )
     return Listed(agent, "file", made.path, made.problem, made.notes, lines)
 

@@ -240,8 +240,6 @@ class ModelInfo:
 class ModelInfos(Listing[ModelInfo]):
     """Models and providers, those that can be used first."""
 
-    __slots__ = ()
-
 
 # -- What an agent that somebody else made has of what deepnb shows and does, found once
 

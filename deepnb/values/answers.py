@@ -170,10 +170,8 @@ def calls_among(text: str, offered: Mapping[str, Callable[[], Mapping[str, str]]
 
 def stands_in(call: Call, texts: Iterable[str]) -> bool:
     """Return whether a call is written down in one of these texts, in whichever form: its name, and each argument."""
-    name, args = (
-        _bare(call[0]),
-        [_bare(f"{key}{json.dumps(value, ensure_ascii=False)}") for key, value in call[1].items()],
-    )
+    name = _bare(call[0])
+    args = [_bare(f"{key}{json.dumps(value, ensure_ascii=False)}") for key, value in call[1].items()]
     heads = [*(f"{key}{name}" for key in _NAMES), *(f"{name}{key}{arg}" for arg in args for key in ("", *_ARGUMENTS))]
     for text in texts:
         held = _bare(text)

@@ -133,8 +133,6 @@ class PendingCall:
 class PendingCalls(Listing[PendingCall]):
     """The calls that a turn waits with."""
 
-    __slots__ = ()
-
 
 @dataclass(frozen=True)
 class Decision:

@@ -235,7 +235,6 @@ def _tree(lines: list[str]) -> tuple[ast.AST, dict[int, str]]:
 
 
 def _of_node(node: ast.AST) -> Iterator[str]:
-    """Yield what one node of the tree reaches for."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         module = (node.module or "").partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
         imported = {alias.name.partition(".")[0] for alias in node.names}

@@ -184,7 +184,6 @@ def _joined(events: Iterable[Event]) -> list[Event]:
 
 
 def _clean(value: Any) -> Any:
-    """Return a value with the texts in it redacted."""
     if isinstance(value, ModelStarted | ModelEnded):  # figures; the request is not shown
         return value
     if isinstance(value, CodeOutput):  # pictures are no text, but for drawings

@@ -177,8 +177,8 @@ def _by_status(status: int, kind: str, words: str, again: bool = False, seconds:
 def status_of(error: BaseException) -> int | None:
     """Return the HTTP status that an exception tells, under any of the names that SDKs give it."""
     places = ((error, "status_code"), (getattr(error, "response", None), "status_code"), (error, "code"))
-    told = (getattr(place, name, None) for place, name in places)
-    return next((one for one in told if isinstance(one, int) and 100 <= one < 600), None)
+    codes = (getattr(place, name, None) for place, name in places)
+    return next((one for one in codes if isinstance(one, int) and 100 <= one < 600), None)
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -205,8 +205,8 @@ def _kind(error: BaseException) -> str:
 
 def _words(error: BaseException) -> str:
     """Return the provider's own words in one line, without credentials."""
-    told = body_of(error).get("message") or getattr(error, "error", None) or error
-    line = " ".join(redact(str(told)).split())
+    words = body_of(error).get("message") or getattr(error, "error", None) or error
+    line = " ".join(redact(str(words)).split())
     return (line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…").rstrip(" .:")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from deepnb.values.errors import InvalidError
+from deepnb.values.lazy import nothing
 from deepnb.values.text import Listing, short_repr
 
 Op = Literal["equal", "replace", "delete", "insert"]
@@ -66,8 +67,6 @@ class FileDiff:
 class FileDiffs(Listing[FileDiff]):
     """What changed in some files, by path."""
 
-    __slots__ = ()
-
 
 def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> FileDiffs:
     """Return one FileDiff for each path whose text differs, by path."""
@@ -114,7 +113,7 @@ def make_folder(folder: Path) -> None:
             one.mkdir(mode=0o700, exist_ok=True)
 
 
-def write_whole(file: Path, content: bytes, check: Callable[[], None] = lambda: None) -> None:
+def write_whole(file: Path, content: bytes, check: Callable[[], None] = nothing) -> None:
     """Replace a file in one step: a crash leaves the old one, or the new one. `check` is the last thing before it."""
     draft = file.with_name(f".{file.name[:80]}.{secrets.token_hex(4)}")
     try:

@@ -1,10 +1,14 @@
-"""What is computed when it is needed: the last result of a function, a mapping made when it is looked into."""
+"""What is computed when it is needed, or not at all: the last result of a function, a mapping made when it is looked into."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+
+
+def nothing(*given: object) -> None:
+    """Do nothing: what is called where nobody has asked to be called."""
 
 
 class Memo(Generic[T]):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from operator import itemgetter
 from typing import Literal, get_args
 
 from deepnb.gate.own_words import MONTH, less_rows, said
@@ -206,7 +207,7 @@ def facts(text: str) -> Iterator[Anchor]:
             parts += [text[at:start], "\0" * (end - start)]
             at = end
         text = "".join([*parts, text[at:]])
-    found.sort(key=lambda pair: pair[0])
+    found.sort(key=itemgetter(0))
     yield from (anchor for _, anchor in found)
 
 
@@ -259,11 +260,8 @@ def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str |
     ranked = [*(a for kind in SAID for a in by_kind[kind]), *(a for turn in turns for a in turn if a is not None)]
     shown, hidden, new = list[Anchor](), ranked, {*anchors}
     while new:  # parts cost more than the whole, so that there is some room again
-        left, new, begun = (
-            room - count(_text(shown, len(hidden) + more, path)),
-            set(),
-            {*SAID, *(a.kind for a in shown)},
-        )
+        left, new = room - count(_text(shown, len(hidden) + more, path)), set()
+        begun = {*SAID, *(a.kind for a in shown)}
         for one in hidden:
             if (cost := costs[one] + (0 if one.kind in begun else labels[one.kind])) <= left:
                 new.add(one)
@@ -396,8 +394,6 @@ class HistorySection:
 
 class HistorySections(Listing[HistorySection]):
     """The offloaded history of a thread, by time."""
-
-    __slots__ = ()
 
 
 def ranges(numbers: Sequence[int]) -> str:

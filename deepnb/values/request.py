@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from deepnb.gate import redact
@@ -204,11 +205,11 @@ def _messages(messages: Iterable[tuple[Sent, ...]]) -> Iterator[Item]:
     for pieces in messages:
         for part in dict.fromkeys(piece.part for piece in pieces):
             mine = [piece for piece in pieces if piece.part == part]
-            most = max(mine, key=lambda piece: piece.tokens)
+            most = max(mine, key=attrgetter("tokens"))
             one = Item(part, most.label, sum(piece.tokens for piece in mine), start=most.text)
             by_part.setdefault(part, []).append(one)
     for part, found in by_part.items():
-        large = sorted((one for one in found if one.tokens >= LARGE), key=lambda one: -one.tokens)[:MOST]
+        large = sorted((one for one in found if one.tokens >= LARGE), key=attrgetter("tokens"), reverse=True)[:MOST]
         yield from (replace(one, start=" ".join(redact(one.start[:_READ]).split())[:_START]) for one in large)
         if rest := len(found) - len(large):
             tokens = sum(one.tokens for one in found) - sum(one.tokens for one in large)

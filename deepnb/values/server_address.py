@@ -42,7 +42,7 @@ def is_address(value: object) -> bool:
 
 
 def server_address(text: str) -> ServerAddress:
-    """Return the last part of the path is the assistant; an error in one line for what no server is at."""
+    """Return the address that a text is, whose last part names the assistant; an error in one line for what no server is at."""
     parts = urlsplit(text.strip())
     if "@" in parts.netloc:
         raise RefusedError(

@@ -120,8 +120,6 @@ class ThreadInfo:
 class ThreadInfos(Listing[ThreadInfo]):
     """The threads of a session, in the order they were made."""
 
-    __slots__ = ()
-
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -395,5 +393,3 @@ class Turn:
 
 class Turns(Listing[Turn]):
     """The turns of a thread, the oldest first."""
-
-    __slots__ = ()

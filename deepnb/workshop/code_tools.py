@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -65,7 +66,7 @@ def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
                 run.tell(placed)
 
         room = rooms.setdefault(run, Room()) if run is not None else Room()
-        return on_reader(lambda: _run(desk, code, show, call, room, path, sees))
+        return on_reader(partial(_run, desk, code, show, call, room, path, sees))
 
     def propose_cell(code: str) -> str:
         """Put code into the user's next cell without running it: for code that the user should keep or run alone."""

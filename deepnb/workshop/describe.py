@@ -4,11 +4,13 @@ Only values of exactly known types are read (`exact.py`); of any other the class
 at most four significant digits and types the same names under pandas 2 and 3, so that a prompt is the same everywhere.
 """
 
+from __future__ import annotations
+
 import types
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from deepnb.gate import redact
 from deepnb.workshop.exact import (
@@ -40,29 +42,13 @@ from deepnb.workshop.exact import (
     signature,
     static_names,
 )
-from deepnb.workshop.tables import arrow_kind, columnar_name, columnar_table, conversion
+from deepnb.workshop.tables import ColumnarTable, arrow_kind, columnar_name, columnar_table, conversion
 
 ROWS = 5  # sample rows of a table
 LABELS = 50  # first columns in which a text column is looked for
 GROUPS = 6  # distinct values whose sizes are counted
 FROM_IPYTHON = frozenset({"In", "Out", "exit", "quit", "get_ipython"})
 HIDDEN = "not shown: it looks like a credential"
-
-
-class Table(Protocol):
-    """What is asked of a table of any library: `step` is 1, or 1 row in so many is in the sample of a column."""
-
-    title: str
-    rows: int
-    width: int
-    step: int
-
-    def name(self, i: int) -> object: ...
-    def kind(self, i: int) -> str: ...
-    def present(self, i: int) -> str: ...
-    def column(self, i: int) -> Any: ...
-    def first_rows(self, rows: int, columns: int) -> Any: ...
-    def index_labels(self) -> Any: ...
 
 
 def describe(name: str, value: object, budget: int = 1500) -> str:
@@ -109,7 +95,8 @@ def _description(name: str, value: Any, budget: int) -> str:
     elif is_array(value):
         lines += _array_lines(value)
     elif type(value) is dict:
-        lines += [f"  {short(key, 40)}: {_item(key, item)}" for key, item in islice(value.items(), ITEMS)]
+        for key, item in islice(value.items(), ITEMS):
+            lines.append(f"  {short(key, 40)}: {HIDDEN if is_credential(key, item) else short(item)}")
     elif is_one_of(value, COLLECTIONS):
         lines += [f"  {short(item)}" for item in islice(value, ITEMS)]
     elif type(value) is str and len(value) > LINE:
@@ -150,10 +137,6 @@ def _brief(value: Any) -> str:
         return f"{kind}, {unprintable(value)}"
 
 
-def _item(key: object, item: object) -> str:
-    return HIDDEN if is_credential(key, item) else short(item)
-
-
 def _index_lines(index: Any) -> list[str]:
     if class_name(index) == "MultiIndex":
         return [f"  levels: {', '.join(_label_text(n) for n in index.names)}"]
@@ -181,7 +164,7 @@ def _figure_lines(drawn: Any) -> list[str]:
     return lines
 
 
-def _table_text(head: str, table: Table, budget: int) -> str:
+def _table_text(head: str, table: PandasTable | ColumnarTable, budget: int) -> str:
     """Head, one line a column, first rows, and how many columns had no room."""
     labels = _labels(table)
     lines, used = [head, "column | type | non-null | summary"], len(head) + 35
@@ -201,11 +184,11 @@ def _table_text(head: str, table: Table, budget: int) -> str:
     return "\n".join(lines + notes + _first_rows(table.first_rows(ROWS, len(names)), names, room) + last)
 
 
-def _table_of(value: Any) -> Table:
+def _table_of(value: Any) -> PandasTable | ColumnarTable:
     return PandasTable(value) if pandas_name(value) else columnar_table(value)
 
 
-def _labels(table: Table) -> Any:
+def _labels(table: PandasTable | ColumnarTable) -> Any:
     """Return what rows are named by: the first column of text that can be read and is no credential, else an index of text."""
     for i in range(min(table.width, LABELS)):
         if table.kind(i) in ("str", "category"):
@@ -241,7 +224,7 @@ def _first_rows(head: Any, names: list[str], room: int) -> list[str]:
     return ["first rows:", *lines] if len(lines) > 1 and heading else []
 
 
-def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
+def _summary_or_none(name: str, table: PandasTable | ColumnarTable, i: int, labels: Any) -> str:
     """Return the summary; types alone for a column whose values are not read, dots for one that can't be read or compared."""
     try:
         column = table.column(i)
@@ -255,7 +238,6 @@ def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
 
 
 def _summary(column: Any, labels: Any) -> str:
-    """Return what a column holds, in half a line."""
     present = column.dropna()
     if not len(present):
         return "all missing" if len(column) else "no rows"
@@ -266,23 +248,20 @@ def _summary(column: Any, labels: Any) -> str:
     if kind in "iuf":
         at = column.reset_index(drop=True)
         low, high = at.idxmin(), at.idxmax()
-        return (
+        text = (
             f"min {figure(column.iloc[low])}{_label(labels, low)}, mean {figure(present.mean())},"
-            f" max {figure(column.iloc[high])}{_label(labels, high)}{_few(present) if kind in 'iu' else ''}"
+            f" max {figure(column.iloc[high])}{_label(labels, high)}"
         )
+        # whole numbers that are more like names, such as years
+        few = kind != "f" and present.iloc[:1000].nunique() <= GROUPS and (distinct := present.nunique()) <= GROUPS
+        return f"{text}; {distinct} distinct: {_sizes(present)}" if few and len(present) >= 4 * distinct else text
     if kind in "Mm":
         return f"min {cell(present.min())}, max {cell(present.max())}"
-    distinct = present.unique()
-    if len(distinct) <= GROUPS and len(present) >= 2 * len(distinct):
-        return f"{len(distinct)} distinct: {_sizes(present)}"
-    first = ", ".join(cell(v) for v in distinct[:3])
-    return f"{len(distinct)} distinct: {first}{', ...' if len(distinct) > 3 else ''}"
-
-
-def _few(present: Any) -> str:
-    """Return the sizes of the groups in a column of whole numbers that are more like names, such as years."""
-    few = present.iloc[:1000].nunique() <= GROUPS and (distinct := present.nunique()) <= GROUPS
-    return f"; {distinct} distinct: {_sizes(present)}" if few and len(present) >= 4 * distinct else ""
+    values = present.unique()
+    if len(values) <= GROUPS and len(present) >= 2 * len(values):
+        return f"{len(values)} distinct: {_sizes(present)}"
+    first = ", ".join(cell(v) for v in values[:3])
+    return f"{len(values)} distinct: {first}{', ...' if len(values) > 3 else ''}"
 
 
 def _sizes(present: Any) -> str:
@@ -299,7 +278,6 @@ def _label(labels: Any, row: int) -> str:
 
 
 def _label_text(label: object) -> str:
-    """Return the name of a column, on one line."""
     return cell(label, 2 * CELL) or "nan"
 
 
@@ -338,7 +316,7 @@ SCANNED = 200_000  # rows of a longer table are sampled
 
 
 class PandasTable:
-    """A DataFrame, or a Series as one of one column."""
+    """A DataFrame, or a Series as one of one column; has what a `ColumnarTable` has."""
 
     def __init__(self, value: Any) -> None:
         series = pandas_name(value) == "Series"

@@ -13,11 +13,13 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
+from operator import attrgetter
 from textwrap import indent
 from typing import Any
 
 from deepnb.gate import redact
 from deepnb.values.failures import failure_text, is_cell
+from deepnb.values.lazy import nothing
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.exact import (
     attribute_names,
@@ -55,7 +57,7 @@ Label = Callable[[str], str | None]
 """What the front end calls a cell, by the name that its code has: `In[3]`."""
 
 
-def error_text(error: BaseException, label: Label = lambda file: None, budget: int = BUDGET) -> str:
+def error_text(error: BaseException, label: Label = nothing, budget: int = BUDGET) -> str:
     """Return what is known of an exception, in at most `budget` characters; never an exception, and never a credential."""
     try:
         text = _text(error, label, budget)
@@ -78,7 +80,7 @@ def _text(error: BaseException, label: Label, budget: int) -> str:
     found = frames(error)
     last = innermost(found)
     lines = [HEAD]
-    for own, run in groupby(found, key=lambda frame: frame.own):
+    for own, run in groupby(found, key=attrgetter("own")):
         blocks = list(run)
         if own:
             shown = [frame for frame in blocks if frame.code or frame.variables]
@@ -89,19 +91,16 @@ def _text(error: BaseException, label: Label, budget: int) -> str:
         elif not all(frame.package == "IPython" for frame in blocks):
             lines += _libraries(blocks)
     lines += _syntax(error, label)
-    tail = [_message(error), *near_names(error, last), *_notes(error), *_members(error), *_causes(error, label)]
-    text = _joined(lines, tail, budget)
+    notes = own_attributes(error).get("__notes__")  # what was added by `add_note`
+    noted = [cut(note, 200) for note in notes[:3] if type(note) is str] if type(notes) is list else []
+    tail = [_message(error), *near_names(error, last), *noted, *_members(error), *_causes(error, label)]
+    size = sum(map(len, lines)) + sum(map(len, tail)) + len(lines) + len(tail)
+    while size > budget - 60 and len(lines) > 3:  # the outermost frame and the innermost stay
+        size -= len(lines.pop(2)) + 1
+    text = "\n".join([*lines, *tail])
     for value in sorted(_hidden_values(found), key=len, reverse=True):
         text = text.replace(value, "[redacted]")
     return text
-
-
-def _joined(lines: list[str], tail: list[str], budget: int) -> str:
-    """Return the text with frames in the middle left out where it would be too long: the outermost, and the innermost stay."""
-    size = sum(map(len, lines)) + sum(map(len, tail)) + len(lines) + len(tail)
-    while size > budget - 60 and len(lines) > 3:
-        size -= len(lines.pop(2)) + 1
-    return "\n".join([*lines, *tail])
 
 
 def _hidden_values(found: Sequence[Frame]) -> set[str]:
@@ -123,19 +122,15 @@ def _own(frame: Frame, label: Label, is_last: bool) -> str:
     named = frame.variables[:count]
     if named:
         lines.append("    variables:")
-        lines += [_variable(name, value, size) for name, value in named]
+    for name, value in named:
+        first, _, rest = describe(name, value, size).partition("\n")
+        lines += [f"      {first}", *([indent(rest, " " * 8)] if rest else [])]
     if is_last and not frame.is_module and frame.scope:
         known = {name for name, _ in named}
         others = {name: value for name, value in frame.scope[0].items() if name not in known and name.isidentifier()}
         text = list_of_variables(others, _OTHERS)
         lines += ["    other variables of the function:", indent(cut(text, size), "      ")] if others else []
     return "\n".join(lines)
-
-
-def _variable(name: str, value: object, size: int) -> str:
-    """Return what a variable is; what follows its first line is indented further."""
-    head, _, rest = describe(name, value, size).partition("\n")
-    return f"      {head}" + (f"\n{indent(rest, ' ' * 8)}" if rest else "")
 
 
 def place(file: str, line: int, label: Label) -> str:
@@ -170,8 +165,6 @@ def _libraries(found: list[Frame]) -> list[str]:
 
 def _short(file: str) -> str:
     """Return a file by its place below the working directory, or in its library."""
-    import os
-
     path = os.path.abspath(file)
     if path.startswith(os.path.join(os.getcwd(), "")) and own_file(file):
         return os.path.relpath(path)
@@ -201,12 +194,6 @@ def _message(error: BaseException) -> str:
     return failure_text(error).removeprefix("Error: ")
 
 
-def _notes(error: BaseException) -> list[str]:
-    """Return what was added to an exception by `add_note`."""
-    notes = own_attributes(error).get("__notes__")
-    return [cut(note, 200) for note in notes[:3] if type(note) is str] if type(notes) is list else []
-
-
 def _members(error: BaseException) -> Iterator[str]:
     """Yield the exceptions of a group, a line each."""
     if isinstance(error, BaseExceptionGroup):
@@ -233,7 +220,7 @@ def _causes(error: BaseException, label: Label) -> Iterator[str]:
         said.add(words)
 
 
-def _where(error: BaseException, label: Label = lambda file: None) -> str:
+def _where(error: BaseException, label: Label = nothing) -> str:
     frame = innermost(frames(error))
     if frame is None:
         return ""
@@ -376,7 +363,6 @@ def _attribute_sets(value: object) -> Iterator[tuple[Iterable[str], str]]:
 
 
 def _labels(index: Any) -> list[str]:
-    """Return the labels of a pandas index that are text."""
     return [label for label in index[:_MOST].tolist() if type(label) is str] if pandas_name(index) else []
 
 
@@ -401,6 +387,5 @@ def _nearest(word: str, names: Iterable[str]) -> str:
 
 
 def _words(error: BaseException) -> str:
-    """Return the message that Python gave an exception."""
     args: Sequence[object] = BaseException.__dict__["args"].__get__(error)
     return args[0] if args and type(args[0]) is str else ""

@@ -67,7 +67,7 @@ def frames(error: BaseException) -> list[Frame]:
 def _kept(places: Sequence[object]) -> set[int]:
     """Return which frames are shown in full, by the places of the user's own: of a run at one place the first and the last."""
     own = [i for i, at in enumerate(places) if at is not None]
-    runs = [list(run) for _, run in groupby(own, key=lambda i: places[i])]
+    runs = [list(run) for _, run in groupby(own, key=places.__getitem__)]
     ends = [i for run in runs for i in dict.fromkeys((run[0], run[-1]))]
     return {*ends[:2], *ends[-4:]}
 

@@ -5,6 +5,7 @@ Only values of exactly known classes are drawn or read; of any other no code is 
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from pathlib import Path, PosixPath, WindowsPath
 from typing import Any
@@ -40,11 +41,11 @@ def prompt_image(name: str, value: object, *, inside: bool = False) -> PromptIma
         data = vars(value).get("data")
         return _image(name, data) if type(data) is bytes and image_type(data) else None
     if any(is_from(value, module, names) for module, names in _PICTURES.items()):
-        return _image(name, _drawn(name, lambda file: _save_picture(value, file)))
+        return _image(name, _drawn(name, partial(_save_picture, value)))
     if is_from(value, "matplotlib.axes", ("Axes",)):
         value = type(value).get_figure(value)  # type: ignore[attr-defined]
     if is_from(value, "matplotlib.figure", ("Figure",)):
-        data = _drawn(name, lambda file: type(value).savefig(value, file, format="png"))  # type: ignore[attr-defined]
+        data = _drawn(name, partial(type(value).savefig, value, format="png"))  # type: ignore[attr-defined]
         return _image(name, data, describe(name, value))
     return None
 

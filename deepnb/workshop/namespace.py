@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from deepnb.gate import redact
@@ -59,8 +61,14 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
     elif question.on:
         raise InvalidError("there are keys of a join, but no table", "name the table, too")
     if question.where:
-        mask = _mask(table, question.where)
-        table = (table.only(_needed(table, question)) if question.by or question.aggregate else table).kept(mask)
+        conditions = question.where.items()
+        mask = reduce(and_, (_condition(table.readable(name), table.name(name), one) for name, one in conditions))
+        if question.by or question.aggregate:
+            named = (*question.by, *question.aggregate)
+            dated = [one.rpartition(".")[0] for one in question.by if one not in table.names and one.endswith(PERIODS)]
+            plain = [one for one in named if one in table.names or not one.endswith(PERIODS)]
+            table = table.only(list(dict.fromkeys(table.name(one) for one in (*dated, *plain))))
+        table = table.kept(mask)
     matched = len(table)
     if question.by or question.aggregate:
         table = _grouped(_with_periods(table, question.by), question)
@@ -68,12 +76,6 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
     missing = {name: count for name in shown[:200] if (count := table.missing(name))}
     rows = _sorted(table, question)
     return Answer(rows.only(shown).frame(question.head), len(table), matched, missing)
-
-
-def _needed(table: Columns, question: Question) -> list[str]:
-    dated = [one.rpartition(".")[0] for one in question.by if one not in table.names and one.endswith(PERIODS)]
-    plain = [one for one in (*question.by, *question.aggregate) if one in table.names or not one.endswith(PERIODS)]
-    return list(dict.fromkeys(table.name(one) for one in (*dated, *plain)))
 
 
 def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
@@ -100,14 +102,6 @@ def _periods(column: Any, period: str) -> Any:
         days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
         return pd.Series(pd.Categorical(dates.dt.day_name(), days, ordered=True))
     return dates.dt.to_period(period[0].upper()).astype(str).where(dates.notna(), None)
-
-
-def _mask(table: Columns, where: Mapping[str, Any]) -> Any:
-    mask = None
-    for name, wanted in where.items():
-        one = _condition(table.readable(name), table.name(name), wanted)
-        mask = one if mask is None else mask & one
-    return mask
 
 
 def _condition(column: Any, name: str, wanted: Any) -> Any:
@@ -151,7 +145,11 @@ def _grouped(table: Columns, question: Question) -> Columns:
     for name in (*keys, *wanted):
         table.readable(name)
     for name, hows in wanted.items():
-        _check_numeric(table.column(name), name, hows)
+        dtype = table.column(name).dtype
+        kind = getattr(dtype, "kind", "O")
+        wrong = [how for how in hows if how in NUMERIC and kind not in "biufc" and not (kind == "m" and how != "std")]
+        if wrong:
+            raise InvalidError(f"{name!r} holds {dtype}, no numbers for {wrong[0]}", "use count, nunique, min, max")
     grouping = [table.column(name) for name in keys] or [table.constant()]
     made: dict[str, Any] = {}
     for name, hows in wanted.items():
@@ -169,15 +167,6 @@ def _aggregates(how: Any) -> tuple[str, ...]:
         if one not in AGGREGATES:
             raise InvalidError(f"there is no aggregate {one!r}", nearest(one, AGGREGATES))
     return hows
-
-
-def _check_numeric(column: Any, name: str, hows: Sequence[str]) -> None:
-    kind = getattr(column.dtype, "kind", "O")
-    refused = [how for how in hows if how in NUMERIC and kind not in "biufc" and not (kind == "m" and how != "std")]
-    if refused:
-        raise InvalidError(
-            f"{name!r} holds {column.dtype}, no numbers for {refused[0]}", "use count, nunique, min, max"
-        )
 
 
 def _sorted(table: Columns, question: Question) -> Columns:
@@ -223,19 +212,26 @@ def _joined(left: Columns, right: Columns, on: Sequence[str]) -> Columns:
 BUDGET = 2000  # characters of an answer
 
 
-def answer_text(name: str, question: Question, answer: Answer, budget: int = BUDGET) -> str:
-    """Return the answer in at most `budget` characters, whole rows and columns; the last lines count what is left out."""
+def answer_text(name: str, question: Question, answer: Answer) -> str:
+    """Return the answer in at most BUDGET characters, whole rows and columns; the last lines count what is left out."""
     frame = answer.frame
-    lines = [_matched_line(name, question, answer)]
+    of = f"{name} joined with {question.join}" if question.join else name
+    head = f"{of}: {answer.matched} row{'' if answer.matched == 1 else 's'}{' match' if question.where else ''}"
+    by = f", {answer.rows} group{'' if answer.rows == 1 else 's'} by {', '.join(question.by)}" if question.by else ""
+    lines = [head + by]
     names: list[str] = []
     used = 0
     for column in frame.columns:
         used += len(cell(column, 60)) + 1
-        if names and used > budget // 4:
+        if names and used > BUDGET // 4:
             break
         names.append(column)
-    notes = _left_out(answer, len(frame.columns) - len(names), budget // 4)
-    room = budget - sum(len(line) + 1 for line in [*lines, *notes]) - 40
+    hidden = len(frame.columns) - len(names)
+    notes = [f"{hidden} more columns not shown"] if hidden else []
+    if answer.missing:
+        counts = ", ".join(f"{cell(name, 60)} {count}" for name, count in list(answer.missing.items())[:10])
+        notes.append(f"missing values: {counts}"[: BUDGET // 4])
+    room = BUDGET - sum(len(line) + 1 for line in [*lines, *notes]) - 40
     table = [csv_line([cell(column, 60) for column in names])]
     columns = [frame.iloc[:, i] for i in range(len(names))]
     for row in range(len(frame)):
@@ -245,33 +241,13 @@ def answer_text(name: str, question: Question, answer: Answer, budget: int = BUD
         table.append(line)
     left = answer.rows - (len(table) - 1)
     more = [f"{left} more row{'' if left == 1 else 's'} not shown"] if left else []
-    return redact("\n".join(lines + table + more + notes))[:budget]
-
-
-def _matched_line(name: str, question: Question, answer: Answer) -> str:
-    """`sales joined with prices: 4 rows, 2 groups by region`."""
-    of = f"{name} joined with {question.join}" if question.join else name
-    kept = " match" if question.where else ""
-    text = f"{of}: {answer.matched} row{'' if answer.matched == 1 else 's'}{kept}"
-    return text + (
-        f", {answer.rows} group{'' if answer.rows == 1 else 's'} by {', '.join(question.by)}" if question.by else ""
-    )
-
-
-def _left_out(answer: Answer, hidden: int, room: int) -> list[str]:
-    notes = [f"{hidden} more columns not shown"] if hidden else []
-    if answer.missing:
-        counts = ", ".join(f"{cell(name, 60)} {count}" for name, count in list(answer.missing.items())[:10])
-        notes.append(f"missing values: {counts}"[:room])
-    return notes
+    return redact("\n".join(lines + table + more + notes))[:BUDGET]
 
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     """Return the tools that look at a namespace, and those for notebooks; none runs any of the user's code."""
-    return [*_looks(namespace), _table_question(namespace), read_notebook, _notebook_edit(namespace)]
+    no_items, no_names, no_text = map(_unwritten, (dict, list, str))
 
-
-def _looks(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     def list_variables() -> str:
         """List the variables of the user's notebook, one per line, with their types."""
         return list_of_variables(namespace)
@@ -286,19 +262,13 @@ def _looks(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
             return f"Error: there is no variable {name!r}. There are:\n{list_of_variables(namespace)}"
         return describe(name, namespace[name])
 
-    return [list_variables, inspect_variable]
-
-
-def _table_question(namespace: Mapping[str, Any]) -> Callable[..., str]:
-    no_items, no_names, no_name = map(_unwritten, (dict, list, str))
-
     def query_table(
         table: str,
         where: dict[str, Any] = no_items,
         by: list[str] = no_names,
         aggregate: dict[str, Any] = no_items,
         columns: list[str] = no_names,
-        sort: str = no_name,
+        sort: str = no_text,
         head: int = 20,
         join: dict[str, list[str]] = no_items,
     ) -> str:
@@ -308,21 +278,19 @@ def _table_question(namespace: Mapping[str, Any]) -> Callable[..., str]:
         median|min|max|std|count|nunique}; sort: "-x": down; join: {table: [keys]}.
         """
         try:
-            question = _question(where, by, aggregate, columns, sort, head, join)
-            other = _columns(namespace, question.join) if question.join else None
+            if len(join) > 1:
+                raise InvalidError("join names several tables", "join one table at a time")
+            named, on = next(iter(join.items()), ("", ()))
+            order = (sort,) if sort else ()
+            question = Question(named, tuple(on), where, tuple(by), aggregate, tuple(columns), order, head)
+            other = _columns(namespace, named) if named else None
             return answer_text(table, question, answer(_columns(namespace, table), question, other))
         except DeepnbError as error:
             return f"Error: {error.typed}"
         except Exception as error:  # of pandas, on a type of column that nothing here knows
             return f"Error: {table} cannot be asked that ({type(error).__name__}): look with inspect_variable"
 
-    return query_table
-
-
-def _notebook_edit(namespace: Mapping[str, Any]) -> Callable[..., str]:
-    no_version = _unwritten(str)
-
-    def edit_notebook(path: str, edits: list[dict[str, Any]], version: str = no_version) -> str:
+    def edit_notebook(path: str, edits: list[dict[str, Any]], version: str = no_text) -> str:
         """Change cells of a notebook in the working directory, or make one. Nothing is run.
 
         edits: {"replace": 3, "source"}, {"insert": 4, "source", "kind": code|markdown|raw} (before cell 4),
@@ -333,7 +301,7 @@ def _notebook_edit(namespace: Mapping[str, Any]) -> Callable[..., str]:
         except DeepnbError as error:
             return f"Error: {error.typed}"
 
-    return edit_notebook
+    return [list_variables, inspect_variable, query_table, read_notebook, edit_notebook]
 
 
 def _unwritten(kind: type) -> Any:
@@ -341,23 +309,6 @@ def _unwritten(kind: type) -> Any:
     from pydantic import Field
 
     return Field(default_factory=kind)
-
-
-def _question(
-    where: Mapping[str, Any],
-    by: Sequence[str],
-    aggregate: Mapping[str, Any],
-    columns: Sequence[str],
-    sort: str,
-    head: int,
-    join: Mapping[str, Sequence[str]],
-) -> Question:
-    """Return what the arguments of the tool ask."""
-    if len(join) > 1:
-        raise InvalidError("join names several tables", "join one table at a time")
-    other, on = next(iter(join.items()), ("", ()))
-    order = (sort,) if sort else ()
-    return Question(other, tuple(on), where, tuple(by), aggregate, tuple(columns), order, head)
 
 
 def _columns(namespace: Mapping[str, Any], name: str) -> Columns:

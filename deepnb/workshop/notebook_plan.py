@@ -73,11 +73,10 @@ class NotebookDiff:
 
     def unified(self) -> str:
         """Return each cell's title, then its lines as `diff -u` prints them."""
-        return "\n".join(line for cell in self.cells for line in (cell.title, *_unified(cell)))
-
-
-def _unified(cell: CellDiff) -> list[str]:
-    return cell.lines.unified().rstrip("\n").split("\n")[2:]  # without the names of the files
+        diffs = ((cell.title, cell.lines.unified().rstrip("\n").split("\n")) for cell in self.cells)
+        return "\n".join(
+            line for title, lines in diffs for line in (title, *lines[2:])
+        )  # without the names of the files
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,8 @@ def edited_cells(
     made: list[Any] = []
     diffs: list[CellDiff] = []
     for number in range(1, len(cells) + 2):
-        for new in (one for one in edits if one.action == "insert" and _place(one, len(cells)) == number):
+        # a new cell stands before the one of its number; past the last one is at the end
+        for new in (one for one in edits if one.action == "insert" and min(one.number, len(cells) + 1) == number):
             made.append(_new_cell(new.kind or "code", new.source, ids))
             diffs.append(_diff(len(made), None, made[-1], name))
         if number > len(cells):
@@ -233,11 +233,6 @@ def edited_cells(
         made += [] if after is None else [after]
         diffs.append(_diff(number, cell, after, name))
     return made, tuple(diffs)
-
-
-def _place(edit: CellEdit, count: int) -> int:
-    """Return the cell that it stands before; past the last one is at the end."""
-    return min(edit.number, count + 1)
 
 
 def _edit(given: Any, count: int) -> CellEdit:

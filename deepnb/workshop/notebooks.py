@@ -7,7 +7,7 @@ by type and size. Texts are masked for credentials as a whole, before they are s
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -156,8 +156,14 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
             return _matches(root, [file], search)
         content = content_of(file, path)
         there, version = notebook_cells(content, path), version_of(file, content)
-        chosen = _chosen(there, cells) if cells else ()
-        return _in_full(path, version, chosen, detailed) if cells else _outline(path, version, there, detailed)
+        if not cells:
+            lines = ("\n".join([_head(cell), *_shown(cell, detailed)]) for cell in there)
+            return _answer([f"{redact(path)}: {len(there)} cells, version {version}", *lines], "cells")
+        blocks = (
+            "\n".join([_head(cell, short=False), _cut(cell.source, ANSWER // 2), *_shown(cell, detailed)])
+            for cell in _chosen(there, cells)
+        )
+        return _answer([f"{redact(path)}, version {version}:", *blocks], "cells")
     except DeepnbError as error:
         return f"Error: {error.typed}"
 
@@ -245,19 +251,6 @@ def _listing(root: Path, files: list[Path]) -> str:
     return _answer([*lines, *more], "notebooks") if lines else "there are no notebooks in the working directory"
 
 
-def _outline(name: str, version: str, cells: tuple[Cell, ...], detailed: bool) -> str:
-    """Return a line for each cell, and one for each of its outputs."""
-    head = f"{redact(name)}: {len(cells)} cells, version {version}"
-    return _answer([head, *("\n".join([_head(cell), *_shown(cell, detailed)]) for cell in cells)], "cells")
-
-
-def _in_full(name: str, version: str, cells: Iterable[Cell], detailed: bool) -> str:
-    blocks = [
-        "\n".join([_head(cell, short=False), _cut(cell.source, ANSWER // 2), *_shown(cell, detailed)]) for cell in cells
-    ]
-    return _answer([f"{redact(name)}, version {version}:", *blocks], "cells")
-
-
 def _head(cell: Cell, short: bool = True) -> str:
     run = f" [{cell.run}]" if cell.run is not None else ""
     return f"{cell.number} {cell.kind}{run}:" + (f" {_brief(cell.source)}" if short else "")
@@ -338,10 +331,6 @@ def _kilobytes(size: int) -> str:
 # -- which notebook is open on this kernel, as far as the front end tells: the agent never writes that file behind its back
 
 
-_VSCODE = "__vsc_ipynb_file__"
-_JUPYTER = "JPY_SESSION_NAME"
-
-
 def is_open(file: Path, cells: Collection[str], namespace: Mapping[str, Any]) -> bool:
     """Return whether a file is the notebook that is open: by its path, or by the ids of its `cells`.
 
@@ -362,7 +351,7 @@ def notebook_path(namespace: Mapping[str, Any]) -> Path | None:
 
 
 def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
-    for name in (namespace.get(_VSCODE), os.environ.get(_JUPYTER)):
+    for name in (namespace.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")):
         if type(name) is str and name.endswith(".ipynb"):
             try:
                 yield Path(name).resolve()
@@ -371,7 +360,6 @@ def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _holds(path: Path, ids: Collection[str]) -> bool:
-    """Return whether a notebook has a cell of one of these ids."""
     try:
         cells = parsed(content_of(path, path.name), path.name).get("cells") or ()
     except DeepnbError:

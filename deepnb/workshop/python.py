@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from inspect import CO_COROUTINE
 from itertools import count
 from traceback import extract_tb
@@ -178,8 +179,11 @@ class Names:
     @property
     def line(self) -> str:
         """`new: totals; changed: df; removed: x`."""
-        kinds = (("new", self.added), ("changed", self.rebound), ("removed", self.removed))
-        return "; ".join(f"{kind}: {_listed(names)}" for kind, names in kinds if names)
+        lines = []
+        for kind, names in (("new", self.added), ("changed", self.rebound), ("removed", self.removed)):
+            more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+            lines += [f"{kind}: {', '.join(names[:_NAMES])}{more}"] if names else []
+        return "; ".join(lines)
 
 
 @dataclass(frozen=True)
@@ -210,14 +214,14 @@ class _Running:
     hidden: int = 0
     lock: Any = field(default_factory=threading.RLock)
     """Numbers are shown in order, whichever thread hands a piece on."""
-    number: Iterator[int] = field(default_factory=lambda: count(1))
+    number: Iterator[int] = field(default_factory=partial(count, 1))
     streams: dict[str, Capture] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.streams = {kind: Capture(getattr(sys, kind), self._printed(kind)) for kind in ("stdout", "stderr")}
+        self.streams = {kind: Capture(getattr(sys, kind), partial(self._print, kind)) for kind in ("stdout", "stderr")}
 
-    def _printed(self, kind: Any) -> Callable[[str], None]:
-        return lambda text: self._put_out(kind, redact(text))
+    def _print(self, kind: Any, text: str) -> None:
+        self._put_out(kind, redact(text))
 
     def _put_out(self, kind: Any, text: str = "", display: Display | None = None) -> None:
         data, metadata = (display.data, display.metadata) if display else ({}, {})
@@ -308,7 +312,8 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
         running.name(names)
         text = f"{text}\n[variables: {names.line}]"
     stop = error if isinstance(error, KeyboardInterrupt) else None
-    return CodeResult(text, names, tuple(running.pictures), error is not None, stop, _is_foreign_loop(error))
+    foreign = isinstance(error, RuntimeError) and "attached to a different loop" in str(error)
+    return CodeResult(text, names, tuple(running.pictures), error is not None, stop, foreign)
 
 
 def _execute(code: str, kernel: Kernel, running: _Running) -> None:
@@ -365,11 +370,6 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Names:
     return Names(added, removed, rebound, {name: before[name] for name in (*removed, *rebound)})
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return ", ".join(names[:_NAMES]) + more
-
-
 def _words(data: Mapping[str, Any]) -> str:
     """Return what stands for a rich output in words: its text, and what pictures it has."""
     pictures = [f"[{kind}, shown to the user]" for kind in data if kind.startswith("image/")]
@@ -400,14 +400,6 @@ def _error_text(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "Error: interrupted by the user"
     frames = extract_tb(error.__traceback__)
-    own = [frame for frame in frames if _is_of_code(frame.filename)]
+    own = [f for f in frames if f.filename.startswith(("<run_python", "<ipython-input")) or "ipykernel_" in f.filename]
     lines = [f"  line {frame.lineno}, in {frame.name}: {frame.line}" for frame in own[-_FRAMES:]]
     return redact("\n".join([failure_text(error), *lines]))
-
-
-def _is_of_code(file: str) -> bool:
-    return file.startswith(("<run_python", "<ipython-input")) or "ipykernel_" in file
-
-
-def _is_foreign_loop(error: BaseException | None) -> bool:
-    return isinstance(error, RuntimeError) and "attached to a different loop" in str(error)

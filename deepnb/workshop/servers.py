@@ -45,8 +45,6 @@ _CUT = "Connection closed"
 """What it makes of an end while an answer is awaited."""
 
 _CLOSED_IT = "it closed the connection"
-_KEY = 'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends a key'
-
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 LIVE: set["Server"] = set()
@@ -104,10 +102,12 @@ class Server:
             await asyncio.wait({self._task, opened}, timeout=OPENING, return_when=asyncio.FIRST_COMPLETED)
             if not self._opened.is_set():
                 why = self.problem or f"it did not answer within {OPENING:g} s"
-                do = _KEY if why.startswith(("HTTP 401", "HTTP 403")) else "check the command or the URL"
+                key = 'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends a key'
+                do = key if why.startswith(("HTTP 401", "HTTP 403")) else "check the command or the URL"
                 raise RunError(f"the MCP server {self.name} can't be used: {why}", do)
         except BaseException:
-            await self._close()
+            self.stop()
+            await asyncio.wait({self._task})
             raise
         finally:
             opened.cancel()
@@ -124,13 +124,7 @@ class Server:
         if self._task is not None:
             self._ended.wait(ENDING)
 
-    async def _close(self) -> None:
-        assert self._task is not None
-        self.stop()
-        await asyncio.wait({self._task})
-
     async def _serve(self) -> None:
-        """The session from its beginning to its end."""
         LIVE.add(self)
         broken: BaseException | None = None
         try:
@@ -269,7 +263,13 @@ class Server:
         """The result of a call whose arguments are where `_checked` put them."""
         arguments: Any = request.runtime
         result: types.CallToolResult = await handler(request.override(args=dict(arguments)))
-        return result.model_copy(update={"content": list(map(_without_audio, result.content))})
+        content = [
+            types.TextContent(type="text", text=f"[audio {block.mimeType}, not passed on]")
+            if isinstance(block, types.AudioContent)  # which the adapter can't convert
+            else block
+            for block in result.content
+        ]
+        return result.model_copy(update={"content": content})
 
     async def _watch(self, session: ClientSession) -> None:
         """Ends when a server behind a URL is gone: an answer that was cut off says nothing by itself."""
@@ -289,15 +289,7 @@ class Server:
 
 
 def _facts(tool: StructuredTool) -> Listed:
-    """What a server says of a tool."""
     return tool.name, tool.description, tool.args_schema
-
-
-def _without_audio(block: types.ContentBlock) -> types.ContentBlock:
-    """A block of a result, audio, which the adapter can't convert, as a line."""
-    if isinstance(block, types.AudioContent):
-        return types.TextContent(type="text", text=f"[audio {block.mimeType}, not passed on]")
-    return block
 
 
 def _reason(error: BaseException, address: Address, *, opened: bool) -> str:
@@ -332,7 +324,7 @@ def _end_all() -> None:
         one.close()
 
 
-def opened(address: Address, timeout: float, headers: Mapping[str, str] | None = None) -> Server:
+def opened(address: Address, timeout: float, headers: Mapping[str, str] | None) -> Server:
     """A server that has been started, in a thread that waits for it; an interrupt ends both."""
     server = Server(address, timeout, headers)
     coroutines.run(server.open())

@@ -72,6 +72,7 @@ class ColumnarTable(ABC):
         self.table = table
         self.rows, self.width = table.shape
         self.step = max(2 * self.rows // SCANNED, 1) if self.rows > SCANNED else 1
+        """1, or 1 row in so many is in the sample of a column."""
         size = f"{self.rows} rows" if class_name(value) == "Series" else f"{self.rows} rows x {self.width} columns"
         self.title = f"{columnar_name(value)}, {size}"
 
@@ -98,8 +99,9 @@ class ColumnarTable(ABC):
 
         return pd.DataFrame({i: self._first(i, min(rows, self.rows)) for i in range(columns)})
 
-    def index_labels(self) -> None:  # noqa: B027 (None is the answer)
-        """There is no index."""
+    def index_labels(self) -> Any:
+        """Return None: there is no index."""
+        return None
 
     def _first(self, i: int, rows: int) -> Any:
         try:
@@ -301,7 +303,8 @@ class Columns:
     def kept(self, mask: Any) -> "Columns":
         """Return the rows that a mask keeps."""
         keep = mask.to_numpy()
-        return self._each(lambda column: column[keep].reset_index(drop=True), int(keep.sum()))
+        parts = {name: column[keep].reset_index(drop=True) for name, column in self.parts.items()}
+        return Columns(parts, int(keep.sum()))
 
     def only(self, names: Sequence[str]) -> "Columns":
         return Columns({name: self.parts[name] for name in names}, self.length)
@@ -315,7 +318,8 @@ class Columns:
             keys = self.parts[name].reset_index(drop=True).iloc[order]
             order = keys.sort_values(ascending=up, kind="stable").index
         first = order[:head]
-        return self._each(lambda column: column.iloc[first].reset_index(drop=True), len(first))
+        parts = {name: column.iloc[first].reset_index(drop=True) for name, column in self.parts.items()}
+        return Columns(parts, len(first))
 
     def frame(self, head: int) -> Any:
         """Return the first rows as a DataFrame."""
@@ -363,9 +367,6 @@ class Columns:
         import pandas as pd
 
         return pd.DataFrame({key: self.parts[key] for key in keys}).groupby(list(keys), observed=True).size()
-
-    def _each(self, change: Any, length: int) -> "Columns":
-        return Columns({name: change(column) for name, column in self.parts.items()}, length)
 
 
 def columns_of(value: Any) -> Columns:

@@ -64,14 +64,14 @@ def raced(tmp_path: Path, how: str, nth: int, before: Any) -> bool:
     elif before:
         other.memory.write(PATH, before)
     looks: Any = Looks(s.backend.inner, nth, lambda: other.memory.write(PATH, "- spaces\n- kept\n"))
-    s.backend.record.inner = looks
+    s.backend.inner = looks
     try:
         shown = READS[how](s)
     except (KeyError, TypeError, DeepnbError):  # not there yet, or no text: there is nothing to write on top of
         return False
     finally:
         looks.at = 0
-        s.backend.record.inner = looks.inner
+        s.backend.inner = looks.inner
     if nth > looks.seen:
         return False
     there = other.memory.read(PATH)

@@ -231,7 +231,7 @@ def test_a_lock_of_another_program_costs_one_line_and_nothing_else(tmp_path, mon
 @pytest.fixture
 def fails_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None, int], Callable[[], int]]:
     """Have the n-th statement of all connections fail, with a result code of SQLite's; gives how many there were."""
-    told, state = sqlite._told, {"n": 0, "at": -1, "code": 0}
+    told, state = sqlite._user_errors, {"n": 0, "at": -1, "code": 0}
 
     @contextmanager
     def counted(where: str) -> Iterator[None]:
@@ -243,7 +243,7 @@ def fails_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None, int], Cal
                 raise error
             yield
 
-    monkeypatch.setattr(sqlite, "_told", counted)
+    monkeypatch.setattr(sqlite, "_user_errors", counted)
 
     def arm(at: int | None, code: int) -> Callable[[], int]:
         state.update(n=0, at=at or -1, code=code)

@@ -154,8 +154,8 @@ def main(folder: str, name: str) -> None:
     """Write into a kept directory as told on the standard input, as a user and as an agent in turns."""
     session = Session()
     session.memory.keep(Path(folder))
-    record: Any = session.backend.record
-    record.inner = Slow(record.inner)
+    backend: Any = session.backend
+    backend.inner = Slow(backend.inner)
     pens = [Pen(session, f"{name}{kind}", kind) for kind in ("user", "agent")]
     print("ready", flush=True)
     for line in sys.stdin:

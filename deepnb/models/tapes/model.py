@@ -101,7 +101,6 @@ def _page(request: Parts, texts: Mapping[str, Any]) -> str:
 
 
 def _lines(part: Any) -> str:
-    """Return a part as lines."""
     if isinstance(part, list):
         return "\n".join(f"{name}: {' '.join(description.split())}" for name, description in part)
     calls = [f"{name} {json.dumps(args, ensure_ascii=False, sort_keys=True)}" for name, args in part.get("calls", ())]
@@ -193,7 +192,9 @@ class TapeModel(BaseChatModel):
         at = 0
         for ms, piece in one.pieces:
             if self.pace:
-                _wait(min((ms - at) / 1000, LONGEST))
+                until = time.monotonic() + min((ms - at) / 1000, LONGEST)
+                while (left := until - time.monotonic()) > 0:
+                    time.sleep(min(left, _STEP))
             at = ms
             yield ChatGenerationChunk(message=self._chunk(piece))
         if one.error is not None:
@@ -238,9 +239,3 @@ def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
     reserved["window_guessed"] = said.pop("window_guessed", False)
     profile = cast(ModelProfile, said)
     return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace, **reserved)
-
-
-def _wait(seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        time.sleep(min(left, _STEP))

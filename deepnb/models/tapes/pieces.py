@@ -231,8 +231,8 @@ def _class(name: Any, *bases: type) -> type:
 
 
 def _body(error: BaseException) -> dict[str, str]:
-    told = body_of(error)
-    return {key: text[:_MESSAGE] for key in _BODY if isinstance(text := told.get(key), str)}
+    body = body_of(error)
+    return {key: text[:_MESSAGE] for key in _BODY if isinstance(text := body.get(key), str)}
 
 
 def _wait(error: BaseException) -> dict[str, str] | None:

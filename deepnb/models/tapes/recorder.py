@@ -42,6 +42,7 @@ from deepnb.models.tapes.tape import (
 )
 from deepnb.values.errors import DeepnbError, RefusedError
 from deepnb.values.files import make_folder
+from deepnb.values.lazy import nothing
 from deepnb.values.text import short_repr
 
 _LOG = logging.getLogger("deepnb")
@@ -103,7 +104,7 @@ class Recording:
 
     def heard(self, model: BaseChatModel, label: str, counts: str, retries: int = 0) -> BaseChatModel:
         """Return the model, telling this recording of its calls."""
-        held: Sequence[Any] = [getattr(value, "get_secret_value", lambda: None)() for value in vars(model).values()]
+        held: Sequence[Any] = [getattr(value, "get_secret_value", nothing)() for value in vars(model).values()]
         self._secrets |= {value for value in held if isinstance(value, str)}
         taped = TapedModel(self.form().clean(label), self.form().clean(_profile(model)), counts, retries=retries)
         before = model.callbacks
@@ -148,8 +149,6 @@ class Recording:
 
 @dataclass
 class _Call:
-    """One call of a model that has begun."""
-
     request: Parts
     at: str
     purpose: str
@@ -162,8 +161,6 @@ class _Call:
 
 
 class _Listener(BaseCallbackHandler):
-    """Listens to one model."""
-
     run_inline = True
 
     def __init__(self, recording: Recording, model: TapedModel) -> None:

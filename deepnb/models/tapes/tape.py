@@ -35,8 +35,8 @@ _IDS = re.compile(
     r"|(?<= at )0x[0-9a-fA-F]{6,16}\b"  # <Thing object at 0x7f...>
 )
 _TIMES = re.compile(
-    r"(?P<day>\b\d{4}-\d\d-\d\d)"
-    r"(?P<time>[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"(?P<day>\b\d{4}-\d\d-\d\d)"  # 2026-03-04
+    r"(?P<time>[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"  # T09:30:00+01:00
     r"|^## \d\d:\d\d\b",  # the heading of an entry in a daily note
     re.MULTILINE,
 )
@@ -164,8 +164,8 @@ def head_line(made: str, note: str) -> bytes:
 
 def model_line(model: TapedModel) -> bytes:
     """Return the line that tells of a model."""
-    told = {name: getattr(model, name) for name in ("profile", "counts", "schemas", "retries")}
-    return _line({"model": model.name, **told})
+    facts = {name: getattr(model, name) for name in ("profile", "counts", "schemas", "retries")}
+    return _line({"model": model.name, **facts})
 
 
 def part_line(name: str, part: Any) -> bytes:

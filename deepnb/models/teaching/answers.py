@@ -35,8 +35,8 @@ def wants_table(c: Conversation) -> str | None:
 
 def wants_any_table(c: Conversation) -> str | None:
     """Any other request that may be about one."""
-    told = re.match(r"\W*(?:remember|forget|note|save)\b|记", c.request, re.IGNORECASE)
-    asks = 0 < len(c.request) < 300 and not told and (may_ask(c.request) or _spoken(c))
+    order = re.match(r"\W*(?:remember|forget|note|save)\b|记", c.request, re.IGNORECASE)
+    asks = 0 < len(c.request) < 300 and not order and (may_ask(c.request) or _spoken(c))
     return c.request if asks and {INSPECT, LIST} <= c.tools else None
 
 
@@ -256,7 +256,6 @@ def _list(c: Conversation, head: str, lines: Sequence[str], left: int = 0, key: 
 
 
 def _described(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
-    """What the description of the table says."""
     yield from ()
     shown = [k for k in frame.columns if asked.column in ("", k.name)][:_SHOWN]
     lacks = [says(c, "lacks", n=frame.lacking(k)) if frame.lacking(k) else "" for k in shown]
@@ -291,8 +290,8 @@ def _rows(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> S
     rows, at = result.rows, columns.index(asked.column) if ties else 0
     rows = _level([row for row in rows if row[at]], at, asked.head) if ties else rows
     key = "sorted" if order else "rows" if asked.where else "first"
-    n, order_told = result.matched if asked.where else asked.head, says(c, "down" if asked.most else "up")
-    head = says(c, key, n=n, x=order_told, **names) + (":" if rows else ".")
+    n, direction = result.matched if asked.where else asked.head, says(c, "down" if asked.most else "up")
+    head = says(c, key, n=n, x=direction, **names) + (":" if rows else ".")
     left = 0 if ties else min(asked.head or result.matched, result.matched) - len(rows)
     note = says(c, "maybe") if ties and len(rows) == asked.head + ties else ""
     note += left_out(c, {asked.column: result.missing.get(asked.column, 0)}) if ties else ""

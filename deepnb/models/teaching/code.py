@@ -166,8 +166,8 @@ def _mask(frame: Frame, one: Condition) -> str:
         raise Unplaced(str(value or one.column))
     if isinstance(value, tuple):
         return f"{column}.isin({json.dumps(value, ensure_ascii=False)})"
-    told = _text(value) if isinstance(value, str) else str(value) if isinstance(value, bool) else f"{value:.15g}"
-    return f"{column} {one.sign} {told}"
+    text = _text(value) if isinstance(value, str) else str(value) if isinstance(value, bool) else f"{value:.15g}"
+    return f"{column} {one.sign} {text}"
 
 
 def _text(name: str) -> str:

@@ -80,9 +80,9 @@ COUNT = "Requests so far: "
 IN_PROGRESS = "Request in progress: "
 """How it hands on a request that was not yet answered."""
 
-_FILE = re.compile(r"\n[ \t]*\n[ \t]*([~/]\S*\.\w+)[ \t]*(?=\n)")
+_FILE = re.compile(r"\n[ \t]*\n[ \t]*([~/]\S*\.\w+)[ \t]*(?=\n)")  # /AGENTS.md
 _FILE_DIFF = re.compile(r"^--- (?:a/)?([^\t\n]+)[^\n]*\n\+\+\+ (?:b/)?([^\t\n]+)[^\n]*\n(?=@@ -)", re.M)
-_PATH_IN_TEXT = re.compile(r"(?<![\w<.~/])[~/][\w.~/-]*\.\w+")
+_PATH_IN_TEXT = re.compile(r"(?<![\w<.~/])[~/][\w.~/-]*\.\w+")  # ~/notes.md
 _SKILL = re.compile(r"^- \*\*(?P<name>[^*\n]+)\*\*: (?P<text>.*?)(?: ?-> ?read_file)? `(?P<path>[^`\n]+)`\s*$", re.M)
 
 

@@ -4,9 +4,11 @@ Each is taken out of the tokens of a question; what is left is read by the gramm
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice, product
+from operator import itemgetter
 from typing import Any
 
 from deepnb.models.teaching.conversation import chinese
@@ -68,6 +70,7 @@ def hinted(column: str, token: Token) -> bool:
 
 
 _DONE = [Token("k", "")]
+_FIRST = itemgetter(slice(1))
 _SIGNS = {"after": ">", "before": "<", "since": ">=", "until": "<="}
 _OF_DATES = ("up to", "above", "below", "大于", "小于")
 """Comparisons of numbers that are said of dates, too."""
@@ -75,23 +78,23 @@ _OF_DATES = ("up to", "above", "below", "大于", "小于")
 
 def conditions(p: Parse) -> None:
     """Put `k` in place of each condition, and take out `where` and `and` around them."""
-    p.sub("Cq(?=[>!ncib])", lambda ts: ts[:1])  # `a weight that is above 5`
+    p.sub("Cq(?=[>!ncib])", _FIRST)  # `a weight that is above 5`
     p.sub("Cc[?V]", lambda ts: _kept(p, ts[0].value.is_text, ts[0].value.name, "contains", ts[2].text.strip('"“”')))
     p.sub("z>(?=N)", lambda ts: [replace(ts[1], value=f"{ts[1].value} {ts[0].value}")])  # `weigh more than 5`
     p.sub("[ND]g?@", lambda ts: [replace(ts[-1], kind=">"), *ts[:-1]])  # `5 or more`
-    p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", lambda ts: _limited(p, ts, ">=", "<="))
-    p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?|C?D>", lambda ts: _compared(p, ts))
+    p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", partial(_limited, p, (">=", "<=")))
+    p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?|C?D>", partial(_compared, p))
     if p.kinds[:1] != "m":  # `missing values in weight` is no condition
         p.sub(
             "Cm|nC",
             lambda ts: _kept(p, (k := next(t.value for t in ts if t.kind == "C")).type != "bool", k.name, "missing"),
         )
     for pattern in ("C?i?[!n]i?C?V(?:[|&]!?V)*", "Ci?V(?:[|&]V)*", "V(?:[|&]V)*C", "V(?:[|&]V)*", "V"):
-        p.sub(pattern, lambda ts: _equal(p, ts))
-    p.sub("Ci?Ng?(?![SRfCU])", lambda ts: _limited(p, ts, "=="))
-    p.sub("Ci?D|D", lambda ts: _dated(p, ts))
-    p.sub("k(?:&?k)+", lambda ts: ts[:1])
-    p.sub("(?:(?<=[ASXB]C)|(?<=BU))kR", lambda ts: ts[:1])  # `mean weight of broken crates`
+        p.sub(pattern, partial(_equal, p))
+    p.sub("Ci?Ng?(?![SRfCU])", partial(_limited, p, ("==",)))
+    p.sub("Ci?D|D", partial(_dated, p))
+    p.sub("k(?:&?k)+", _FIRST)
+    p.sub("(?:(?<=[ASXB]C)|(?<=BU))kR", _FIRST)  # `mean weight of broken crates`
     p.sub("q?k", lambda ts: [])
 
 
@@ -101,7 +104,7 @@ def _kept(p: Parse, fits: bool, column: str, sign: str, value: Any = None) -> li
     return _DONE if fits else None
 
 
-def _limited(p: Parse, tokens: list[Token], *signs: str) -> list[Token] | None:
+def _limited(p: Parse, signs: Sequence[str], tokens: list[Token]) -> list[Token] | None:
     """Limits of the one column of dates or of numbers that is beside them, or that the adjective speaks of."""
     named, limits = ([t for t in tokens if t.kind in kinds] for kinds in ("C", "ND"))
     if len({t.kind for t in limits}) > 1:
@@ -137,7 +140,7 @@ def _compared(p: Parse, tokens: list[Token]) -> list[Token] | None:
         raise Unplaced(sign.text)
     elif limit.kind == "N" and head in _SIGNS:
         return None
-    return _limited(p, tokens, _SIGNS.get(head, head))
+    return _limited(p, [_SIGNS.get(head, head)], tokens)
 
 
 def _equal(p: Parse, tokens: list[Token]) -> list[Token] | None:
@@ -176,7 +179,7 @@ def _dated(p: Parse, tokens: list[Token]) -> list[Token] | None:
         return _kept(p, True, years[0].name, "==", float(first[:4]))
     if len(tokens) > 1 and not tokens[0].value.is_date:
         return None
-    return _limited(p, [*tokens, tokens[-1]], ">=", "<=")
+    return _limited(p, (">=", "<="), [*tokens, tokens[-1]])
 
 
 # -- The grammar of questions about a table: from tokens to one question, or to a word that has no place
@@ -253,10 +256,10 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     if strange := [t for t in p.tokens if t.kind == "?"]:  # `how wobbly`: the word is wobbly
         raise Unplaced(max(strange, key=lambda t: t.text.lower() not in ("how", "who", "why")).text)
     p.sub("KC|CK", lambda ts: [t for t in ts if t.kind == "C"])  # `the column weight`
-    p.sub("BK", lambda ts: ts[1:])  # `per column`
-    p.sub("B[CU](?:&B?[CU]|B[CU])*(?![CUAS])", lambda ts: _grouped(p, ts, ""))
-    p.sub("BC(?=[AS])|B[CU](?=[AS]?C)", lambda ts: _grouped(p, ts, ""))  # `for each depot the mean weight`
-    p.sub("BA?S?C", lambda ts: _grouped(p, [ts[0], ts[-1]], next((t.value for t in ts if t.kind in "AS"), "")))
+    p.sub("BK", itemgetter(slice(1, None)))  # `per column`
+    p.sub("B[CU](?:&B?[CU]|B[CU])*(?![CUAS])", partial(_grouped, p, ""))
+    p.sub("BC(?=[AS])|B[CU](?=[AS]?C)", partial(_grouped, p, ""))  # `for each depot the mean weight`
+    p.sub("BA?S?C", lambda ts: _grouped(p, next((t.value for t in ts if t.kind in "AS"), ""), [ts[0], ts[-1]]))
     p.sub("R", lambda ts: [] if ts[0].of and ts[0].value == "row" and len(p.tokens) > 1 else None)
     verbs = [t for t in p.tokens if t.kind == "z"]
     p.tokens = [t for t in p.tokens if t.kind != "z"]
@@ -266,7 +269,7 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     return replace(asked, where=tuple(p.where))
 
 
-def _grouped(p: Parse, tokens: list[Token], how: str) -> list[Token] | None:
+def _grouped(p: Parse, how: str, tokens: list[Token]) -> list[Token] | None:
     if p.by:
         return None
     p.by, p.by_how, p.by_word = [t for t in tokens if t.kind in "CU"], how, tokens[0].text.lower()
@@ -414,7 +417,6 @@ def _ranked(p: Parse, what: str, head: int, how: str) -> Ask:
 
 
 def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
-    """Return the columns to group by."""
     keys = []
     for token in p.by if tokens is None else tokens:
         if token in p.by and _named_by_row(token, p.frame):  # `per order` is each row

@@ -233,8 +233,8 @@ def _replace(c: Conversation, path: str, before: tuple[str, ...], after: list[st
 
 def forget(c: Conversation, what: str) -> Script:
     """Take the lines that say it out of the file that has them."""
-    told = next((f.path for f in c.memory if any(is_meant(line, what) for line in f.lines)), c.memory_path)
-    path = next((s.path for s in c.turn if s.tool == "read_file"), told)
+    default = next((f.path for f in c.memory if any(is_meant(line, what) for line in f.lines)), c.memory_path)
+    path = next((s.path for s in c.turn if s.tool == "read_file"), default)
     found = yield from read(path)
     if isinstance(found, Step):
         return failure(c, found)

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -30,13 +31,13 @@ from deepnb.values.agent import TASK
 from deepnb.values.tokenizer import count, tokens
 
 HEAD = "Traceback (most recent call last):"
-_PLACE = re.compile(r"  (?P<place>(?:Cell|File)\b[^\n]*?), line (?P<line>\d+)(?:, in .*)?")
-_CODE = re.compile(r"    [> ] +(?P<number>\d+) \|(?: (?P<text>.*))?")
-_VARIABLE = re.compile(r"      (?P<name>[^\s:][^:]*): (?P<what>\S.*)")
-_MESSAGE = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?")
+_PLACE = re.compile(r"  (?P<place>(?:Cell|File)\b[^\n]*?), line (?P<line>\d+)(?:, in .*)?")  # Cell In[3], line 2
+_CODE = re.compile(r"    [> ] +(?P<number>\d+) \|(?: (?P<text>.*))?")  # >   2 | x = 1
+_VARIABLE = re.compile(r"      (?P<name>[^\s:][^:]*): (?P<what>\S.*)")  # df: DataFrame, 3 rows
+_MESSAGE = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?")  # KeyError: 'a'
 _NEAR = re.compile(r"(?P<word>\S.*) is near (?P<name>.+), an? (?P<kind>[a-z ]+?)(?: of (?P<owner>.+))?")
 _WHOLE = re.compile(r"^(?P<place>Cell[^\n:]*):\n```python\n(?P<code>.*?)\n```$", re.MULTILINE | re.DOTALL)
-_ASKS_FOR_A_CELL = re.compile(r"\b(?:correct|fix|repair)\b[^.]{0,40}\bcell\b", re.IGNORECASE)
+_ASKS_FOR_A_CELL = re.compile(r"\b(?:correct|fix|repair)\b[^.]{0,40}\bcell\b", re.IGNORECASE)  # correct the cell
 _PACKAGES = {
     "cv2": "opencv-python", "sklearn": "scikit-learn", "skimage": "scikit-image", "yaml": "PyYAML", "PIL": "Pillow",
     "bs4": "beautifulsoup4", "dotenv": "python-dotenv", "dateutil": "python-dateutil", "serial": "pyserial", "docx": "python-docx",
@@ -206,10 +207,10 @@ INTENTS = (
     Intent("ask of a table", answers.wants_table, code.ask),
     Intent("recall about the user", asks(*recall.OF_THE_USER), recall.recall),
     Intent("recall by words", recall.wants_matching, recall.recall_matching),
-    Intent("thanks", asks(talk.THANKS), lambda c, _: talk.says(c, "thanks")),
-    Intent("hello", asks(talk.GREETING), lambda c, _: talk.says(c, "hello")),
+    Intent("thanks", asks(talk.THANKS), partial(talk.say, "thanks")),
+    Intent("hello", asks(talk.GREETING), partial(talk.say, "hello")),
     Intent("ask of any table", answers.wants_any_table, code.ask),
-    Intent("knowledge", asks(*talk.QUESTION), lambda c, _: talk.says(c, "nothing")),
+    Intent("knowledge", asks(*talk.QUESTION), partial(talk.say, "nothing")),
     Intent("confess", lambda c: c.request, talk.confess),
 )
 """All that the teaching model can do, in the order in which it is tried: one row each."""

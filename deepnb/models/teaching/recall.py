@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from deepnb.gate import redact
@@ -34,8 +35,8 @@ SIZES = ((12, 8, 90), (6, 8, 90), (3, 8, 90), (3, 4, 90), (3, 4, 50), (3, 4, 20)
 """How many requests and facts a summary has, each of how many characters: the first that fits."""
 SAID_OF_THEMSELVES = r"^\s*(?:I|I'm|my|we|our)\b[^?]*$|^\s*我[^？?吗]*$"  # my name is Ida
 _DECIDED = (
-    r"\b(?:we|I) (?:have )?(?:decided|agreed|chose|settled)\b|\bthe (?:decision|deadline|plan|goal|reason) (?:is|was)\b"
-    r"|\bdue (?:on|by)\b|决定|约定|截止|计划是|目标是|原因是"
+    r"\b(?:we|I) (?:have )?(?:decided|agreed|chose|settled)\b|\bthe (?:decision|deadline|plan|goal|reason) (?:is|was)\b"  # We decided to
+    r"|\bdue (?:on|by)\b|决定|约定|截止|计划是|目标是|原因是"  # due by Friday
 )
 _MESSAGE = re.compile(r"<message type=\"(\w+)\"[^>]*>(.*?)</message>", re.DOTALL)
 _CALL = re.compile(r"<tool_call id=\"([^\"]*)\" name=\"([^\"]*)\">(.*?)</tool_call>", re.DOTALL)
@@ -207,13 +208,13 @@ def wants_matching(c: Conversation) -> str | None:
     """Any question that shares words with a line of memory, or with what is left of earlier messages."""
     asked = words(c.request) - _GENERIC
     question = first_match(c.request, *QUESTION)
-    return c.request if question and (_known(c, asked) or _beside(c, asked)[1]) else None
+    return c.request if question and (_known(c, asked) or _quoted(c, asked)[1]) else None
 
 
 def recall_matching(c: Conversation, request: str) -> Script:
     """Recall it, unless only key facts beside a summary speak of it, and it is about a table."""
     asked = words(request) - _GENERIC
-    known = _known(c, asked) or _beside(c, asked)[0] == "from history"
+    known = _known(c, asked) or _quoted(c, asked)[0] == "from history"
     if not known and "list_variables" in c.tools and re.search(r"\b(?:in|of|from) (?:the )?\w|里|中", request):
         step = yield Use("list_variables", {})
         if mentioned(request, listed_tables(step.result)):
@@ -226,7 +227,7 @@ def recall(c: Conversation, request: str) -> str:
     asked = words(request) - _GENERIC
     best = _known(c, asked)
     facts = {fact: f'- "{fact}" ({m.path})' for m in c.memory for fact in m.facts}
-    key, beside = _beside(c, asked)
+    key, beside = _quoted(c, asked)
     near = [shown for fact, shown in facts.items() if coverage(asked, fact) >= best / 2 and (best or not beside)]
     more = [says(c, "more lines", n=len(near) - SHOWN)] if len(near) > SHOWN else []
     said = [
@@ -247,7 +248,7 @@ def _known(c: Conversation, asked: frozenset[str]) -> float:
     return max((coverage(asked, fact) for m in c.memory for fact in m.facts), default=0.0)
 
 
-def _beside(c: Conversation, asked: frozenset[str]) -> tuple[str, list[str]]:
+def _quoted(c: Conversation, asked: frozenset[str]) -> tuple[str, list[str]]:
     """Return the lines of messages brought back that have most of what is asked; else those of the key facts beside a summary."""
     for key, lines in (("from history", _brought_back(c)), ("from anchors", _anchors(c))):
         scored = [(coverage(asked, line), line, who) for line, who in lines]
@@ -256,7 +257,7 @@ def _beside(c: Conversation, asked: frozenset[str]) -> tuple[str, list[str]]:
             shown = []
             for line, who in ((line, who) for score, line, who in scored if score == best):
                 sentences = re.split(r"(?<=[.!?。！？])\s*", line) if len(line) > 200 else [line]
-                fitting = max(sentences, key=lambda one: coverage(asked, one))
+                fitting = max(sentences, key=partial(coverage, asked))
                 shown.append(f'- "{short(redact(fitting), 300)}"{who}')
             return key, list(dict.fromkeys(shown))[:MOST]
     return "", []

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from deepnb.models.teaching.answers import answer, tables_asked
@@ -40,7 +41,7 @@ def wants_skill(c: Conversation) -> Skill | None:
         if re.search(rf"(?<![\w-]){name}(?![\w-])", low) and ("-" in skill.name or re.search("skill|技能", low)):
             return skill
     shared = [(len(asked & words(f"{s.name.replace('-', ' ')} {s.description}")), s) for s in c.skills]
-    most, best = max(shared, key=lambda pair: pair[0], default=(0, None))
+    most, best = max(shared, key=itemgetter(0), default=(0, None))
     return best if most >= (3 if chinese(c.request) else 2) else None
 
 
@@ -48,14 +49,14 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
     """Read the skill, tell its steps, and do what a rule can do of them."""
     step = yield Use("read_file", {"file_path": skill.path})
     steps = instructions("\n".join(parse(step.result)[0]))
-    told = "\n".join(f"{i}. {s}" for i, s in enumerate(steps, 1)) or says(c, "no steps")
-    lead = says(c, "steps", v=skill.name, x=skill.path, k=told)
+    listing = "\n".join(f"{i}. {s}" for i, s in enumerate(steps, 1)) or says(c, "no steps")
+    lead = says(c, "steps", v=skill.name, x=skill.path, k=listing)
     name = rf"(?:\b(?:use|with|using|follow|apply)\s+)?(?:\bthe\s+)?(?:\bskill\s+)?\b{re.escape(skill.name)}\b(?:\s+skill)?\s*(?:on\b|:|,)?"
     c = replace(c, request=re.sub(name, " ", c.request, flags=re.IGNORECASE).strip())
     if wanted := wants_code(c):
         return f"{lead}\n\n{(yield from compute(c, wanted))}"
     frames: list[Frame] = []
-    if "inspect_variable" in c.tools and first_match(f"{skill.description} {told} {c.request}", _OF_TABLES):
+    if "inspect_variable" in c.tools and first_match(f"{skill.description} {listing} {c.request}", _OF_TABLES):
         found = yield from tables_asked(c, c.request)
         frames = found if isinstance(found, list) and len(found) == 1 else []
     results: list[str] = []
@@ -69,8 +70,8 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
                 asked = read(question, frames[0])
             except Unplaced:
                 continue
-            described = asked.what in ("describe", "columns", "size", "missing")
-            if asked in done or asked.what in ("plot", "tail", "corr") or not (described or left):
+            described = asked.what in ("describe", "size", "missing")
+            if asked in done or asked.what == "plot" or not (described or left):
                 continue
             left -= not described
             done.append(asked)
@@ -163,7 +164,6 @@ def call(c: Conversation, wanted: tuple[str, str]) -> Script:
 
 
 def _argument(text: str, schema: Mapping[str, Any]) -> Any:
-    """Return a value as the schema has it."""
     plain = text.strip("\"'“”`")
     try:
         return plain if schema.get("type", "string") == "string" else json.loads(plain.lower())

@@ -7,8 +7,8 @@ from functools import cached_property
 from itertools import takewhile
 
 _HEAD = re.compile(
-    r"(?:^|(?<=\s))`?(?P<name>\w+)`?: (?P<kind>DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch)),"
-    r" (?P<rows>[\d,]+) rows? [x×] (?P<columns>[\d,]+) columns?",
+    r"(?:^|(?<=\s))`?(?P<name>\w+)`?: (?P<kind>DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch)),"  # sales: DataFrame,
+    r" (?P<rows>[\d,]+) rows? [x×] (?P<columns>[\d,]+) columns?",  # 8,000 rows x 5 columns
     re.M,
 )
 _LISTED = re.compile(
@@ -20,11 +20,11 @@ _UNIT_WORDS = (
 UNITS = frozenset(_UNIT_WORDS.split())
 _GENERIC = ("id", "ids", "name", "no", "nr", "number", "code", "key", "label", "uuid")
 _ID = re.compile(
-    r"(?:^|_)(?:id|ids|code|zip|zipcode|postcode|postal_code|plz|no|nr|number|index|key|uuid|phone|sku|isbn)$"
+    r"(?:^|_)(?:id|ids|code|zip|zipcode|postcode|postal_code|plz|no|nr|number|index|key|uuid|phone|sku|isbn)$"  # order_id
 )
 _AVERAGED = re.compile(
-    r"temp|price|mass|length|depth|width|diameter|size|distance|rate|ratio|share|percent|pct|mean|avg|average|median|age$"
-    r"|height|weight|gravity|density|score|grade|speed|_c$|radius|pressure|humidity|rating|salary|year|duration"
+    r"temp|price|mass|length|depth|width|diameter|size|distance|rate|ratio|share|percent|pct|mean|avg|average|median|age$"  # price, age
+    r"|height|weight|gravity|density|score|grade|speed|_c$|radius|pressure|humidity|rating|salary|year|duration"  # body_weight
 )
 _SHORT = {"qty": "quantity", "temp": "temperature", "amt": "amount", "dept": "department", "avg": "average"}
 _NO_NOUN = ("data", "table", "frame", "the", "raw", "dataset", "copy", "new", "old", "all")

@@ -167,6 +167,11 @@ def says(c: Conversation, key: str, **values: Any) -> str:
     )
 
 
+def say(key: str, c: Conversation, _: str) -> str:
+    """Return a sentence that takes nothing from the request, for an intent."""
+    return says(c, key)
+
+
 def who(c: Conversation, _: str) -> str:
     """Say what it is, and all that it can do with the tools it has."""
     return says(c, "who") + (says(c, "computes") if "run_python" in c.tools else "")

@@ -117,8 +117,8 @@ _NUMBERS = ("one two three four five six seven eight nine ten eleven twelve", "�
 _DIGITS = {word: n for line in _NUMBERS for n, word in enumerate(line.split(), 1)}
 _MONTHS = "|".join(name for n in range(1, 13) for name in (calendar.month_name[n], calendar.month_abbr[n]))
 _PIECE = re.compile(
-    r"\"[^\"]+\"|“[^”]+”|`[^`]+`|\d{4}-\d{2}(?:-\d{2})?(?![\d-])|-?\d[\d,]*\.\d+(?!\w)|-?\d+(?:,\d{3})*(?![\w-])"
-    r"|[<>=!]=|[<>=%]|[㐀-鿿]+|[^\W㐀-鿿]+(?:[-.][^\W\d]+)*(?:['’](?:t|s(?= in\b)))?|[^\s\w.,;:?!()'’，。？！：；、]"
+    r"\"[^\"]+\"|“[^”]+”|`[^`]+`|\d{4}-\d{2}(?:-\d{2})?(?![\d-])|-?\d[\d,]*\.\d+(?!\w)|-?\d+(?:,\d{3})*(?![\w-])"  # "North", 2026-03, 1.5, 8,000
+    r"|[<>=!]=|[<>=%]|[㐀-鿿]+|[^\W㐀-鿿]+(?:[-.][^\W\d]+)*(?:['’](?:t|s(?= in\b)))?|[^\s\w.,;:?!()'’，。？！：；、]"  # >=, 地区, well-known, isn't
 )
 _PREPOSITIONS = "in of from on for at 里 中 在"
 _BEFORE_YEARS = "in of during before after since for from until year"
