@@ -76,9 +76,6 @@ def _decoding() -> Iterator[None]:
         raise RefusedError(f"a checkpoint is damaged ({type(error).__name__})", "choose another thread") from None
 
 
-# -- the databases
-
-
 @dataclass(frozen=True)
 class Checkpoints:
     """The checkpoints of a database: their values as LangGraph's saver gives them, the rest by its tables."""
@@ -242,9 +239,6 @@ def _metadata(stored: Any) -> Mapping[str, Any]:
         return mapping(stored if isinstance(stored, dict) else json.loads(stored or b"{}"))
     except (TypeError, ValueError, RecursionError):
         return {}
-
-
-# -- one branch of a thread
 
 
 @dataclass(frozen=True)
