@@ -151,7 +151,12 @@ def comparisons(
         raise InvalidError("the prompt is empty", "%agent PROMPT")
     work.need("comparisons")
     source = _source(work, thread)
-    every = [_options(work, {**(base or {}), **{o: choice.value for o, choice in one.items()}}) for one in combinations]
+    every = []
+    for one in combinations:
+        options = changed(work.options, {**(base or {}), **{o: choice.value for o, choice in one.items()}})
+        # It asks about calls that are allowed from now on, since they would run several times.
+        asks = code_asks(policy_of(options.approve).without_allowed)
+        every.append(replace(options, checkpointer=None, approve=asks.option))
     begun = next((r for turn in reversed(source.turns) if (r := last_request(turn.events)) is not None), None)
     columns = [Column({o: choice.words for o, choice in one.items()}, begun=begun) for one in combinations]
     now = Comparison(prompt, thread or work.current.thread.name, tuple(columns))
@@ -222,9 +227,6 @@ def _words(option: str, value: Any) -> str:
     return excerpt(repr(value), 40)
 
 
-# -- one column
-
-
 def _source(work: Workspace, name: str | None) -> Thread:
     """Return the thread that is forked, as it is now; nothing is written to it."""
     work.current.idle()
@@ -241,13 +243,6 @@ def _source(work: Workspace, name: str | None) -> Thread:
     if thread.asked:
         raise waits(thread, thread is work.current.thread)
     return thread
-
-
-def _options(work: Workspace, changes: Mapping[str, Any]) -> Options:
-    """Return the options of a fork: it asks about calls that are allowed from now on, since they would run several times."""
-    options = changed(work.options, changes)
-    asks = code_asks(policy_of(options.approve).without_allowed)
-    return replace(options, checkpointer=None, approve=asks.option)
 
 
 def _run(

@@ -1,7 +1,5 @@
 """Turns in the background: each plays in a thread of Python's, in a workspace of its own, on a fork of a thread."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
@@ -149,8 +147,6 @@ class Job:
         """Let it end soon; called in whichever thread."""
         if self._stream is not None:
             self._stream.stop()
-
-    # -- for whoever starts it
 
     def begin(self, work: Workspace, stream: Callable[[Runner, Callable[[], None]], TurnStream]) -> None:
         """Begin the turn of `stream` in the job's own workspace; what is wrong with its options is raised here."""

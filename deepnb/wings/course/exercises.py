@@ -4,8 +4,6 @@ The source of a cell is never read: any way to get there counts. What is missing
 type for it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -100,8 +98,13 @@ def _first_agent(session: Session) -> Parts:
 def _memory(session: Session) -> Parts:
     gone = _no_thread(session)
     first = [one for one in entries(session, origin="agent", thread=THREAD) if added(one)]
+    ids = [entry.id for entry in session.memory.log_entries()]
     wrong = [
-        (one, change) for one in first for change in entries(session, origin="user") if _undoes(one, change, session)
+        (one, change)
+        for one in first
+        for change in entries(session, origin="user")
+        if ids.index(change.id) > ids.index(one.id) and not change.note.startswith("revert")
+        if change.path == one.path and set(added(one)) & set(removed(change))
     ]
     right = [(one, back) for one, change in wrong for back in entries(session, note=f"revert of {change.id}")]
     yield _part(
@@ -115,12 +118,6 @@ def _memory(session: Session) -> Parts:
         [one for one, _ in right if set(added(one)) <= set(session.memory.read(one.path).split("\n"))],
         gone or "the journal has no revert of such a change",
     )
-
-
-def _undoes(one: Entry, change: Entry, session: Session) -> bool:
-    ids = [entry.id for entry in session.memory.log_entries()]
-    later = ids.index(change.id) > ids.index(one.id) and not change.note.startswith("revert")
-    return later and change.path == one.path and bool(set(added(one)) & set(removed(change)))
 
 
 def _skills(session: Session) -> Parts:
@@ -147,17 +144,14 @@ def _budget(session: Session) -> Parts:
     full = [turn for turn in made if turn.compacted]
     back = [(turn, text) for turn in made for text in came_back(turn)]
     used = [turn for turn, text in back if draws_on(turn, text)]
+    fullest = max((call.budget.total for turn in made for call in turn.calls), default=0)
     yield _part(
         f"the thread {THREAD} has passed the trigger and was compacted",
         full,
-        gone or f"its fullest request had {_fullest(made):,} tokens, and nothing was compacted",
+        gone or f"its fullest request had {fullest:,} tokens, and nothing was compacted",
     )
     yield _part("a message was brought back from its history", back, gone or "no prompt had one added to it")
     yield _part("the answer to that prompt uses it", used, gone or "no such answer has a word of it")
-
-
-def _fullest(made: list[Turn]) -> int:
-    return max((call.budget.total for turn in made for call in turn.calls), default=0)
 
 
 def _long_term(session: Session) -> Parts:
@@ -248,25 +242,22 @@ def _own_agent(session: Session) -> Parts:
     own = "" if attached is not None else "the agent in use is deepnb's own"
     wanted = ("memory", "skills")
     lacks = [one.name for one in session.features.lacks if one.name in wanted]
-    kept = [(turn, line) for turn in session.turns for line in _remembered(session, turn)] if not own else []
-    later = [turn for first, line in kept for turn in session.turns if turn.number > first.number and _sent(turn, line)]
+    made = () if own else session.turns
+    changes = [(turn, one) for turn in made for one in session.memory.between(turn.before, turn.after)]
+    lines = [(turn, line.strip()) for turn, one in changes for hunk in one.hunks for line in hunk.lines]
+    kept = [(turn, line) for turn, line in lines if line]
+    later = []
+    for turn in made:  # a prompt has a line of memory in its block, or as a change
+        updates = (message.text for message in turn.after.messages if message.source == MEMORY_UPDATE)
+        sent = [*turn.after.memory.values(), *updates]
+        written = (line for first, line in kept if turn.number > first.number)
+        later += [turn for line in written if any(line in text for text in sent)]
     yield _part("a graph of yours is in use", attached is not None, own)
     yield _part(
         "it has memory and skills", attached is not None and not lacks, own or f"it lacks {' and '.join(lacks)}"
     )
     yield _part("it has written to memory", kept, own or "memory is as it was")
     yield _part("the prompt of a later turn has what it wrote", later, own or "no later prompt has a line of it")
-
-
-def _remembered(session: Session, turn: Turn) -> list[str]:
-    changes = session.memory.between(turn.before, turn.after)
-    return [line.strip() for change in changes for hunk in change.hunks for line in hunk.lines if line.strip()]
-
-
-def _sent(turn: Turn, line: str) -> bool:
-    """Return whether the prompt of a turn had a line of memory: in its block, or as a change."""
-    updates = (message.text for message in turn.after.messages if message.source == MEMORY_UPDATE)
-    return any(line in text for text in (*turn.after.memory.values(), *updates))
 
 
 EXERCISES = {
@@ -286,7 +277,7 @@ EXERCISES = {
 # -- what happened in a session, as far as exercises ask
 
 
-_WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*|[㐀-鿿]{2}")
+_WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*|[㐀-鿿]{2}")  # planet | 12km | 行星
 """What tells one fact from another: a word of some length, anything with a figure in it, two Chinese characters."""
 
 
