@@ -36,9 +36,16 @@ NAMES = (
 def show_values(ip: Any) -> None:
     """Have a shell show these values as pictures."""
     formatters = ip.display_formatter.formatters
+
+    def html(value: object) -> str:
+        return str(_picture(value).html())
+
+    def text(value: object, printer: Any, cycle: bool) -> None:  # inside a list or a dict a value is one line
+        printer.text(repr(value) if len(printer.stack) > 1 else _picture(value).text())
+
     for module, _, name in (full.rpartition(".") for full in NAMES):
-        formatters["text/html"].for_type_by_name(module, name, lambda value: str(_picture(value).html()))
-        formatters["text/plain"].for_type_by_name(module, name, _text)
+        formatters["text/html"].for_type_by_name(module, name, html)
+        formatters["text/plain"].for_type_by_name(module, name, text)
 
 
 def install(ip: Any) -> None:
@@ -62,11 +69,6 @@ def uninstall(ip: Any) -> None:
     vars(ip.extension_manager).pop("load_extension", None)
 
 
-def _text(value: object, printer: Any, cycle: bool) -> None:
-    """Print the text with the printer of IPython; inside a list or a dict a value is one line."""
-    printer.text(repr(value) if len(printer.stack) > 1 else _picture(value).text())
-
-
 def _picture(value: object) -> Any:
     from deepnb.magics.pictures import picture
     from deepnb.values.errors import DeepnbError
@@ -76,9 +78,6 @@ def _picture(value: object) -> Any:
         return picture(value)
     except DeepnbError as error:  # a session whose model can't be made, a backend that can't be read
         return notice_view(str(error), "error")
-
-
-# -- what is lost with the extension
 
 
 def forgotten(session: Session) -> str:

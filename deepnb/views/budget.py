@@ -157,7 +157,6 @@ class BudgetView:
         return h.box(*body, self._items_html())
 
     def _ends(self) -> str:
-        """Return the first and last total, over how many calls, and the number of compactions."""
         words = f"{self.history[0]:,} → {self.history[-1]:,} tokens over {counted(len(self.history), 'call')}"
         words += f", {counted(len(self.compactions), 'compaction')} ({MARK})" if self.compactions else ""
         trigger = self.budget.rule.drawn if self.budget else None
@@ -306,13 +305,13 @@ def scale_of(budget: Budget) -> int:
     return max(budget.rule.window or budget.rule.drawn or 0, budget.total, 1)
 
 
-def gauge_line(budget: Budget, columns: int = 30) -> str:
+def gauge_line(budget: Budget) -> str:
     """Return a bar of one line: `[#####·····▼··] 65 %`."""
     scale = scale_of(budget)
-    full = position(budget.total, scale, columns)
-    bar = "█" * full + "·" * (columns - full)
+    full = position(budget.total, scale, WIDE // 2)
+    bar = "█" * full + "·" * (WIDE // 2 - full)
     if (trigger := budget.rule.drawn) is not None:
-        at = position(trigger, scale, columns)
+        at = position(trigger, scale, WIDE // 2)
         bar = f"{bar[:at]}|{bar[at:]}"
     return f"[{bar}] {percent(budget.total, budget.rule.window)}" if budget.rule.window else f"[{bar}]"
 

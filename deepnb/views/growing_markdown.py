@@ -188,7 +188,6 @@ def _number(text: _Text, at: int, depth: int) -> int:
 
 
 def _inside(text: _Text, token: Token, level: _Level, column: int, lines: list[int]) -> list[tuple[int, Border]]:
-    """Return where a block that holds no others can be cut."""
     first, end = lines
     quote = "> " if level.quoted else ""
     inner = level.into(token.type)
@@ -229,19 +228,15 @@ def _in_paragraph(source: str, begin: int) -> int:
         latest = max(before_last, begin) - 1
     sentences = [f.end() for f in _SENTENCE.finditer(source, begin)]
     words = [f.end() for f in _WORD.finditer(source, begin)]
-    for ends in (sentences, words):
-        for at in reversed(ends):
-            if at <= latest and _plain(source[begin:at]):
-                return at
+    pairs = (("[", "]"), ("(", ")"), ("<", ">"))
+    for at in (*reversed(sentences), *reversed(words)):
+        text = source[begin:at]
+        is_closed = all(text.count(a) <= text.count(b) for a, b in pairs)
+        if at <= latest and is_closed and all(text.count(sign) % 2 == 0 for sign in _CLOSED):
+            return at
     if words:
         return words[-1] if words[-1] <= latest else 0
     return latest - 1 if source[latest - 1 : latest + 1].isalpha() and latest - 1 > begin else 0
-
-
-def _plain(text: str) -> bool:
-    """Return whether no emphasis, code or link is open at the end of `text`."""
-    pairs = (("[", "]"), ("(", ")"), ("<", ">"))
-    return all(text.count(sign) % 2 == 0 for sign in _CLOSED) and all(text.count(a) <= text.count(b) for a, b in pairs)
 
 
 def _widths(text: _Text, token: Token, lines: list[int]) -> tuple[int, ...]:

@@ -107,9 +107,6 @@ def _colour(kind: str) -> str:
     return ""
 
 
-# -- markdown of a model, as HTML that can do nothing
-
-
 _MOST = 100_000
 """Longer texts are shown as they were written: the parser takes about a second for twice as many characters."""
 _MOST_SIGNS = 20_000

@@ -80,7 +80,6 @@ def status_view(info: StatusInfo) -> Picture:
 
 
 def _left(budget: Budget | None, share: bool = False) -> str:
-    """Return how much of the window is taken, with its `share`, and what is left of it."""
     if budget is None:
         return "no model calls yet: %agent PROMPT"
     window = f" of {budget.rule.window:,}" if budget.rule.window else ""
@@ -129,7 +128,6 @@ class RunningView:
         return f"context {figure(self.budget, total)}{share}"
 
     def _gauge(self) -> h.Html:
-        """Return a frame filled as far as the window is, the trigger an upright line in it."""
         assert self.budget is not None
         rule, scale = self.budget.rule, scale_of(self.budget)
         full = position(self.budget.total, scale, _CELLS)

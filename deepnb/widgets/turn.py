@@ -34,11 +34,6 @@ class StopLine:
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         self._widget = w.HBox([self._button, self._line], layout=flow)
 
-    @property
-    def can_be_heard(self) -> bool:
-        """Whether a click would be heard now."""
-        return is_heard_apart()
-
     def say(self, view: RunningView) -> None:
         """Show another line."""
         self._line.value = view.html()
@@ -62,13 +57,12 @@ class StopLine:
 
 def stop_button(tooltip: str, stop: Callable[[], None]) -> Any:
     """Return a button that is heard while a cell runs, where the page can do that; it takes one click."""
-    made = button("Stop", tooltip, "danger")
 
-    def clicked(_: Any) -> None:
+    def clicked() -> None:
         made.disabled, made.description = True, "Stopping ..."
         stop()
 
-    made.on_click(clicked)
+    made = button("Stop", tooltip, clicked, "danger")
     hear_apart(made)
     return made
 
@@ -238,7 +232,10 @@ class NotebookTurn:
         """Show a new thing: in the place of the line that waits for it, with other cards, or in a run of its own."""
         self._flow.close_block()
         if isinstance(self._waiting, StopLine) and not isinstance(thing, Piece | HasBundle):
-            self._place_above(self._waiting, thing)
+            # Its button stays where the pointer is while one tool follows another.
+            if not self._flow.join_above(thing):
+                self._flow.replace(self._waiting, thing)
+                self._flow.begin(self._waiting)
         elif self._waiting is not None:
             self._flow.replace(self._waiting, thing)
             self._waiting = None
@@ -246,12 +243,6 @@ class NotebookTurn:
             self._flow.join(thing) if self._flow.light else self._flow.begin(thing)
         else:
             self._flow.begin(thing)
-
-    def _place_above(self, line: StopLine, card: View) -> None:
-        """Show a card above the line: its button stays where the pointer is while one tool follows another."""
-        if not self._flow.join_above(card):
-            self._flow.replace(line, card)
-            self._flow.begin(line)
 
     def _changed(self, thing: View) -> None:
         self._cost = max(self._cost, self._flow.changed_at(thing))
@@ -292,9 +283,8 @@ class NotebookTurn:
         """Return the line with a button, once a click on it would be heard."""
         if self._stop is None:
             return None
-        if self._line is None:
-            self._line = StopLine(self._stop)
-        return self._line if self._line.can_be_heard else None
+        self._line = self._line or StopLine(self._stop)
+        return self._line if is_heard_apart() else None
 
 
 class QuietTurn:
