@@ -100,12 +100,19 @@ def memory_tabs(scene: Scene) -> Tabs:
         newest = list(reversed(memory.log_entries()))[:10]
         return [Row(one.id, entry_view(one), [("revert", partial(memory.revert, one.id))]) for one in newest]
 
+    def pending_rows() -> list[Row]:
+        rows = []
+        for one in memory.pending():
+            acts = [("accept", partial(memory.accept, one.id)), ("drop", partial(memory.drop, one.id))]
+            rows.append(Row(one.id, pending_view([(one.id, one.why, one.change)]), acts))
+        return rows
+
     now = partial(memory_picture, memory)
     turns = TurnPanel(lambda: len(session.turns), _changed_turns(session), partial(changes_of_turn, scene), now)
     if session.workspace.current.read_only:
         return Tabs([("Memory", turns)])
     journal = ActionPanel(journal_rows, journal_view(()))
-    pending = ActionPanel(partial(_pending_rows, scene), pending_view(()))
+    pending = ActionPanel(pending_rows, pending_view(()))
     return Tabs([("Memory", turns), ("Journal", journal), ("Pending", pending)])
 
 
@@ -142,15 +149,6 @@ def changes_of_turn(scene: Scene, turn: int) -> View:
     record = scene.session.turn(turn)
     changed = scene.session.memory.between(record.before, record.after)
     return diff_view(changed, f"memory in turn {turn}", short(record.prompt, 60))
-
-
-def _pending_rows(scene: Scene) -> list[Row]:
-    memory = scene.session.memory
-    rows = []
-    for held in memory.pending():
-        acts = [("accept", partial(memory.accept, held.id)), ("drop", partial(memory.drop, held.id))]
-        rows.append(Row(held.id, pending_view([(held.id, held.why, held.change)]), acts))
-    return rows
 
 
 def memory_show(scene: Scene, args: Args) -> Result:

@@ -98,17 +98,11 @@ def forgotten(session: Session) -> str:
     turns = sum(t.turns for t in threads)
     several = f" in {counted(len(threads), 'thread')}" if len(threads) > 1 else ""
     lost = [f"{counted(turns, 'turn')}{several}"] if turns else []
-    files = _files(session)
+    home = session.workspace.home
+    shared = [p for p in session.snapshot.files if home.paths.is_shared(p) and not p.startswith("/.deepnb/")]
+    mounted = tuple(home.storage.mounts)
+    files = 0 if home.storage.kept else sum(not path.startswith(mounted) for path in shared)
     lost += [counted(files, "file") + " of memory, notes and skills"] if files else []
     keep = "; type %memory keep DIR before you reload to keep memory" if files else ""
     on = f" on {attached.name}" if attached else ""
     return f"deepnb forgets {' and '.join(lost)}{on}{keep}" if lost else ""
-
-
-def _files(session: Session) -> int:
-    """Return how many files of memory, notes and skills the kernel's state alone holds."""
-    home = session.workspace.home
-    shared = [p for p in session.snapshot.files if home.paths.is_shared(p) and not p.startswith("/.deepnb/")]
-    if not shared or home.storage.kept:
-        return 0
-    return sum(not path.startswith(tuple(home.storage.mounts)) for path in shared)

@@ -330,9 +330,8 @@ help  ?words:help WORD
 
 def _subcommands(magic: str, text: str) -> Iterator[Sub]:
     """Yield the subcommands of a table, those of wings in their places; one that has none comes last."""
-    of_wings = (
-        {row.split()[0]: row for wing in WINGS.values() for row in _split(wing.usage)} if magic == "agent" else {}
-    )
+    wings = WINGS.values() if magic == "agent" else ()
+    of_wings = {row.split()[0]: row for wing in wings for row in _split(wing.usage)}
     rows = [row if row[0] != "(" else of_wings.pop(row[1:-1], "") for row in _split(text)]
     for help_, (name, *args), flags in map(_read, filter(None, (*rows, *of_wings.values()))):
         yield Sub(magic, name.key, help_, tuple(args), tuple(flags))

@@ -272,9 +272,8 @@ def _head(change: FileDiff | NotebookDiff) -> str:
 
 def _marked(cell: CellDiff) -> CellDiff:
     """Return a cell whose hidden and lookalike characters are written out, as on the card of code."""
-    before, after = (
-        None if source is None else "\n".join(map(shown, review(source).lines)) for source in (cell.before, cell.after)
-    )
+    sides = (cell.before, cell.after)
+    before, after = (None if side is None else "\n".join(map(shown, review(side).lines)) for side in sides)
     return CellDiff(cell.number, cell.kind, before, after, cell.outputs)
 
 

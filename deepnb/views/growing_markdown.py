@@ -244,9 +244,8 @@ def _widths(text: _Text, token: Token, lines: list[int]) -> tuple[int, ...]:
     above = text.above
     if above and above.widths and lines[0] == 0:
         return above.widths
-    rows = [
-        re.split(r"(?<!\\)\|", text.line(n).strip().strip("|")) for n in range(lines[0], lines[1]) if n != lines[0] + 1
-    ]
+    written = [text.line(n).strip().strip("|") for n in range(lines[0], lines[1]) if n != lines[0] + 1]
+    rows = [re.split(r"(?<!\\)\|", row) for row in written]
     columns = len(rows[0])
     longest = [max((len(row[i].strip()) for row in rows if i < len(row)), default=0) for i in range(columns)]
     return tuple(min(max(wide, _NARROWEST), _WIDEST) for wide in longest)

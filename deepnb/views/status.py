@@ -69,9 +69,8 @@ def status_view(info: StatusInfo) -> Picture:
     context = [*gauge, _left(info.budget)]
     lines = [f"  {name:<8} {value}" for name, value in rows]
     lines[2:2] = [f"  {'' if at else 'context':<8} {line}" for at, line in enumerate(context)]
-    cells = [
-        (h.muted(name), h.swatch(value, h.ORANGE.format(0.25)) if name == "pending" else value) for name, value in rows
-    ]
+    waits = h.ORANGE.format(0.25)
+    cells = [(h.muted(name), h.swatch(value, waits) if name == "pending" else value) for name, value in rows]
     bar = bar_html(budget_view(info.budget)) if info.budget else None
     cells.insert(2, (h.muted("context"), h.join(_left(info.budget, share=True), bar)))
     hints = (h.el("div", h.muted(hint)) for hint in info.hints)

@@ -174,7 +174,5 @@ def table_view(
 ) -> Picture:
     """Return rows of values as a table, a row that is too short filled up; or a line that says why there are none."""
     full = [[*map(str, row), *[""] * (len(head) - len(row))][: len(head)] for row in rows]
-    lines, body = (
-        ([table_text(head, full, right)], table_html(head, full, right)) if full else ([empty], h.muted(empty))
-    )
-    return Picture((title,) if title else (), lines, [body], stamp)
+    line, body = (table_text(head, full, right), table_html(head, full, right)) if full else (empty, h.muted(empty))
+    return Picture((title,) if title else (), [line], [body], stamp)

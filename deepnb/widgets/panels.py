@@ -47,9 +47,8 @@ class TurnPanel:
         import ipywidgets as w
 
         self._last, self._changed, self._at, self._now = last, changed, at, now
-        self._turn = w.BoundedIntText(
-            min=0, max=0, description="Turn", tooltip="show the memory of this turn", layout=w.Layout(width="11em")
-        )
+        about, look = "show the memory of this turn", w.Layout(width="11em")
+        self._turn = w.BoundedIntText(min=0, max=0, description="Turn", tooltip=about, layout=look)
         before, after = "the turn before this one that changed memory", "the turn after this one that changed memory"
         self._earlier = button("◀ Earlier change", before, partial(self._step, -1))
         self._later = button("Later change ▶", after, partial(self._step, 1))

@@ -172,9 +172,8 @@ class NotebookTurn:
                 self._segments.close()
             below = list(views)
             if self._waiting is not None:
-                self._flow.replace(
-                    self._waiting, below.pop(0) if below else NOTHING if self._asked else notice_view("no output")
-                )
+                rest = NOTHING if self._asked else notice_view("no output")
+                self._flow.replace(self._waiting, below.pop(0) if below else rest)
                 self._waiting = None
             free = self._screen.free if isinstance(self._screen, Reserved) and not self._asked else 0
             self._flow.end(max(free - len(below), 0))

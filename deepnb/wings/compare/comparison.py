@@ -273,11 +273,9 @@ class _Fork:
 
     def __init__(self, work: Workspace, source: Thread, options: Options) -> None:
         self._session, self._source = work, source
-        turns = list(source.turns)
         # Named as the thread it comes from: what is sent is what would be sent there, and a tape knows it.
-        self._thread = replace(
-            source, turns=turns, snapshot=Snapshot(source.name), files={}, asked=(), decided={}, root=None
-        )
+        begun = replace(source, turns=list(source.turns), snapshot=Snapshot(source.name), files={}, root=None)
+        self._thread = replace(begun, asked=(), decided={})
         self._thread.granted = frozenset()
         self._work = made = workspace_beside(work, options, self._thread)
         made.home.copy(work.home, source.home)

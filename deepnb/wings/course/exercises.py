@@ -126,9 +126,7 @@ def _skills(session: Session) -> Parts:
     good = [skill for skill in own if not skill.problem]
     when = [skill for skill in good if "when" in skill.description.lower()]
     reads = session.skills.reads()
-    whole = [
-        skill for skill in good if skill.path in reads and reads[skill.path].whole and not reads[skill.path].pinned
-    ]
+    whole = [skill for skill in good if (read := reads.get(skill.path)) and read.whole and not read.pinned]
     yield _part(
         "there is a skill of yours, and it can be used",
         good,
@@ -253,9 +251,8 @@ def _own_agent(session: Session) -> Parts:
         written = (line for first, line in kept if turn.number > first.number)
         later += [turn for line in written if any(line in text for text in sent)]
     yield _part("a graph of yours is in use", attached is not None, own)
-    yield _part(
-        "it has memory and skills", attached is not None and not lacks, own or f"it lacks {' and '.join(lacks)}"
-    )
+    has = attached is not None and not lacks
+    yield _part("it has memory and skills", has, own or f"it lacks {' and '.join(lacks)}")
     yield _part("it has written to memory", kept, own or "memory is as it was")
     yield _part("the prompt of a later turn has what it wrote", later, own or "no later prompt has a line of it")
 

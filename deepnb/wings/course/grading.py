@@ -130,9 +130,9 @@ def _graded(path: Path) -> dict[str, Any]:
         return {"exercise": _number(path), "done": False, "error": str(error).split("\n")[0]}
     said = "".join(output.get("text", "") for output in last.outputs)
     failed = next((f"{output.ename}: {output.evalue}" for output in last.outputs if output.output_type == "error"), "")
-    result: dict[str, Any] = (
-        {"exercise": _number(path), "done": False, "error": failed} if failed else json.loads(said.splitlines()[-1])
-    )
+    if failed:
+        return {"exercise": _number(path), "done": False, "error": failed}
+    result: dict[str, Any] = json.loads(said.splitlines()[-1])
     return result
 
 

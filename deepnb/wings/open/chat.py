@@ -84,9 +84,8 @@ def message_items(message: Mapping[str, Any], key: str, *, system: str = "contex
 
 def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     about = mapping(message.get("response_metadata"))
-    yield it.Reply(
-        key=key, model=text(about.get("model_name")) or text(about.get("model")), usage=_usage(message, about)
-    )
+    model = text(about.get("model_name")) or text(about.get("model"))
+    yield it.Reply(key=key, model=model, usage=_usage(message, about))
     if thought := text(mapping(message.get("additional_kwargs")).get("reasoning_content")):
         yield it.Thought(thought, 0, key)
     for block in blocks(message.get("content")):

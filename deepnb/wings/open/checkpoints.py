@@ -117,9 +117,8 @@ class Checkpoints:
     def writes(self, thread: str, space: str, channel: str) -> Mapping[str, list[Any]]:
         """Return for each checkpoint what the step after it wrote to a channel, in the order in which it was applied."""
         *_, (table, column) = self.values.items()
-        rows = self.execute(
-            f"SELECT * FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND channel = ?", thread, space, channel
-        )
+        query = f"SELECT * FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND channel = ?"
+        rows = self.execute(query, thread, space, channel)
         written: dict[str, list[Any]] = defaultdict(list)
         with _decoding():
             found = []

@@ -283,9 +283,8 @@ def arrange(entries: list[it.Entry], beside: dict[Path, list[it.Entry]]) -> it.A
     absent = f"the parent of {many} is not in the file: read as if it were the line before"
     notices = [absent] if tree.absent else []
     if again:
-        notices.append(
-            f"{again} line{'s are' if again > 1 else ' is'} in the file again: each is read once, where it was first"
-        )
+        lines = f"{again} lines are" if again > 1 else "1 line is"
+        notices.append(f"{lines} in the file again: each is read once, where it was first")
     if tree.cleared:
         times = "once" if tree.cleared == 1 else f"{tree.cleared} times"
         notices.append(f"the context was cleared {times}: what was said before is shown, and was not sent any more")

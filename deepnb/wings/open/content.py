@@ -194,9 +194,8 @@ class Builder:
         if not path:
             self._visible.compact()
             if item.text:
-                self._say(
-                    Message(entry.id or f"line-{entry.line}", "user", item.text, source=SUMMARY), "summary", item.size
-                )
+                id_ = entry.id or f"line-{entry.line}"
+                self._say(Message(id_, "user", item.text, source=SUMMARY), "summary", item.size)
 
     def _summary(self, item: it.Summary, entry: it.Entry, path: values.Path) -> None:
         """Add the summary to a compaction that has none yet; without one it tells of the compaction itself."""
@@ -267,9 +266,8 @@ def larger(one: values.Usage | None, other: values.Usage | None) -> values.Usage
     if one is None or other is None:
         return one or other
     cost = one.cost if other.cost is None else other.cost
-    return values.Usage(
-        max(one.input, other.input), max(one.output, other.output), max(one.cached or 0, other.cached or 0), cost
-    )
+    cached = max(one.cached or 0, other.cached or 0)
+    return values.Usage(max(one.input, other.input), max(one.output, other.output), cached, cost)
 
 
 def _edits(tool: it.Tool, result: it.Result, turn: int) -> Iterator[FileEdit]:

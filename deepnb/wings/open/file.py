@@ -125,9 +125,8 @@ def _unpacked(path: Path, changed: int, size: int) -> bytes:
     except zstandard.ZstdError as error:
         raise RefusedError(f"{path} can't be unpacked ({error})", "choose another file") from None
     if len(content) > _UNPACKED:
-        raise LimitError(
-            f"{path} has more than {_UNPACKED >> 20:,} MB when unpacked", "unpack it with zstd -d, and open that"
-        )
+        what = f"{path} has more than {_UNPACKED >> 20:,} MB when unpacked"
+        raise LimitError(what, "unpack it with zstd -d, and open that")
     return bytes(content)
 
 

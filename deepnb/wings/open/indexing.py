@@ -164,9 +164,8 @@ def _figures(draft: Draft, content: FileContent) -> FileTurn:
     own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
     nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
     times = [entry.at for entry, _, _ in draft.entries if entry.at]
-    first = next(
-        (entry.at for entry, _, _ in draft.entries if entry.has(it.Prompt) and entry.at), times[0] if times else ""
-    )
+    asked = [entry.at for entry, _, _ in draft.entries if entry.has(it.Prompt) and entry.at]
+    first = next(iter((*asked, *times)), "")
     return FileTurn(
         number=draft.number,
         prompt=excerpt(content.prompt, it.HEAD),

@@ -30,9 +30,8 @@ def parse(value: dict[str, Any]) -> it.Entry:
         facts["leaf"] = next((text(value[k]) for k in _LEAVES if value.get(k)), "")
     at = iso(value.get("timestamp")) or iso(message.get("timestamp"))
     items = list(_items(kind, value, message))
-    return it.Entry(
-        items, at, "" if kind == "session" else text(value.get("id")), text(value.get("parentId")) or None, facts
-    )
+    id_ = "" if kind == "session" else text(value.get("id"))
+    return it.Entry(items, at, id_, text(value.get("parentId")) or None, facts)
 
 
 def _items(kind: str, value: Mapping[str, Any], message: Mapping[str, Any]) -> Iterator[it.Item]:

@@ -198,10 +198,8 @@ class OpenedSession(Session):
         """The one thread of it."""
         compacted = tuple(turn.number for turn in self.figures if turn.compactions)
         words = tuple(turn.prompt for turn in self.figures[-20:])
-        count = len(self.figures)
-        return ThreadInfos(
-            [ThreadInfo(self.thread, count, 0, True, compacted=compacted, prompts=words, source=self.source)]
-        )
+        about: dict[str, Any] = {"compacted": compacted, "prompts": words, "source": self.source}
+        return ThreadInfos([ThreadInfo(self.thread, len(self.figures), 0, True, **about)])
 
     def switch(self, name: str) -> str:
         """Its one thread, or an error: the others are threads of the session that opened it."""
@@ -351,9 +349,8 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
 
     work.current.idle()
     if work.options.graph is not None:
-        raise RefusedError(
-            "a graph of your own can't go on from an opened session", "%agent use MODEL, then fork again"
-        )
+        what = "a graph of your own can't go on from an opened session"
+        raise RefusedError(what, "%agent use MODEL, then fork again")
     source = opened.current.thread.name
     first, messages = view(opened, index.turns[:number])
     origin = f"{index.kind}, session {index.id}, turns {first} to {number}"

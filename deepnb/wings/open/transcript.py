@@ -77,12 +77,10 @@ def _message(value: Mapping[str, Any]) -> Iterator[it.Item]:
             yield it.Text(said, len(said), key)
             for call in map(mapping, array(value.get("tool_calls"))):
                 args, name = mapping(call.get("args")), text(call.get("name"))
-                agent, task = (
-                    ("", "") if name != TASK else (text(args.get("subagent_type")), text(args.get("description")))
-                )
-                yield it.Tool(
-                    agent, size(args), key, text(call.get("id")), name, args, memory_files(name, args), task[: it.HEAD]
-                )
+                asked = args if name == TASK else {}
+                agent, task = text(asked.get("subagent_type")), text(asked.get("description"))[: it.HEAD]
+                files, id_ = memory_files(name, args), text(call.get("id"))
+                yield it.Tool(agent, size(args), key, id_, name, args, files, task)
         case "tool":
             failed = value.get("status") == "error"
             yield it.Result(said, len(said), text(value.get("tool_call_id")), text(value.get("name")), failed)

@@ -109,9 +109,8 @@ def agent_file(options: Options, module: Module, known: Sequence[str]) -> AgentF
         given["subagents"] = "[\n" + "".join(f"        {text},\n" for text in agents) + "    ]"
     gone = [LeftOut(name, why) for name, why in _ELSEWHERE.items() if getattr(options, name) not in (None, ())]
     asked = "what is allowed here is asked about there: approve= in agent.py allows it"
-    gone += [
-        LeftOut(f"allow {one}", asked) for one, rule in policy_of(options.approve).rules.items() if rule == "allow"
-    ]
+    rules = policy_of(options.approve).rules
+    gone += [LeftOut(f"allow {one}", asked) for one, rule in rules.items() if rule == "allow"]
     return AgentFile(
         _text(given, models, module),
         frozenset(line for one in models for line in one.requirements),

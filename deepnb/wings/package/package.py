@@ -37,9 +37,8 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
     workspace.current.idle()
     options = workspace.options
     if options.graph is not None:
-        raise RefusedError(
-            "only deepnb's own agent is packaged, not your graph", "name the graph in a langgraph.json of your own"
-        )
+        what = "only deepnb's own agent is packaged, not your graph"
+        raise RefusedError(what, "name the graph in a langgraph.json of your own")
     place = _place(directory)
     own = [tool for agent in options.subagents for tool in agent.tools or () if not isinstance(tool, str)]
     module = module_of([*options.tools, *own], len(options.tools))

@@ -83,9 +83,8 @@ def _source(text: str, name: str, values: Mapping[str, Any], future: bool) -> So
     if len(tree.body) != 1 or not isinstance(node := tree.body[0], _Definition):
         raise CantWriteError("is not defined by a def or class of its own")
     names = {*_referenced(table), *_quoted(node)} - {node.name, "__name__", "__class__"}
-    chains = tuple(
-        sorted({ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute) and _is_chain(one)})
-    )
+    attributes = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
+    chains = tuple(sorted({ast.unparse(one) for one in attributes if _is_chain(one)}))
     decorators = tuple(ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list)
     return Source(
         node.name,

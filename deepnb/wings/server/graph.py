@@ -168,9 +168,8 @@ class EventFeed:
 
     def _result(self, output: Any) -> Any:
         if isinstance(output, Mapping) and output.get("type") == "tool":
-            return self._decoder.message(
-                {**output, "id": output.get("id") or f"result of {output.get('tool_call_id')}"}
-            )
+            id_ = output.get("id") or f"result of {output.get('tool_call_id')}"
+            return self._decoder.message({**output, "id": id_})
         update = output.get("update") if isinstance(output, Mapping) else None
         if isinstance(update, Mapping):
             return Command(update={"messages": self._decoder.messages(update.get("messages"))})
@@ -320,9 +319,8 @@ class ServerGraph(Questions):
         place = source["configurable"]
         if self._threads.id(name) is None:
             self._threads.copy(place["thread_id"], name, config.get("metadata") or {})
-        self.restore_checkpoint(
-            {**config, "configurable": {**config["configurable"], "checkpoint_id": place["checkpoint_id"]}}
-        )
+        there = {**config["configurable"], "checkpoint_id": place["checkpoint_id"]}
+        self.restore_checkpoint({**config, "configurable": there})
 
     def restore_checkpoint(self, config: Config) -> None:
         self._write(config, None, keys.COPY_NODE)

@@ -87,9 +87,8 @@ class Server:
         if response.has_redirect_location:
             place = httpx.URL(response.headers["location"])
             where = f"{place.scheme}://{place.netloc.decode()}" if place.host else "another path"
-            raise RefusedError(
-                f"the server at {self.address.url} redirects to {where}", "%agent use URL with the address that answers"
-            )
+            what = f"the server at {self.address.url} redirects to {where}"
+            raise RefusedError(what, "%agent use URL with the address that answers")
         # The SDK would go on from there by itself after a break, and tell again what was told.
         response.headers.pop("location", None)
 
