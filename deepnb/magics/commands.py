@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +172,7 @@ def agent_turns(scene: Scene, args: Args) -> Result:
 
 def agent_budget(scene: Scene, args: Args) -> Result:
     listed = bool(args["items"])
-    scene.show(replace(budget_picture(scene.session), unfolded=listed))
+    scene.show(budget_picture(scene.session, listed))
     return scene.session.ledger() if scene.session.turns and not listed else None
 
 

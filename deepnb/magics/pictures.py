@@ -21,7 +21,7 @@ from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views import values
 from deepnb.views.agent import models_view
-from deepnb.views.budget import BudgetView, budget_view
+from deepnb.views.budget import budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.history import WHERE, HistoryView, history_view
 from deepnb.views.memory import MemoryView, memory_view
@@ -67,14 +67,10 @@ def picture(value: object) -> View:
             return brief(view, rest=view.where)
         case Stack():
             return values.stack_value(value)
-        case FileDiff():
-            return values.diffs_value([value])
-        case FileDiffs():
-            return values.diffs_value(value)
-        case PendingCall():
-            return values.calls_value([value])
-        case PendingCalls():
-            return values.calls_value(value)
+        case FileDiff() | FileDiffs():
+            return values.diffs_value([value] if isinstance(value, FileDiff) else value)
+        case PendingCall() | PendingCalls():
+            return values.calls_value([value] if isinstance(value, PendingCall) else value)
         case Decision():
             return values.decision_value(value)
     raise TypeError(f"no picture of a {type(value).__name__}")
@@ -128,12 +124,12 @@ def status_picture(session: Session) -> Picture:
     return status_view(info)
 
 
-def budget_picture(session: Session) -> BudgetView:
+def budget_picture(session: Session, unfolded: bool = False) -> View:
     """Return the gauge of the last request, with the totals of the calls until then."""
     totals, marks = session.workspace.fills()
     usage = sum((t.usage for t in session.turns), Usage())
     nested, cached = session.subagents.spent(), last_cached(session.turns)
-    return budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
+    return budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached, unfolded)
 
 
 def history_picture(session: Session, search: str | None = None) -> HistoryView:

@@ -43,7 +43,8 @@ class CheckPart:
         return "missing" if self.missing else "done"
 
 
-Parts = Iterator[CheckPart]
+Parts = Iterator[tuple[str, object, str]]
+"""(what the exercise asks for, whether it is there, what is missing else) of each part."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,6 @@ class Exercise:
     """What there is of each thing that it asks for."""
 
 
-def _part(what: str, done: object, missing: str) -> CheckPart:
-    return CheckPart(what, "" if done else missing)
-
-
 def _no_thread(session: Session) -> str:
     """Said of each part where there is no such thread."""
     return "" if THREAD in session.workspace.threads.names else f"there is no thread {THREAD}"
@@ -67,13 +64,13 @@ def _no_thread(session: Session) -> str:
 def _start(session: Session) -> Parts:
     made = [turn for thread in threads(session) for turn in thread.turns if thread.name != "main"]
     kept = [one for one in entries(session, origin="agent") if one.thread != "main" and added(one)]
-    yield _part("the agent has looked at a table", results(made, "inspect_variable"), "no variable was inspected")
-    yield _part(
+    yield "the agent has looked at a table", results(made, "inspect_variable"), "no variable was inspected"
+    yield (
         "it has computed an answer from the table",
         results(made, "query_table") or results(made, "run_python"),
         "after the picture, neither query_table nor approved code has run",
     )
-    yield _part("it has remembered something new", kept, "the agent wrote nothing to memory after the picture")
+    yield "it has remembered something new", kept, "the agent wrote nothing to memory after the picture"
 
 
 def _first_agent(session: Session) -> Parts:
@@ -82,13 +79,13 @@ def _first_agent(session: Session) -> Parts:
     names = [thread.name for thread in threads(session)]
     after = [thread for thread in threads(session) if not gone and names.index(thread.name) > names.index(THREAD)]
     later = [turn for thread in after for turn in thread.turns]
-    yield _part(
+    yield (
         f"in the thread {THREAD} the agent has written to memory",
         kept,
         gone or "memory has no line that the agent wrote in that thread",
     )
-    yield _part("another thread was begun after that one", after, gone or f"{THREAD} is the newest thread")
-    yield _part(
+    yield "another thread was begun after that one", after, gone or f"{THREAD} is the newest thread"
+    yield (
         "an answer in it says what only memory could know",
         [turn for turn in later for line in kept if draws_on(turn, line)],
         gone or "no answer there has a word of that line which its prompts do not have, too",
@@ -107,13 +104,13 @@ def _memory(session: Session) -> Parts:
         if change.path == one.path and set(added(one)) & set(removed(change))
     ]
     right = [(one, back) for one, change in wrong for back in entries(session, note=f"revert of {change.id}")]
-    yield _part(
+    yield (
         f"in the thread {THREAD} the agent has written a line to memory",
         first,
         gone or "memory has no line that the agent wrote in that thread",
     )
-    yield _part("then you have changed that line", wrong, gone or "nobody but the agent has touched it")
-    yield _part(
+    yield "then you have changed that line", wrong, gone or "nobody but the agent has touched it"
+    yield (
         "the change was reverted, and the line of the agent is back",
         [one for one, _ in right if set(added(one)) <= set(session.memory.read(one.path).split("\n"))],
         gone or "the journal has no revert of such a change",
@@ -127,13 +124,13 @@ def _skills(session: Session) -> Parts:
     when = [skill for skill in good if "when" in skill.description.lower()]
     reads = session.skills.reads()
     whole = [skill for skill in good if (read := reads.get(skill.path)) and read.whole and not read.pinned]
-    yield _part(
+    yield (
         "there is a skill of yours, and it can be used",
         good,
         "yours can't be used: %skills validate says why" if own else none,
     )
-    yield _part("its description says when to use it", when, "the description does not say when" if good else none)
-    yield _part("the agent has read all of its file in a turn", whole, "no turn of this thread has" if good else none)
+    yield "its description says when to use it", when, "the description does not say when" if good else none
+    yield "the agent has read all of its file in a turn", whole, "no turn of this thread has" if good else none
 
 
 def _budget(session: Session) -> Parts:
@@ -143,13 +140,13 @@ def _budget(session: Session) -> Parts:
     back = [(turn, text) for turn in made for text in came_back(turn)]
     used = [turn for turn, text in back if draws_on(turn, text)]
     fullest = max((call.budget.total for turn in made for call in turn.calls), default=0)
-    yield _part(
+    yield (
         f"the thread {THREAD} has passed the trigger and was compacted",
         full,
         gone or f"its fullest request had {fullest:,} tokens, and nothing was compacted",
     )
-    yield _part("a message was brought back from its history", back, gone or "no prompt had one added to it")
-    yield _part("the answer to that prompt uses it", used, gone or "no such answer has a word of it")
+    yield "a message was brought back from its history", back, gone or "no prompt had one added to it"
+    yield "the answer to that prompt uses it", used, gone or "no such answer has a word of it"
 
 
 def _long_term(session: Session) -> Parts:
@@ -170,14 +167,14 @@ def _long_term(session: Session) -> Parts:
         for fact in facts
         if fact and fact in turn.after.memory.get("/MEMORY.md", "") and draws_on(turn, fact)
     ]
-    yield _part("there is a note of a later day than the notebook's", notes, f"there is none after {_NOTEBOOK_DAYS}")
-    yield _part(
+    yield "there is a note of a later day than the notebook's", notes, f"there is none after {_NOTEBOOK_DAYS}"
+    yield (
         "it has left the prompt: that day is neither today nor yesterday",
         old,
         f"today is {today}, and the note is too new" if notes else "there is no such note",
     )
-    yield _part("it was promoted to long-term memory", kept, "MEMORY.md has no line that comes from such a note")
-    yield _part("an answer comes from there", known, "no answer has a word of such a line that its prompt lacks")
+    yield "it was promoted to long-term memory", kept, "MEMORY.md has no line that comes from such a note"
+    yield "an answer comes from there", known, "no answer has a word of such a line that its prompt lacks"
 
 
 def _is_old(day: str, today: date) -> bool:
@@ -193,17 +190,17 @@ def _approvals(session: Session) -> Parts:
     decided: list[Decision] = [one for one in decisions(made) if one.call.name == "run_python"]
     approved = [one for one in decided if one.kind in ("approve", "edit")]
     variable = session.options.namespace.get("by_island")
-    yield _part(
+    yield (
         f"in the thread {THREAD} you have approved code, and it ran",
         approved and results(made, "run_python"),
         gone or ("what was approved ended with an error" if approved else "no call of run_python was approved there"),
     )
-    yield _part(
+    yield (
         "the variable by_island has the mean bill length of each island",
         _is_mean(session, variable),
         "there is no variable by_island" if variable is None else "its figures are others",
     )
-    yield _part(
+    yield (
         "you have rejected a call there, with a reason",
         [one for one in decided if one.kind == "reject" and one.reason],
         gone or "no call was rejected with a reason",
@@ -226,13 +223,13 @@ def _tapes(session: Session) -> Parts:
     kept = session.workspace.persistence
     forks = [info for info in session.threads if (info.parent or "").startswith("evening@")]
     early = [info for info in forks if (info.parent or "").removeprefix("evening@") == "1"]
-    yield _part("the session is kept in a file", kept, "it is in this kernel only")
-    yield _part(
+    yield "the session is kept in a file", kept, "it is in this kernel only"
+    yield (
         "a thread continues from turn 1 of evening",
         early,
         "a fork of evening begins at another turn" if forks else "no thread was forked from evening",
     )
-    yield _part("it has a turn of its own", [one for one in early if one.turns > 1], "nothing was asked in it yet")
+    yield "it has a turn of its own", [one for one in early if one.turns > 1], "nothing was asked in it yet"
 
 
 def _own_agent(session: Session) -> Parts:
@@ -250,11 +247,11 @@ def _own_agent(session: Session) -> Parts:
         sent = [*turn.after.memory.values(), *updates]
         written = (line for first, line in kept if turn.number > first.number)
         later += [turn for line in written if any(line in text for text in sent)]
-    yield _part("a graph of yours is in use", attached is not None, own)
+    yield "a graph of yours is in use", attached is not None, own
     has = attached is not None and not lacks
-    yield _part("it has memory and skills", has, own or f"it lacks {' and '.join(lacks)}")
-    yield _part("it has written to memory", kept, own or "memory is as it was")
-    yield _part("the prompt of a later turn has what it wrote", later, own or "no later prompt has a line of it")
+    yield "it has memory and skills", has, own or f"it lacks {' and '.join(lacks)}"
+    yield "it has written to memory", kept, own or "memory is as it was"
+    yield "the prompt of a later turn has what it wrote", later, own or "no later prompt has a line of it"
 
 
 EXERCISES = {

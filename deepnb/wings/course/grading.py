@@ -29,7 +29,8 @@ def check(number: str | int) -> CheckView:
         raise NotFoundError(f"no exercise {number!r}", f'there are "{min(EXERCISES)}" to "{max(EXERCISES)}"')
     session, exercise = current(), EXERCISES[key]
     session = getattr(session, "into", session)
-    return CheckView(key, exercise.title, tuple(exercise.parts(session)), f"thread {session.thread}")
+    parts = (CheckPart(what, "" if done else missing) for what, done, missing in exercise.parts(session))
+    return CheckView(key, exercise.title, tuple(parts), f"thread {session.thread}")
 
 
 @dataclass(frozen=True, repr=False)
