@@ -190,7 +190,7 @@ class GuardedBackend(WrapperBackend):
 
     def merge(self, path: str, text: str, base: str | None = None) -> Written:
         """Write a text made from `base`, or from what the writer last saw; its conflicts are in the result alone."""
-        wrong = unfit(path, text)
+        wrong = unfit(path, text) or _withheld(path)
         if base is not None:  # a credential is told by its line as it was typed, not as merged
             wrong = wrong or credential_in(base, text, path)
         if wrong:
@@ -203,6 +203,8 @@ class GuardedBackend(WrapperBackend):
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, as `Steps.append` does; return the error, if any."""
+        if wrong := unfit(path, line) or _withheld(path):
+            return wrong
         try:
             return self._steps.append(path, line, typed=typed)
         except DeepnbError as error:

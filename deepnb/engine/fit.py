@@ -146,7 +146,7 @@ class Fitter:
         name = protocol_of(model)
         protocol, asked = PROTOCOLS.get(name, _OTHER), f"{name} {getattr(model, 'model', '')}"
         made = self._last.pop(asked, None) or _Made()  # tasks of one subagent may run side by side: one has it
-        if made.given != [*messages[: len(made.given)]]:  # those of a checkpoint are new objects at each turn, and equal
+        if made.given != [*messages[: len(made.given)]]:  # a checkpoint gives new objects at each turn, which are equal
             made = _Made()
         for message in messages[len(made.given) :]:
             if (one := _fit_one(message, protocol, model)) is not None:

@@ -304,6 +304,9 @@ def test_nobody_writes_the_journal_through_the_agents_files(tmp_path: Path):
     for path in ("/memory/.deepnb/journal.jsonl", "/.deepnb/journal.jsonl", "/memory/.deepnb/x.md"):
         with pytest.raises(DeepnbError, match="keeps its records there"):
             s.files[path] = "{}"
+        for write, args in ((s.memory.write, (path, "x")), (s.memory.add, ("x", path))):
+            with pytest.raises(DeepnbError, match="keeps its records there"):
+                write(*args)
         assert "records" in (s.backend.write(path, "x").error or "")
         assert "records" in (s.backend.edit(path, "first", "x").error or "")
         assert s.backend.upload_files([(path, b"x")])[0].error == "permission_denied"
