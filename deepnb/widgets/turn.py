@@ -192,12 +192,8 @@ class NotebookTurn:
         freed = self._flow.shrink(max(self._most // 2, 1))
         return Reserved(self._screen, free=freed) if freed else self._screen
 
-    def flush(self) -> None:
-        """Show every output that has changed."""
-        with self._lock:
-            self._flush()
-
     def _flush(self) -> None:
+        """Show every output that has changed; called with the lock held."""
         self._credit = max(self._credit - self._flow.send(), 0)
         self._flushed, self._cost = self._clock(), 0
 

@@ -177,7 +177,7 @@ def test_a_paragraph_is_whole_again_as_soon_as_it_has_ended() -> None:
         clock.now += 0.1
         turn.add(said(1, f"{word} "))
     assert max(text.count("A sentence") for text in cell.outputs[1]) > 5, "it was cut while it grew"
-    turn.flush()
+    turn._flush()
     assert cell.last[0].count("A sentence") == 60
 
 

@@ -47,15 +47,6 @@ Parts = Iterator[tuple[str, object, str]]
 """(what the exercise asks for, whether it is there, what is missing else) of each part."""
 
 
-@dataclass(frozen=True)
-class Exercise:
-    """The exercise of one notebook."""
-
-    title: str
-    parts: Callable[[Session], Parts]
-    """What there is of each thing that it asks for."""
-
-
 def _no_thread(session: Session) -> str:
     """Said of each part where there is no such thread."""
     return "" if THREAD in session.workspace.threads.names else f"there is no thread {THREAD}"
@@ -254,18 +245,18 @@ def _own_agent(session: Session) -> Parts:
     yield "the prompt of a later turn has what it wrote", later, own or "no later prompt has a line of it"
 
 
-EXERCISES = {
-    "00": Exercise("a question of yours", _start),
-    "01": Exercise("a new thread remembers", _first_agent),
-    "02": Exercise("revert a mistake", _memory),
-    "03": Exercise("a skill of your own", _skills),
-    "04": Exercise("bring a message back", _budget),
-    "05": Exercise("a note that lasts", _long_term),
-    "06": Exercise("approve and reject", _approvals),
-    "07": Exercise("continue from an earlier turn", _tapes),
-    "08": Exercise("memory and skills in a graph of yours", _own_agent),
+EXERCISES: dict[str, tuple[str, Callable[[Session], Parts]]] = {
+    "00": ("a question of yours", _start),
+    "01": ("a new thread remembers", _first_agent),
+    "02": ("revert a mistake", _memory),
+    "03": ("a skill of your own", _skills),
+    "04": ("bring a message back", _budget),
+    "05": ("a note that lasts", _long_term),
+    "06": ("approve and reject", _approvals),
+    "07": ("continue from an earlier turn", _tapes),
+    "08": ("memory and skills in a graph of yours", _own_agent),
 }
-"""Number of the notebook -> its exercise."""
+"""Number of the notebook -> the title of its exercise, and what there is of each thing that it asks for."""
 
 
 # -- what happened in a session, as far as exercises ask

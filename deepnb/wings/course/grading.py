@@ -27,10 +27,10 @@ def check(number: str | int) -> CheckView:
     key = f"{number:0>2}"
     if key not in EXERCISES:
         raise NotFoundError(f"no exercise {number!r}", f'there are "{min(EXERCISES)}" to "{max(EXERCISES)}"')
-    session, exercise = current(), EXERCISES[key]
+    session, (title, asked) = current(), EXERCISES[key]
     session = getattr(session, "into", session)
-    parts = (CheckPart(what, "" if done else missing) for what, done, missing in exercise.parts(session))
-    return CheckView(key, exercise.title, tuple(parts), f"thread {session.thread}")
+    parts = (CheckPart(what, "" if done else missing) for what, done, missing in asked(session))
+    return CheckView(key, title, tuple(parts), f"thread {session.thread}")
 
 
 @dataclass(frozen=True, repr=False)

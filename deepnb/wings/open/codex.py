@@ -228,7 +228,6 @@ class _Rollout:
         self._last: Usage | None = None
         self._compaction: it.Entry | None = None
         """The last thing of the thread, where that is a compaction."""
-        self._tools: dict[str, str] = {}
 
     def add(self, entry: it.Entry) -> None:
         """Take the next line."""

@@ -17,13 +17,6 @@ from deepnb.wings.open.indexing import IndexedSession
 from deepnb.wings.open.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
 from deepnb.wings.open.values import SessionRow
 
-Parse = Callable[[dict[str, Any]], Entry]
-"""What one line says, without the knowledge of any other."""
-Arrange = Callable[[list[Entry], dict[Path, list[Entry]]], Arrangement]
-"""(entries of the file, those of its companions) -> the session as it stands."""
-Companions = Callable[[Path], Iterable[Path]]
-"""Files that belong to a session, each in a folder of its own or beside it."""
-
 _TAIL = 1 << 17
 """Bytes of a file's end that a list of sessions looks at."""
 _LAST = ("title", "summary", "window", "version", "at")
@@ -38,9 +31,12 @@ class JsonlFormat:
     kind: str
     fits: Callable[[Sequence[dict[str, Any]]], bool]
     """Whether the first objects of a file are of this format."""
-    parse: Parse
-    arrange: Arrange
-    companions: Companions = lambda path: ()
+    parse: Callable[[dict[str, Any]], Entry]
+    """What one line says, without the knowledge of any other."""
+    arrange: Callable[[list[Entry], dict[Path, list[Entry]]], Arrangement]
+    """(entries of the file, those of its companions) -> the session as it stands."""
+    companions: Callable[[Path], Iterable[Path]] = lambda path: ()
+    """Files that belong to a session, each in a folder of its own or beside it."""
 
     def matches(self, head: Head) -> bool:
         return self.fits(head.objects)

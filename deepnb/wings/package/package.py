@@ -212,7 +212,13 @@ def _replaced(place: Path, one: PackageFile) -> PackageFile:
 
 
 def _written(made: Package) -> Package:
-    _check_others(made)
+    base = made.directory / FILES
+    mine = {made.directory / one.path for one in made.files}
+    links = [one for one in (base, *base.rglob("*")) if one.is_symlink()]
+    others = [one for one in base.rglob("*") if not one.is_dir() and one not in mine]
+    if strange := next(iter((*links, *others)), None):  # what is in `files/` is served, whoever put it there
+        what = f"{strange.relative_to(made.directory)} is in {made.directory} and not part of this package"
+        raise RefusedError(what, "remove it, or choose another directory")
     try:
         for one in made.files:
             file = made.directory / one.path
@@ -222,17 +228,6 @@ def _written(made: Package) -> Package:
         why = f"{made.directory} can't be written ({error.strerror})"
         raise RefusedError(why, "choose another directory") from None
     return replace(made, written=True)
-
-
-def _check_others(made: Package) -> None:
-    """Raise an error where files are in the way: what is in `files/` is served, whoever put it there."""
-    base = made.directory / FILES
-    mine = {made.directory / one.path for one in made.files}
-    links = [one for one in (base, *base.rglob("*")) if one.is_symlink()]
-    others = [one for one in base.rglob("*") if not one.is_dir() and one not in mine]
-    if strange := next(iter((*links, *others)), None):
-        what = f"{strange.relative_to(made.directory)} is in {made.directory} and not part of this package"
-        raise RefusedError(what, "remove it, or choose another directory")
 
 
 GRAPH = "agent"
