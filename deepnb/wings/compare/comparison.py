@@ -265,7 +265,7 @@ def _run(
         column = fork.run(column, prompt, images)
         return replace(column, thread=fork.keep()) if keep and column.state == "done" else column
     finally:
-        fork.close()
+        fork.work.close()
 
 
 class _Fork:
@@ -274,10 +274,10 @@ class _Fork:
     def __init__(self, work: Workspace, source: Thread, options: Options) -> None:
         self._session, self._source = work, source
         # Named as the thread it comes from: what is sent is what would be sent there, and a tape knows it.
-        begun = replace(source, turns=list(source.turns), snapshot=Snapshot(source.name), files={}, root=None)
-        self._thread = replace(begun, asked=(), decided={})
+        new: dict[str, Any] = {"turns": list(source.turns), "snapshot": Snapshot(source.name), "files": {}}
+        self._thread = replace(source, **new, asked=(), decided={}, root=None)
         self._thread.granted = frozenset()
-        self._work = made = workspace_beside(work, options, self._thread)
+        self.work = made = workspace_beside(work, options, self._thread)
         made.home.copy(work.home, source.home)
         made.graphs.undoable = made.home.in_kernel
         if source.root is not None:
@@ -289,7 +289,7 @@ class _Fork:
         context = copy_context()
         context.run(self._session.current.begin_background)
         problem, stopped = "", False
-        stream = Runner(self._work).stream(prompt, images=images)
+        stream = Runner(self.work).stream(prompt, images=images)
         try:
             while context.run(next, stream, None) is not None:
                 pass
@@ -303,24 +303,20 @@ class _Fork:
         if stream.turn is not None and stream.turn.model != last:
             column = replace(column, begun=None)  # no model has in its cache what another was sent
         if stream.turn is not None:
-            column = replace(column, caching=self._work.built.caching)
-        options, files = self._work.options, self._work.options.memory
+            column = replace(column, caching=self.work.built.caching)
+        options, files = self.work.options, self.work.options.memory
         if options.graph is None:
-            files = tuple(filter(self._thread.scope.may_read, layers(files, self._work.current.now()[:10])))
+            files = tuple(filter(self._thread.scope.may_read, layers(files, self.work.current.now()[:10])))
         return _ended(replace(column, layers=files), stream.turn, problem, stopped)
 
     def keep(self) -> str:
         """Make it a thread of the session, with a memory of its own; return its name."""
-        work, values = self._session, self._work.state.values_at(self._thread.snapshot)
-        memory, name = self._work.home.files(self._thread.home), work.threads.free_name("compare", 1)
+        work, values = self._session, self.work.state.values_at(self._thread.snapshot)
+        memory, name = self.work.home.files(self._thread.home), work.threads.free_name("compare", 1)
         made = work.threads.adopt(self._source, name, values, memory, self._thread.turns[-1])
         work.transcripts.forked(self._source.name, name, made.snapshot.messages, made.parent or "")
         work.current.tell()
         return name
-
-    def close(self) -> None:
-        """Drop its workspace."""
-        self._work.close()
 
 
 def _close(stream: TurnStream) -> None:
