@@ -25,7 +25,7 @@ from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Answer
 from deepnb.views.view import TextView, View, notice_view
 from deepnb.widgets.approval import arguments
-from deepnb.widgets.screen import Counted, Held, Notebook, Screen
+from deepnb.widgets.screen import Counted, LateScreen, Notebook, Screen
 from deepnb.widgets.turn import QuietTurn, interrupt, turn_display
 
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
@@ -120,10 +120,10 @@ def show_asked(scene: Scene, used: int = 0) -> None:
     if not any(call.thread == scene.session.thread for call in waiting):
         return
     holds = scene.screen.notebook and not scene.config.updates
-    place = Held(scene.screen) if holds else scene.screen
+    place = LateScreen(scene.screen) if holds else scene.screen
     turn = replace(scene.session.turns[-1], asked=asked)
     scene.cards.show(turn, place, used, partial(decide, scene), footer_view(turn))
-    if isinstance(place, Held):
+    if isinstance(place, LateScreen):
         place.publish()
     scene.cards.follow()  # some of them may be decided
 
@@ -144,7 +144,7 @@ def watch(
     need approval ends with their card. `screen` is where to show it, the cell's if not given.
     """
     holds = scene.screen.notebook and not scene.config.updates
-    place = screen or (Held(scene.screen) if holds else Counted(scene.screen))
+    place = screen or (LateScreen(scene.screen) if holds else Counted(scene.screen))
     stop = interrupt if isinstance(scene.screen, Notebook) and scene.in_cell() and not holds else None
     display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz, stop=stop)
     current = scene.session.workspace.current
@@ -170,7 +170,7 @@ def watch(
                 scene.cards.show(turn, below, getattr(place, "shown", 0), partial(decide, scene), footer)
     except KeyboardInterrupt:
         stopped = True
-    if isinstance(place, Held):
+    if isinstance(place, LateScreen):
         place.publish()
     if stopped and problem is None:
         kept = _goes_on(scene.session, turn) if turn.asked else "its answer is kept; you can run the cells below"

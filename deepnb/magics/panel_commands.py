@@ -26,7 +26,7 @@ from deepnb.views.xray import XrayView
 from deepnb.widgets.actions import ActionPanel, Refreshable, Row, Tabs
 from deepnb.widgets.approval import ApprovalsPanel, Waiting
 from deepnb.widgets.panels import Page
-from deepnb.widgets.screen import Nowhere
+from deepnb.widgets.screen import NoScreen
 from deepnb.widgets.threads import LISTED, HistoryPanel, Place, PromptPanel, ThreadsPanel, Turns
 
 EMPTY = "no call needs approval: %agent tools lists which would, %agent tools ask NAME adds one"
@@ -37,7 +37,7 @@ def approvals_panel(scene: Scene) -> ApprovalsPanel:
 
     def decide(decision: Decision) -> str:
         room = scene.cards.room(decision.call)
-        ask.decide(scene, [decision], room or Nowhere())
+        ask.decide(scene, [decision], room or NoScreen())
         return "" if room else f"thread {decision.call.thread} continued: %agent switch and %agent turns show it"
 
     def policy() -> View:

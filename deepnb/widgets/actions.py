@@ -26,7 +26,7 @@ def stay() -> bool:
     return bool(header.get("msg_type") == "comm_msg")
 
 
-def hear_apart(widget: Any) -> None:
+def use_page_thread(widget: Any) -> None:
     """Have what a page says of a widget come to the thread that the page names, also while a cell is running.
 
     ipykernel keeps with the comm which subshell is led an answer, and goes by the page where it keeps none. To be
@@ -36,7 +36,7 @@ def hear_apart(widget: Any) -> None:
         vars(widget.comm).pop("_reply_subshell_id", None)
 
 
-def is_heard_apart() -> bool:
+def has_page_thread() -> bool:
     """Return whether a page has asked this kernel for such a thread: JupyterLab does as it shows its first widget."""
     from IPython.core.getipython import get_ipython
 
@@ -57,7 +57,7 @@ def shown(field: Any, then: Callable[[Any], object], trait: str = "value") -> No
         return
     from ipywidgets import jsdlink
 
-    told = _told()()
+    told = _value_widget()()
 
     def arrived(change: Any) -> None:
         stay()
@@ -71,16 +71,16 @@ def shown(field: Any, then: Callable[[Any], object], trait: str = "value") -> No
 
 
 @cache
-def _told() -> Any:
+def _value_widget() -> Any:
     import traitlets
     from ipywidgets import Widget
 
-    class Told(Widget):  # type: ignore[misc, unused-ignore]
+    class Value(Widget):  # type: ignore[misc, unused-ignore]
         """A value and nothing that can be seen."""
 
         value = traitlets.Any().tag(sync=True)
 
-    return Told
+    return Value
 
 
 class Refreshable(Protocol):

@@ -101,7 +101,7 @@ class Reserved:
         self._filled = [first]
 
 
-class Held:
+class LateScreen:
     """Outputs that are shown once, by `publish`: for a front end that can't show one anew in its place."""
 
     notebook = True
@@ -136,7 +136,7 @@ class _HeldOutput:
         """There is no widget in an output that stays as it was made."""
 
 
-class Nowhere(Terminal):
+class NoScreen(Terminal):
     """No place to show things: for what happens where no output can be made."""
 
     notebook = True

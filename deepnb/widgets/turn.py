@@ -13,7 +13,7 @@ from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.status import RunningView
 from deepnb.views.turn_segments import Answer, Segments, Thinking
 from deepnb.views.view import HasBundle, View, notice_view
-from deepnb.widgets.actions import button, close, hear_apart, is_heard_apart
+from deepnb.widgets.actions import button, close, has_page_thread, use_page_thread
 from deepnb.widgets.flow import Flow
 from deepnb.widgets.progress import Pulse, pause
 from deepnb.widgets.screen import NOTHING, Reserved, Screen, widget_data
@@ -63,7 +63,7 @@ def stop_button(tooltip: str, stop: Callable[[], None]) -> Any:
         stop()
 
     made = button("Stop", tooltip, clicked, "danger")
-    hear_apart(made)
+    use_page_thread(made)
     return made
 
 
@@ -279,7 +279,7 @@ class NotebookTurn:
         if self._stop is None:
             return None
         self._line = self._line or StopLine(self._stop)
-        return self._line if is_heard_apart() else None
+        return self._line if has_page_thread() else None
 
 
 class QuietTurn:

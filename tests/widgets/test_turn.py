@@ -317,7 +317,7 @@ BUTTON = "a turn is running in this cell: interrupt the kernel to stop it"
 
 
 def test_the_stop_button_stays_while_one_tool_follows_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepnb.widgets.turn.is_heard_apart", lambda: True)
+    monkeypatch.setattr("deepnb.widgets.turn.has_page_thread", lambda: True)
     cell = Cell()
     turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01, stop=lambda: None)
     # No beat after the one that shows the button: what moves it then is the tools.

@@ -25,7 +25,7 @@ from deepnb.values.image import PromptImage
 from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Snapshot, Turn
 from deepnb.wings.compare.column import NOT_RUN, Column
-from deepnb.wings.compare.jobs import code_asks, workspace_beside
+from deepnb.wings.compare.jobs import code_asks, fork_workspace
 from deepnb.wiring.options import Options, changed
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class _Fork:
         new: dict[str, Any] = {"turns": list(source.turns), "snapshot": Snapshot(source.name), "files": {}}
         self._thread = replace(source, **new, asked=(), decided={}, root=None)
         self._thread.granted = frozenset()
-        self.work = made = workspace_beside(work, options, self._thread)
+        self.work = made = fork_workspace(work, options, self._thread)
         made.home.copy(work.home, source.home)
         made.graphs.undoable = made.home.in_kernel
         if source.root is not None:

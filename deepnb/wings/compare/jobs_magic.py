@@ -18,7 +18,7 @@ from deepnb.views.text import elapsed, short, tokens
 from deepnb.views.turn import FooterView, TurnView, footer_view
 from deepnb.views.view import View, notice_view, table_view
 from deepnb.widgets.actions import close
-from deepnb.widgets.screen import Counted, Held, Output, Screen
+from deepnb.widgets.screen import Counted, LateScreen, Output, Screen
 from deepnb.widgets.turn import QuietTurn, stop_button, turn_display
 from deepnb.wings.compare.jobs import Job, JobStream
 
@@ -43,7 +43,7 @@ class JobCell:
         self._scene, self._request, self._quiet = scene, request, quiet
         self._live = scene.screen.notebook and scene.config.updates
         """Whether what is shown can change; else it is shown whole when the job has ended."""
-        self._place = Counted(scene.screen) if self._live or not scene.screen.notebook else Held(scene.screen)
+        self._place = Counted(scene.screen) if self._live or not scene.screen.notebook else LateScreen(scene.screen)
         self._context = copy_context()
         self._begun = threading.Event()
         self._button: Any = None
@@ -90,15 +90,15 @@ class JobCell:
             self._below = display.finish(*views, *([] if turn.asked else [self._footer(turn)]))
         if self._state is not None:
             self._state.update(notice_view(_ended(job, turn, problem, buttons=_LATER), "ok"))
-        elif isinstance(self._place, Held):
+        elif isinstance(self._place, LateScreen):
             self._place.show(notice(_ended(job, turn, problem)))
             self._place.publish()
 
-    def landed(self, job: Job) -> None:
+    def returned(self, job: Job) -> None:
         """Show the card of calls that need approval, and from then on what becomes of the job."""
-        self._context.run(self._landed, job)
+        self._context.run(self._show_card, job)
 
-    def _landed(self, job: Job) -> None:
+    def _show_card(self, job: Job) -> None:
         if self._button is not None:
             close(self._button)
         scene, turn, below = self._scene, job.turn, self._below

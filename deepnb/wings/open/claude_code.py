@@ -263,14 +263,14 @@ _META = 1 << 20
 _MOST_AGENTS = 2_000
 
 
-def arrange(entries: list[it.Entry], beside: dict[Path, list[it.Entry]]) -> it.Arrangement:
+def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the conversation as it stands, in the order of the file, and its nested agents."""
     entries, again = _once(entries)
-    beside = {path: _once(own)[0] for path, own in beside.items()}
+    nested = {path: _once(own)[0] for path, own in nested.items()}
     only_side = not any(e.facts["type"] in ("user", "assistant") and not e.facts.get("side") for e in entries)
     tree = Tree([e for e in entries if only_side or not e.facts.get("side")])
     main = tree.conversation()
-    agents = [] if only_side else _agents(entries, beside)
+    agents = [] if only_side else _agents(entries, nested)
     on_path = set(map(id, main))
     left = [e for e in tree.entries if e.has(it.Prompt) and id(e) not in on_path and e.id not in tree.told]
     counts = {
@@ -354,9 +354,9 @@ class Tree:
     def conversation(self) -> list[it.Entry]:
         """Return all on the way from the last message to the root, and what belongs to it though it is no ancestor."""
         path = self._path()
-        self._passed_by(path)
-        self._beside(path)
-        self._same_replies(path)
+        self._add_compactions(path)
+        self._add_branches(path)
+        self._add_replies(path)
         out = []
         for n in sorted(path):
             entry = self.entries[n]
@@ -411,7 +411,7 @@ class Tree:
                 spoken.pop()
         return path
 
-    def _passed_by(self, path: set[int]) -> None:
+    def _add_compactions(self, path: set[int]) -> None:
         """Add compactions whose kept messages hang above them, so that the way from below passes them by."""
         last = max(path, default=-1)
         for n in self._boundaries:
@@ -422,7 +422,7 @@ class Tree:
             path.add(n)
             path.update(m for m in self._children[n] if self.entries[m].has(it.Summary))
 
-    def _beside(self, path: set[int]) -> None:
+    def _add_branches(self, path: set[int]) -> None:
         """Add branches without a prompt: parallel calls, hooks and notices, but nothing that was taken back."""
         for n in list(path):
             hanging = [m for m in self._children[n] if m not in path]
@@ -453,7 +453,7 @@ class Tree:
                 open_ += self._children[at]
         return found
 
-    def _same_replies(self, path: set[int]) -> None:
+    def _add_replies(self, path: set[int]) -> None:
         """Add the other blocks of replies that are on the path, and the results of their calls."""
         for key in {item.key for n in path for item in self.entries[n].items if isinstance(item, it.Reply)}:
             path.update(self._replies[key])
@@ -465,10 +465,10 @@ def _is_boundary(entry: it.Entry) -> bool:
     return any(isinstance(item, it.Compaction) and not item.cleared for item in entry.items)
 
 
-def _agents(entries: list[it.Entry], beside: dict[Path, list[it.Entry]]) -> list[it.Agent]:
+def _agents(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> list[it.Agent]:
     """Return nested agents: of files of their own, of side chains, or, if there is neither, of progress lines."""
     found: dict[str, it.Agent] = {}
-    for path, own in beside.items():
+    for path, own in nested.items():
         id_ = path.stem.removeprefix("agent-")
         about = _meta(path)
         found[id_] = it.Agent(id_, text(about.get("agentType")), text(about.get("toolUseId")), own)

@@ -200,7 +200,7 @@ def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[it.Item]:
             yield it.Other(f"line event_msg/{kind}"[: it.HEAD])
 
 
-def arrange(entries: list[it.Entry], beside: dict[Path, list[it.Entry]]) -> it.Arrangement:
+def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the thread as it stands: each thing once, calls counted, without the turns that were taken back."""
     rollout = _Rollout(entries)
     for entry in entries:

@@ -110,7 +110,7 @@ def _usage(message: Mapping[str, Any]) -> Usage | None:
     return Usage(given, count(told.get("output")), read, cost) if given or count(told.get("output")) else None
 
 
-def arrange(entries: list[it.Entry], beside: dict[Path, list[it.Entry]]) -> it.Arrangement:
+def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the way from the last entry to the root; version 1 has no tree, and all its entries."""
     for entry in entries:
         for item in entry.items:

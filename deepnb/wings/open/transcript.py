@@ -96,7 +96,7 @@ def _usage(value: Mapping[str, Any]) -> Usage | None:
     return Usage(count(told.get("input")), count(told.get("output")), cached, dollars(told.get("cost")))
 
 
-def arrange(entries: list[it.Entry], beside: dict[Path, list[it.Entry]]) -> it.Arrangement:
+def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the thread as it stands, and its nested agents by the calls of `task`."""
     lines = _once(entries)
     live = _live(lines)

@@ -219,7 +219,7 @@ class ServerGraph(Questions):
         feed = EventFeed(listener, self._decoder, known, follows=under_way is not None, whole=whole)
         parts = self._joined(name, under_way, run) if under_way else self._begun(name, given, config, run)
         try:
-            yield from self._told(run.read(parts, listener, self._server.errors), feed, listener, known)
+            yield from self._updates(run.read(parts, listener, self._server.errors), feed, listener, known)
             self._await_end(name, run, listener)
         except (Cancelled, GeneratorExit):
             run.cancel()
@@ -253,7 +253,7 @@ class ServerGraph(Questions):
         # A server that is asked for several modes here sends the last one alone: it is asked for none, and sends all.
         return lambda: self._server.client.runs.join_stream(id_, str(under_way["run_id"]), last_event_id="0")
 
-    def _told(
+    def _updates(
         self, parts: Iterator[Any], feed: EventFeed, listener: Listener, known: frozenset[str]
     ) -> Iterator[tuple[str, Any]]:
         before: dict[str, Any] | None = None
