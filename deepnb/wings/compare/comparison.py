@@ -231,10 +231,8 @@ def _source(work: Workspace, name: str | None) -> Thread:
     """Return the thread that is forked, as it is now; nothing is written to it."""
     work.current.idle()
     if (graph := work.options.graph) is not None and graph.backend is not None and not graph.in_state:
-        raise RefusedError(
-            f"{graph.name} keeps files outside of its state, which each run of a comparison would change",
-            "compile it with deepagents' StateBackend()",
-        )
+        what = f"{graph.name} keeps files outside of its state, which each run of a comparison would change"
+        raise RefusedError(what, "compile it with deepagents' StateBackend()")
     thread = work.threads[name] if name else work.threads.current
     if work.state.is_busy(thread) and work.persistence is not None:
         raise work.persistence.database.busy(thread.name)

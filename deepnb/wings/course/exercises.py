@@ -70,11 +70,8 @@ def _first_agent(session: Session) -> Parts:
     names = [thread.name for thread in threads(session)]
     after = [thread for thread in threads(session) if not gone and names.index(thread.name) > names.index(THREAD)]
     later = [turn for thread in after for turn in thread.turns]
-    yield (
-        f"in the thread {THREAD} the agent has written to memory",
-        kept,
-        gone or "memory has no line that the agent wrote in that thread",
-    )
+    missing = gone or "memory has no line that the agent wrote in that thread"
+    yield f"in the thread {THREAD} the agent has written to memory", kept, missing
     yield "another thread was begun after that one", after, gone or f"{THREAD} is the newest thread"
     yield (
         "an answer in it says what only memory could know",
@@ -95,11 +92,8 @@ def _memory(session: Session) -> Parts:
         if change.path == one.path and set(added(one)) & set(removed(change))
     ]
     right = [(one, back) for one, change in wrong for back in entries(session, note=f"revert of {change.id}")]
-    yield (
-        f"in the thread {THREAD} the agent has written a line to memory",
-        first,
-        gone or "memory has no line that the agent wrote in that thread",
-    )
+    missing = gone or "memory has no line that the agent wrote in that thread"
+    yield f"in the thread {THREAD} the agent has written a line to memory", first, missing
     yield "then you have changed that line", wrong, gone or "nobody but the agent has touched it"
     yield (
         "the change was reverted, and the line of the agent is back",
@@ -115,11 +109,8 @@ def _skills(session: Session) -> Parts:
     when = [skill for skill in good if "when" in skill.description.lower()]
     reads = session.skills.reads()
     whole = [skill for skill in good if (read := reads.get(skill.path)) and read.whole and not read.pinned]
-    yield (
-        "there is a skill of yours, and it can be used",
-        good,
-        "yours can't be used: %skills validate says why" if own else none,
-    )
+    missing = "yours can't be used: %skills validate says why" if own else none
+    yield "there is a skill of yours, and it can be used", good, missing
     yield "its description says when to use it", when, "the description does not say when" if good else none
     yield "the agent has read all of its file in a turn", whole, "no turn of this thread has" if good else none
 
@@ -131,11 +122,8 @@ def _budget(session: Session) -> Parts:
     back = [(turn, text) for turn in made for text in came_back(turn)]
     used = [turn for turn, text in back if draws_on(turn, text)]
     fullest = max((call.budget.total for turn in made for call in turn.calls), default=0)
-    yield (
-        f"the thread {THREAD} has passed the trigger and was compacted",
-        full,
-        gone or f"its fullest request had {fullest:,} tokens, and nothing was compacted",
-    )
+    missing = gone or f"its fullest request had {fullest:,} tokens, and nothing was compacted"
+    yield f"the thread {THREAD} has passed the trigger and was compacted", full, missing
     yield "a message was brought back from its history", back, gone or "no prompt had one added to it"
     yield "the answer to that prompt uses it", used, gone or "no such answer has a word of it"
 
@@ -159,11 +147,8 @@ def _long_term(session: Session) -> Parts:
         if fact and fact in turn.after.memory.get("/MEMORY.md", "") and draws_on(turn, fact)
     ]
     yield "there is a note of a later day than the notebook's", notes, f"there is none after {_NOTEBOOK_DAYS}"
-    yield (
-        "it has left the prompt: that day is neither today nor yesterday",
-        old,
-        f"today is {today}, and the note is too new" if notes else "there is no such note",
-    )
+    missing = f"today is {today}, and the note is too new" if notes else "there is no such note"
+    yield "it has left the prompt: that day is neither today nor yesterday", old, missing
     yield "it was promoted to long-term memory", kept, "MEMORY.md has no line that comes from such a note"
     yield "an answer comes from there", known, "no answer has a word of such a line that its prompt lacks"
 
@@ -186,11 +171,8 @@ def _approvals(session: Session) -> Parts:
         approved and results(made, "run_python"),
         gone or ("what was approved ended with an error" if approved else "no call of run_python was approved there"),
     )
-    yield (
-        "the variable by_island has the mean bill length of each island",
-        _is_mean(session, variable),
-        "there is no variable by_island" if variable is None else "its figures are others",
-    )
+    missing = "there is no variable by_island" if variable is None else "its figures are others"
+    yield "the variable by_island has the mean bill length of each island", _is_mean(session, variable), missing
     yield (
         "you have rejected a call there, with a reason",
         [one for one in decided if one.kind == "reject" and one.reason],
@@ -215,11 +197,8 @@ def _tapes(session: Session) -> Parts:
     forks = [info for info in session.threads if (info.parent or "").startswith("evening@")]
     early = [info for info in forks if (info.parent or "").removeprefix("evening@") == "1"]
     yield "the session is kept in a file", kept, "it is in this kernel only"
-    yield (
-        "a thread continues from turn 1 of evening",
-        early,
-        "a fork of evening begins at another turn" if forks else "no thread was forked from evening",
-    )
+    missing = "a fork of evening begins at another turn" if forks else "no thread was forked from evening"
+    yield "a thread continues from turn 1 of evening", early, missing
     yield "it has a turn of its own", [one for one in early if one.turns > 1], "nothing was asked in it yet"
 
 

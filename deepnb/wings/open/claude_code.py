@@ -87,13 +87,9 @@ def _mirror(value: Mapping[str, Any]) -> dict[str, Any]:
     if inner.get("type") not in ("user", "assistant"):
         return {}
     agent = text(data.get("agentId")) or text(value.get("toolUseID"))
-    made = it.Entry(
-        list(_items(inner["type"], inner)),
-        iso(inner.get("timestamp")) or iso(value.get("timestamp")),
-        text(inner.get("uuid")),
-        facts={"inner": True, "side": True, "agent": agent, "call": text(value.get("parentToolUseID"))},
-    )
-    return {"mirror": made}
+    facts = {"inner": True, "side": True, "agent": agent, "call": text(value.get("parentToolUseID"))}
+    items, at = list(_items(inner["type"], inner)), iso(inner.get("timestamp")) or iso(value.get("timestamp"))
+    return {"mirror": it.Entry(items, at, text(inner.get("uuid")), facts=facts)}
 
 
 def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:

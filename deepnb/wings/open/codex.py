@@ -173,10 +173,8 @@ def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[it.Item]:
     match kind:
         case "user_message":
             said = text(payload.get("message"))
-            if said.lstrip().startswith(_INJECTED) or payload.get("kind") in (
-                "user_instructions",
-                "environment_context",
-            ):
+            kinds = ("user_instructions", "environment_context")
+            if said.lstrip().startswith(_INJECTED) or payload.get("kind") in kinds:
                 return
             pictures = len(array(payload.get("images"))) + len(array(payload.get("local_images")))
             yield it.Prompt(said or "\n".join(["[image]"] * pictures), len(said))

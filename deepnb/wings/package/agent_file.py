@@ -111,12 +111,9 @@ def agent_file(options: Options, module: Module, known: Sequence[str]) -> AgentF
     asked = "what is allowed here is asked about there: approve= in agent.py allows it"
     rules = policy_of(options.approve).rules
     gone += [LeftOut(f"allow {one}", asked) for one, rule in rules.items() if rule == "allow"]
-    return AgentFile(
-        _text(given, models, module),
-        frozenset(line for one in models for line in one.requirements),
-        tuple(dict.fromkeys(one.key for one in models if one.key)),
-        (*gone, *left_out),
-    )
+    needs = frozenset(line for one in models for line in one.requirements)
+    keys = tuple(dict.fromkeys(one.key for one in models if one.key))
+    return AgentFile(_text(given, models, module), needs, keys, (*gone, *left_out))
 
 
 def _text(given: Mapping[str, str], models: Sequence[ModelCode], module: Module) -> str:

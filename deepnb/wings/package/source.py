@@ -86,17 +86,10 @@ def _source(text: str, name: str, values: Mapping[str, Any], future: bool) -> So
     attributes = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
     chains = tuple(sorted({ast.unparse(one) for one in attributes if _is_chain(one)}))
     decorators = tuple(ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list)
-    return Source(
-        node.name,
-        text.strip("\n"),
-        tuple(sorted(names)),
-        chains,
-        tuple(_imports(node)),
-        tuple(one for found in ast.walk(node) if isinstance(found, ast.Constant) for one in texts(found.value)),
-        decorators,
-        values,
-        future,
-    )
+    constants = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
+    said, imports = tuple(one for value in constants for one in texts(value)), tuple(_imports(node))
+    text = text.strip("\n")
+    return Source(node.name, text, tuple(sorted(names)), chains, imports, said, decorators, values, future)
 
 
 def _referenced(table: symtable.SymbolTable, *, top: bool = True) -> Iterator[str]:

@@ -122,13 +122,8 @@ class EventFeed:
             return False
         one, data = held
         asked = (data.get("input") or {}).get("messages") or [[]]
-        self._listener.on_chat_model_start(
-            {},
-            [self._decoder.messages(asked[0])],
-            run_id=UUID(run),
-            parent_run_id=self._enclosing(one),
-            metadata=dict(one.get("metadata") or {}),
-        )
+        sent, above, about = self._decoder.messages(asked[0]), self._enclosing(one), dict(one.get("metadata") or {})
+        self._listener.on_chat_model_start({}, [sent], run_id=UUID(run), parent_run_id=above, metadata=about)
         return True
 
     def _model_ended(self, one: Mapping[str, Any], run: str, output: Mapping[str, Any]) -> None:
