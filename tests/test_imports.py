@@ -76,6 +76,12 @@ def _modules(code: str) -> set[str]:
     return set(run(code + asked).stdout.splitlines()[-1].split())
 
 
+def test_the_middleware_needs_nothing_of_a_notebooks() -> None:
+    gone = ("IPython", "ipywidgets", "pandas", "jsonschema", "nbformat", "markdown_it", "nh3", "tiktoken")
+    used = "import deepnb.middleware as m\nfor name in m.__all__: getattr(m, name)"
+    run(f"import sys\nsys.modules.update(dict.fromkeys({gone!r}))\n{used}")
+
+
 def test_loading_prints_nothing() -> None:
     assert run(LOADED).stdout == ""
 

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jsonschema import Draft202012Validator
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import HumanMessage, ToolMessage
@@ -46,6 +45,8 @@ class Form:
                 return TypeAdapter(self.given).validate_python(value)
             except ValidationError as error:
                 raise ValueError("; ".join(misfits(error))) from None
+        from jsonschema import Draft202012Validator
+
         if wrong := next(Draft202012Validator(self.given).iter_errors(value), None):
             raise ValueError(f"{'.'.join(map(str, wrong.path)) or 'the answer'}: {wrong.message}")
         return value

@@ -1,6 +1,6 @@
 """One story told to two agents that have the parts: by `python story.py KIND FOLDER`, or by a LangGraph server.
 
-There, nothing of the tests is imported, and IPython, ipywidgets and pandas can't be.
+There, nothing of the tests is imported, and what the middleware does not need can't be.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 SERVED = "STORY" in os.environ
 if SERVED or __name__ == "__main__":
-    for name in ("IPython", "ipywidgets", "pandas"):
+    for name in ("IPython", "ipywidgets", "pandas", "jsonschema", "nbformat", "markdown_it", "nh3"):
         sys.modules[name] = None  # type: ignore[assignment]  # importing it raises
 
 from deepagents import create_deep_agent  # noqa: E402

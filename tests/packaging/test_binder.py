@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,13 @@ def test_binder_asks_for_a_python_that_the_project_names() -> None:
     """Without it repo2docker takes one that is too old for deepnb."""
     assert RUNTIME.startswith("python-") and VERSION in VERSIONS
     assert os.access(ROOT / "binder" / "postBuild", os.X_OK)
+
+
+def test_what_the_build_imports_is_there() -> None:
+    imports = re.findall(r"^from (deepnb\S+) import (.+)$", (ROOT / "binder" / "postBuild").read_text("utf-8"), re.M)
+    assert imports
+    for module, names in imports:
+        assert [name for name in names.split(", ") if not hasattr(import_module(module), name)] == []
 
 
 @pytest.fixture(scope="module")

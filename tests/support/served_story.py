@@ -44,7 +44,7 @@ def story(app: Path, programs: Path, home: Path) -> dict[str, Any]:
                 return {"messages": [{"role": "user", "content": text}]}
 
             run(first, input=prompt("Hello?"))
-            asked = run(first, input=prompt("Change it."))
+            asked = run(first, input=prompt("Remember: Use spaces."))
             approved = run(first, command={"resume": {"type": "approve"}})
             last = run(second, input=prompt("Hello again?"))
             items: Any = client.store.search_items(("deepnb",), limit=100)

@@ -33,7 +33,7 @@ class Ruled(ScriptedModel):
 def _call(word: str, rest: str, done: int, id_: str) -> AIMessage | None:
     """The tool call that a word asks for, where it is not made yet."""
     if word == "nap" and done < int(rest):
-        return call("nap", id_)
+        return call("nap", id_, number=done)
     if done:
         return None
     match word:
@@ -62,7 +62,7 @@ def pay(amount: int) -> str:
     return f"paid {amount}"
 
 
-async def nap() -> str:
+async def nap(number: int) -> str:
     """Sleep for a second."""
     await asyncio.sleep(1)
     return "slept"
