@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,7 @@ def agent_turns(scene: Scene, args: Args) -> Result:
 
 def agent_budget(scene: Scene, args: Args) -> Result:
     listed = bool(args["items"])
-    scene.show(budget_picture(scene.session, listed))
+    scene.show(replace(budget_picture(scene.session), unfolded=listed))
     return scene.session.ledger() if scene.session.turns and not listed else None
 
 

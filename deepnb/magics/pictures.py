@@ -21,7 +21,7 @@ from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views import values
 from deepnb.views.agent import models_view
-from deepnb.views.budget import budget_view
+from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.history import WHERE, HistoryView, history_view
 from deepnb.views.memory import MemoryView, memory_view
@@ -124,12 +124,12 @@ def status_picture(session: Session) -> Picture:
     return status_view(info)
 
 
-def budget_picture(session: Session, unfolded: bool = False) -> View:
+def budget_picture(session: Session) -> BudgetView:
     """Return the gauge of the last request, with the totals of the calls until then."""
     totals, marks = session.workspace.fills()
     usage = sum((t.usage for t in session.turns), Usage())
     nested, cached = session.subagents.spent(), last_cached(session.turns)
-    return budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached, unfolded)
+    return budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
 
 
 def history_picture(session: Session, search: str | None = None) -> HistoryView:

@@ -13,7 +13,7 @@ from deepnb.views.bar import MARK, cells, plot_html, plot_top, position, sparkli
 from deepnb.views.text import COLUMNS, counted, indent, page, percent, short, title_line
 from deepnb.views.text import cost as cost_words
 from deepnb.views.text import tokens as written
-from deepnb.views.view import Picture, table_html, table_text
+from deepnb.views.view import table_html, table_text
 
 EMPTY = "no model calls yet: type %agent PROMPT"
 WIDE = 60
@@ -53,9 +53,9 @@ class Part:
 
 @dataclass(frozen=True)
 class BudgetView:
-    """One request against its rule."""
+    """One request against its rule; `budget` is None before the first model call."""
 
-    budget: Budget
+    budget: Budget | None
     stamp: str = ""
     history: tuple[int, ...] = ()
     """Totals of the calls until now, the newest last."""
@@ -73,11 +73,13 @@ class BudgetView:
     @property
     def scale(self) -> int:
         """The tokens that the whole bar stands for: the window, or the trigger if that is not known."""
-        return scale_of(self.budget)
+        return scale_of(self.budget) if self.budget else 0
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts in the order of the bar; those that cost nothing are left out."""
+        if self.budget is None:
+            return ()
         amounts = self.budget.parts
         names = [n for n in (*PARTS, *(n for n in amounts if n not in PARTS)) if amounts.get(n, 0) > 0]
         taken = cells([amounts[n] for n in names], self.scale, WIDE)
@@ -86,12 +88,14 @@ class BudgetView:
     @property
     def mark(self) -> int | None:
         """The cell of the trigger; None where no number of tokens is one."""
-        trigger = self.budget.rule.drawn
+        trigger = self.budget.rule.drawn if self.budget else None
         return None if trigger is None else position(trigger, self.scale, WIDE)
 
     @property
     def facts(self) -> tuple[str, ...]:
         """What the gauge says in words, a line each."""
+        if self.budget is None:
+            return ()
         facts = _facts(self.budget)
         if self.cached is not None:
             usage, drop = self.cached
@@ -106,12 +110,16 @@ class BudgetView:
     @property
     def title(self) -> str:
         """`context · 5,204 of 8,000 tokens · 65 %`."""
+        if self.budget is None:
+            return "context"
         total, window = figure(self.budget, self.budget.total), self.budget.rule.window
         if window is None:
             return f"context · {total} tokens · window unknown"
         return f"context · {total} of {window:,} tokens · {percent(self.budget.total, window)}"
 
     def text(self) -> str:
+        if self.budget is None:
+            return page([title_line("context", self.stamp), EMPTY])
         lines = [title_line(self.title, self.stamp), "", *self._bar_text(), ""]
         lines += [indent(table_text(("", "part", "tokens", "share"), self._rows(), right=(2, 3))), ""]
         lines += [short(fact, COLUMNS) for fact in self.facts]
@@ -122,6 +130,8 @@ class BudgetView:
         return page([*lines, *([self._largest] if self.items and not self.unfolded else [])])
 
     def html(self) -> str:
+        if self.budget is None:
+            return h.box(h.heading("context", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
         colours = [*(part.colour for part in self.parts), None]
         rows = [
@@ -141,13 +151,13 @@ class BudgetView:
     def _ends(self) -> str:
         words = f"{self.history[0]:,} → {self.history[-1]:,} tokens over {counted(len(self.history), 'call')}"
         words += f", {counted(len(self.compactions), 'compaction')} ({MARK})" if self.compactions else ""
-        trigger = self.budget.rule.drawn
+        trigger = self.budget.rule.drawn if self.budget else None
         return words if trigger is None else f"{words}, trigger {trigger:,}"
 
     def _bar_text(self) -> list[str]:
         filled = "".join(part.letter * part.cells for part in self.parts)
         bar = f"[{filled}{'·' * (WIDE - len(filled))}]"
-        if self.mark is None:
+        if self.mark is None or self.budget is None:
             return [bar]
         words = f"{self.budget.rule.drawn:,} compacts"
         if self.mark > len(words):
@@ -157,10 +167,11 @@ class BudgetView:
     @cached_property
     def items(self) -> tuple[Item, ...]:
         """What the request is made of, one by one."""
-        return self.budget.items
+        return self.budget.items if self.budget else ()
 
     @property
     def _largest(self) -> str:
+        assert self.budget is not None
         largest = sorted(self.items, key=lambda item: -item.tokens)[:_LARGEST]
         named = ", ".join(f"{short(item.name, 24)} {figure(self.budget, item.tokens)}" for item in largest)
         return f"largest: {named}; %agent budget --items lists all {len(self.items)}"
@@ -177,6 +188,7 @@ class BudgetView:
 
     @property
     def _item_rows(self) -> list[tuple[str, ...]]:
+        assert self.budget is not None
         rows = list[tuple[str, ...]]()
         for item in self.items:
             name = f"{item.name}: {short(item.start, 40)}" if item.start else item.name
@@ -190,6 +202,7 @@ class BudgetView:
         return self.history[first:], frozenset(at - first for at in self.compactions if at >= first)
 
     def _rows(self) -> list[tuple[str, ...]]:
+        assert self.budget is not None
         total = self.budget.total
         rows = [(p.letter, p.name, figure(self.budget, p.tokens), percent(p.tokens, total)) for p in self.parts]
         return [*rows, ("", "total", figure(self.budget, total), percent(total, total))]
@@ -203,15 +216,9 @@ def budget_view(
     cost: float | None = None,
     nested: Mapping[str, Spent] | None = None,
     cached: tuple[Usage, str] | None = None,
-    unfolded: bool = False,
-) -> BudgetView | Picture:
-    """Return the gauge of a request; `history` holds the totals of the calls until it, `compactions` indices in it.
-
-    Before the first model call it is a line that says so.
-    """
-    if budget is None:
-        return Picture(("context",), [EMPTY], [h.muted(EMPTY)], stamp)
-    return BudgetView(budget, stamp, tuple(history), tuple(compactions), cost, cached, nested or {}, unfolded)
+) -> BudgetView:
+    """Return the gauge of a request; `history` holds the totals of the calls until it, `compactions` indices in it."""
+    return BudgetView(budget, stamp, tuple(history), tuple(compactions), cost, cached, nested or {})
 
 
 def part_look(part: str) -> tuple[str, str]:
@@ -292,11 +299,11 @@ def scale_of(budget: Budget) -> int:
 
 def gauge_line(budget: Budget) -> str:
     """Return a bar of one line: `[#####·····▼··] 65 %`."""
-    scale = scale_of(budget)
-    full = position(budget.total, scale, WIDE // 2)
-    bar = "█" * full + "·" * (WIDE // 2 - full)
+    scale, columns = scale_of(budget), WIDE // 2
+    full = position(budget.total, scale, columns)
+    bar = "█" * full + "·" * (columns - full)
     if (trigger := budget.rule.drawn) is not None:
-        at = position(trigger, scale, WIDE // 2)
+        at = position(trigger, scale, columns)
         bar = f"{bar[:at]}|{bar[at:]}"
     return f"[{bar}] {percent(budget.total, budget.rule.window)}" if budget.rule.window else f"[{bar}]"
 
@@ -344,7 +351,7 @@ def bar_html(view: BudgetView) -> h.Html:
         spans.append(h.el("span", dots, style=hidden, title=f"free: {counted(free, 'token')}"))
     frame = f"display:flex;height:18px;border:1px solid {h.LINE};border-radius:6px;overflow:hidden"
     bar = h.el("div", *spans, style=f"{frame};font-family:monospace")
-    if view.mark is None:
+    if view.mark is None or view.budget is None:
         return h.el("div", bar, style="max-width:46em;margin:4px 0")
     trigger = view.budget.rule.drawn or 0
     side = f"width:{100 * min(1.0, trigger / view.scale):.2f}%;border-right:2px solid {h.RED.format(0.75)};box-sizing:border-box"

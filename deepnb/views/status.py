@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from deepnb.values.budget import Budget, Rule
 from deepnb.views import html as h
 from deepnb.views.bar import position
-from deepnb.views.budget import BudgetView, bar_html, figure, gauge_line, left_words, rule_words, scale_of
+from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words, rule_words, scale_of
 from deepnb.views.memory import part_words
 from deepnb.views.text import counted, elapsed, page, percent, short, title_line
 from deepnb.views.turn import model_words
@@ -71,7 +71,7 @@ def status_view(info: StatusInfo) -> Picture:
     lines[2:2] = [f"  {'' if at else 'context':<8} {line}" for at, line in enumerate(context)]
     waits = h.ORANGE.format(0.25)
     cells = [(h.muted(name), h.swatch(value, waits) if name == "pending" else value) for name, value in rows]
-    bar = bar_html(BudgetView(info.budget)) if info.budget else None
+    bar = bar_html(budget_view(info.budget)) if info.budget else None
     cells.insert(2, (h.muted("context"), h.join(_left(info.budget, share=True), bar)))
     hints = (h.el("div", h.muted(hint)) for hint in info.hints)
     body = h.frame(h.heading("deepnb", stamp=info.stamp), table_html(("", ""), cells), *hints)
