@@ -97,6 +97,15 @@ def test_text_is_shown_at_most_hz_times_a_second() -> None:
     assert " ".join(" ".join(cell.last).split()) == ("word " * 1000).rstrip()
 
 
+def test_the_end_of_a_long_answer_is_shown_more_often_than_five_times_a_second() -> None:
+    cell, clock = Cell(), Clock()
+    turn = NotebookTurn(cell, 15.0, clock)
+    for i in range(300):
+        clock.now = i * 0.07
+        turn.add(said(1, "some words more some words more "))
+    assert sum(map(len, cell.outputs)) > 8 * clock.now
+
+
 def test_a_tool_is_shown_at_once() -> None:
     cell, clock = Cell(), Clock()
     turn = NotebookTurn(cell, 0.5, clock)

@@ -12,6 +12,7 @@ import pytest
 import deepnb
 from deepnb.values.turn import Notice
 from deepnb.wings.server.header import _HEADERS
+from deepnb.wings.server.served import _features
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
 from tests.support.tables import every_row
 
@@ -29,6 +30,11 @@ def told(error: pytest.ExceptionInfo[deepnb.DeepnbError]) -> str:
     assert "\n" not in line and error.value.__cause__ is None
     assert error.value.__suppress_context__ or error.value.__context__ is None, "what the SDK says may quote a header"
     return line
+
+
+def test_an_agent_without_files_says_what_gives_them() -> None:
+    (lacks,) = (one for one in _features("hall", {"ask"}, ["messages"], (), None).lacks if one.name == "files")
+    assert (lacks.what, lacks.do) == ("its state has none", "add deepagents' FilesystemMiddleware()")
 
 
 def test_turns_are_kept_there_and_read_again(server: LoopbackServer) -> None:
