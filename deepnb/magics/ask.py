@@ -8,16 +8,7 @@ from functools import partial
 from typing import Any
 
 from deepnb.gate.own_words import add_words
-from deepnb.magics.code_cells import (
-    AFTER_A_BUTTON,
-    NOTE,
-    code_blocks,
-    corrected,
-    explain_prompt,
-    first_code,
-    fix_prompt,
-    turn_code,
-)
+from deepnb.magics import code_cells
 from deepnb.magics.interpolate import FilledPrompt, fill
 from deepnb.magics.last_error import ERR, approval_needed
 from deepnb.magics.options import AgentRun
@@ -32,9 +23,9 @@ from deepnb.values.turn import Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Answer
-from deepnb.views.view import View, notice_view, text_view
+from deepnb.views.view import TextView, View, notice_view
 from deepnb.widgets.approval import arguments
-from deepnb.widgets.screen import Counted, Held, Notebook, Screen
+from deepnb.widgets.screen import Counted, LateScreen, Notebook, Screen
 from deepnb.widgets.turn import QuietTurn, interrupt, turn_display
 
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
@@ -84,17 +75,17 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
 
 def explain(scene: Scene) -> None:
     """Have the last error explained."""
-    prompt = explain_prompt(scene.last_error.text())
-    notes = [*_first_note(scene.session), NOTE]
+    prompt = code_cells.explain_prompt(scene.last_error.text())
+    notes = [*_first_note(scene.session), code_cells.NOTE]
     watch(scene, scene.session.stream(prompt), notes=notes)
 
 
 def fix(scene: Scene) -> None:
     """Have the cell of the last error corrected: the new one goes below, shown as a diff, and is not run."""
     cells = scene.last_error.cells()
-    prompt = fix_prompt(scene.last_error.text(), cells)
-    deliver = partial(corrected, scene, cells)
-    notes = [*_first_note(scene.session), NOTE]
+    prompt = code_cells.fix_prompt(scene.last_error.text(), cells)
+    deliver = partial(code_cells.corrected, scene, cells)
+    notes = [*_first_note(scene.session), code_cells.NOTE]
     watch(scene, scene.session.stream(prompt), notes=notes, deliver=deliver)
 
 
@@ -129,10 +120,10 @@ def show_asked(scene: Scene, used: int = 0) -> None:
     if not any(call.thread == scene.session.thread for call in waiting):
         return
     holds = scene.screen.notebook and not scene.config.updates
-    place = Held(scene.screen) if holds else scene.screen
+    place = LateScreen(scene.screen) if holds else scene.screen
     turn = replace(scene.session.turns[-1], asked=asked)
     scene.cards.show(turn, place, used, partial(decide, scene), footer_view(turn))
-    if isinstance(place, Held):
+    if isinstance(place, LateScreen):
         place.publish()
     scene.cards.follow()  # some of them may be decided
 
@@ -153,7 +144,7 @@ def watch(
     need approval ends with their card. `screen` is where to show it, the cell's if not given.
     """
     holds = scene.screen.notebook and not scene.config.updates
-    place = screen or (Held(scene.screen) if holds else Counted(scene.screen))
+    place = screen or (LateScreen(scene.screen) if holds else Counted(scene.screen))
     stop = interrupt if isinstance(scene.screen, Notebook) and scene.in_cell() and not holds else None
     display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz, stop=stop)
     current = scene.session.workspace.current
@@ -168,8 +159,8 @@ def watch(
         with uninterrupted():
             views, problem = _end(scene, turn, problem, deliver)
             filled = filled or FilledPrompt("")
-            if not (scene.in_cell() or turn.asked) and turn_code(turn):
-                notes = [*notes, AFTER_A_BUTTON]
+            if not (scene.in_cell() or turn.asked) and code_cells.turn_code(turn):
+                notes = [*notes, code_cells.AFTER_A_BUTTON]
             footer = footer_view(turn, filled=filled.filled, notes=[*filled.notes, *notes])
             if problem is not None:  # it ends the cell as its error: not twice
                 footer = replace(footer, problem=None)
@@ -179,7 +170,7 @@ def watch(
                 scene.cards.show(turn, below, getattr(place, "shown", 0), partial(decide, scene), footer)
     except KeyboardInterrupt:
         stopped = True
-    if isinstance(place, Held):
+    if isinstance(place, LateScreen):
         place.publish()
     if stopped and problem is None:
         kept = _goes_on(scene.session, turn) if turn.asked else "its answer is kept; you can run the cells below"
@@ -243,11 +234,10 @@ def _end(
     try:
         return deliver(turn), None
     except DeepnbError as error:
-        return [text_view("", turn.text)], error
+        return [TextView("", turn.text)], error
 
 
 def _delivery(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
-    """Return what was to be done with the answer of a thread's turn before it waited."""
     return scene.deliveries.pop(thread, lambda turn: ())
 
 
@@ -261,7 +251,6 @@ def _close(events: TurnStream) -> None:
 
 
 def _goes_on(session: Session, turn: Turn) -> str:
-    """Return what to type after an interrupt."""
     if turn.thread != session.thread:
         return f"%agent switch {turn.thread}, then %agent resume"
     pending = session.pending
@@ -274,13 +263,13 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
     views: list[View] = []
     if run.format == "json":
         value = parsed_json(turn.text)
-        views = [text_view("", json.dumps(value, ensure_ascii=False, indent=2))]
+        views = [TextView("", json.dumps(value, ensure_ascii=False, indent=2))]
     elif run.format == "code":
-        value = first_code(turn.text)
+        value = code_cells.first_code(turn.text)
         put = scene.put_code(value, "the code is in the next cell")
         views = [put] if put else []
     elif run.format == "text" or run.format.startswith(SCHEMA):
-        views = [text_view("", turn.text)]
+        views = [TextView("", turn.text)]
     elif run.quiet:
         views = [Answer(0, [turn.text])]
     if run.as_name:
@@ -290,7 +279,7 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
 
 def parsed_json(text: str) -> Any:
     """Return the JSON value of an answer: the whole of it, or its first fenced block that is one."""
-    for candidate in (text, *code_blocks(text)):
+    for candidate in (text, *code_cells.code_blocks(text)):
         try:
             return json.loads(candidate)
         except ValueError:

@@ -13,11 +13,12 @@ from deepnb.values.files import FileDiff
 from deepnb.values.turn import ToolStarted, Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.text import counted
-from deepnb.views.view import View, notice_view, text_view
+from deepnb.views.view import TextView, View, notice_view
 
 AFTER_A_BUTTON = "%agent code puts the code into the next cell"
 
 _TOOLS = {**CODE_TOOLS, **PROPOSAL_TOOLS}
+# ```python | ~~~
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _PYTHON = ("", "py", "python", "python3", "ipython")
 
@@ -37,7 +38,7 @@ def agent_code(scene: Scene, args: Args) -> Result:
     what = f"block {number} of {len(blocks)}" if number <= len(blocks) else f"the code of call {number - len(blocks)}"
     others = f"; %agent code N takes another of the {counted(len(code), 'piece')} of code" if len(code) > 1 else ""
     done = f"{what if len(code) > 1 else 'the code'} is in the next cell{others}"
-    return scene.put_code(code[number - 1], done) or text_view("", code[number - 1])
+    return scene.put_code(code[number - 1], done) or TextView("", code[number - 1])
 
 
 def turn_code(turn: Turn) -> list[str]:
@@ -48,11 +49,6 @@ def turn_code(turn: Turn) -> list[str]:
 def code_blocks(text: str) -> list[str]:
     """Return the fenced blocks of an answer."""
     return [match[3].rstrip("\n") for match in _FENCE.finditer(text)]
-
-
-def python_blocks(text: str) -> list[str]:
-    """Return the fenced blocks of an answer that are Python, or do not say."""
-    return [match[3].rstrip("\n") for match in _FENCE.finditer(text) if match[2].lower() in _PYTHON]
 
 
 def first_code(text: str) -> str:
@@ -69,13 +65,6 @@ def called_code(turn: Turn) -> list[str]:
     calls += [(call.name, call.args) for call in turn.asked if not call.path]
     code = (args.get(_TOOLS.get(name, "")) for name, args in calls)
     return [text for text in code if isinstance(text, str) and text.strip()]
-
-
-def proposed_code(turn: Turn) -> str | None:
-    """Return the cell that the agent proposed last."""
-    calls = [e.args for e in turn.events if isinstance(e, ToolStarted) and e.name in PROPOSAL_TOOLS and not e.path]
-    code = calls[-1].get("code") if calls else None
-    return code.rstrip("\n") if isinstance(code, str) else None
 
 
 EXPLAIN = "Explain this error: which line fails, which variable is wrong and why, and how to correct it."
@@ -108,8 +97,10 @@ def fix_prompt(text: str | None, cells: Sequence[CellCode]) -> str:
 
 def corrected(scene: Scene, cells: Sequence[CellCode], turn: Turn) -> list[View]:
     """Put the corrected cell of an answer into the next cell, never run; gives the diff to show."""
-    proposed = proposed_code(turn)
-    blocks = python_blocks(turn.text) or ([proposed] if proposed else [])
+    blocks = [match[3].rstrip("\n") for match in _FENCE.finditer(turn.text) if match[2].lower() in _PYTHON]
+    calls = [e.args for e in turn.events if isinstance(e, ToolStarted) and e.name in PROPOSAL_TOOLS and not e.path]
+    if not blocks and calls and isinstance(proposed := calls[-1].get("code"), str):
+        blocks = list(filter(None, [proposed.rstrip("\n")]))
     found = correction([with_credentials(block, cell) for block in blocks for cell in cells], cells)
     if found is None:
         return [notice_view("the answer has no corrected cell, so there is no next cell")]

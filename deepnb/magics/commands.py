@@ -1,20 +1,14 @@
 """The subcommands of %agent: session and arguments -> what is shown."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from deepnb.magics.ask import FORGETS, resume, show_asked
 from deepnb.magics.code_cells import agent_code
-from deepnb.magics.panel_commands import (
-    agent_dashboard,
-    agent_graph,
-    agent_panel,
-)
+from deepnb.magics.panel_commands import agent_dashboard, agent_graph, agent_panel
 from deepnb.magics.pictures import budget_picture, history_picture, status_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.tool_commands import agent_subagents, agent_tools
@@ -29,12 +23,10 @@ from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.turn import long_turn_view
 from deepnb.views.view import notice_view, table_view
-from deepnb.views.xray import xray_view
+from deepnb.views.xray import XrayView
 from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph
 from deepnb.workshop.notebooks import notebook_path
-
-# -- `%agent record` and `%agent replay`
 
 
 def agent_record(scene: Scene, args: Args) -> Result:
@@ -66,9 +58,6 @@ def agent_replay(scene: Scene, args: Args) -> Result:
     return notice(f"{tape.label} from the next turn on: {requests}, recorded {tape.made[:10]}")
 
 
-# -- `%agent persist`
-
-
 def agent_persist(scene: Scene, args: Args) -> Result:
     if args["where"]:
         lines = scene.session.persist(args["where"].strip("\"'")).lines
@@ -80,24 +69,16 @@ def agent_persist(scene: Scene, args: Args) -> Result:
     if kept is not None:
         files = f": {kept.database.files}" if kept.database.files else ""
         return notice(f"this session is kept in {kept.database.where}{files}")
-    name = proposed_file(scene.namespace)
+    name = "session.deepnb.db"
+    if (notebook := notebook_path(scene.namespace)) is not None:
+        file = notebook.with_suffix(".deepnb.db")
+        name = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
     quoted = f'"{name}"' if " " in name else name
     return notice(f"{FORGETS}; to keep them: %agent persist {quoted}")
 
 
-def proposed_file(namespace: Mapping[str, Any]) -> str:
-    """Return a file beside the notebook, as it is typed in the current directory; without one, `session.deepnb.db`."""
-    notebook = notebook_path(namespace)
-    if notebook is None:
-        return "session.deepnb.db"
-    file = notebook.with_suffix(".deepnb.db")
-    return os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
-
-
 _RUN = 10_000
 """Messages that one range may name."""
-
-# -- %agent
 
 
 def agent_status(scene: Scene, args: Args) -> Result:
@@ -105,7 +86,7 @@ def agent_status(scene: Scene, args: Args) -> Result:
 
 
 def agent_use(scene: Scene, args: Args) -> Result:
-    if (graph := held_graph(scene, args["model"])) is not None:
+    if is_graph(graph := scene.namespace.get(args["model"])):
         return attach(scene, args, graph)
     scheme, colon, _ = (args["model"] or "").partition(":")
     if is_address(args["model"]) or (colon and home(f"%agent use {scheme}:")):
@@ -198,7 +179,7 @@ def agent_budget(scene: Scene, args: Args) -> Result:
 
 def agent_xray(scene: Scene, args: Args) -> Result:
     turn, _, call = str(args["at"] or "").partition(".")
-    return xray_view(scene.session.xray(int(turn) if turn else None, int(call) if call else None), scene.stamp)
+    return XrayView(scene.session.xray(int(turn) if turn else None, int(call) if call else None), scene.stamp)
 
 
 def agent_compact(scene: Scene, args: Args) -> Result:
@@ -292,15 +273,6 @@ def _picked(text: str) -> tuple[int, list[int] | None]:
     runs = [run.partition("-") for run in messages.split(",") if run]
     numbers = [n for first, _, last in runs for n in range(int(first), min(int(last or first), int(first) + _RUN) + 1)]
     return int(section), numbers if messages else None
-
-
-# -- `%agent use` with a variable that holds a compiled graph
-
-
-def held_graph(scene: Scene, name: str | None) -> Any:
-    """Return the graph that a variable of this name holds; None where it holds none."""
-    value = scene.namespace.get(name) if name else None
-    return value if is_graph(value) else None
 
 
 def attach(scene: Scene, args: Args, graph: Any) -> Result:

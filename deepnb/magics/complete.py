@@ -80,12 +80,12 @@ def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool
     `cell` tells the first line of a cell magic from a line magic.
     """
     words = line[: len(line) - len(cursor_text)].split()
-    if magic == "agent":
-        offered = _after_options(words, cursor_text, names)
-        if offered is None:
-            offered = [] if cell else _after_subcommand(magic, words, cursor_text, names)
-        elif not words and not cell:
-            offered = [*_names_of(magic), *offered]
+    typed, waiting, others = _read_flags(OPTIONS, words)
+    if magic == "agent" and others:  # a word before is no option of a prompt
+        offered = [] if cell else _after_subcommand(magic, words, cursor_text, names)
+    elif magic == "agent":
+        offered = _names_of(magic) if not words and not cell else []
+        offered += _flag_words(OPTIONS, typed, waiting, cursor_text, names)
     elif cell:
         offered = list(names.memory if magic == "memory" else names.skills) if not words else []
     else:
@@ -137,12 +137,6 @@ def uninstall(ip: Any) -> None:
     """Take the matcher out again, also one that an earlier import of this module put there."""
     matchers = ip.Completer.custom_matchers
     matchers[:] = [m for m in matchers if getattr(m, "matcher_identifier", "") != IDENTIFIER]
-
-
-def _after_options(words: list[str], cursor_text: str, names: Names) -> list[str] | None:
-    """Return what may stand among the options of a prompt, or None where a word before is no option."""
-    typed, waiting, others = _read_flags(OPTIONS, words)
-    return None if others else _flag_words(OPTIONS, typed, waiting, cursor_text, names)
 
 
 def _read_flags(flags: Iterable[Flag], words: list[str]) -> tuple[set[Flag], Flag | None, list[str]]:

@@ -61,7 +61,6 @@ class Extension:
         return self.sessions.current
 
     def _join(self, session: Session) -> None:
-        """Have a session know this shell."""
         session.workspace.current.shell = self.kernel
         session.workspace.current.wake = partial(self._wake, session)
 
@@ -151,7 +150,6 @@ class Extension:
         self.screen.show(notice_view(line, kind))
 
     def _say_effect(self, name: str, value: Any) -> None:
-        """Say what a setting does from now on."""
         from deepnb.values.budget import rule_for
         from deepnb.views.status import setting_words
 
@@ -180,11 +178,8 @@ class Extension:
     def _run(self, magic: str, line: str, body: str | None) -> Any:
         from deepnb.magics.options import AgentRun, parse_agent, parse_memory, parse_skills
 
-        parse: Callable[..., AgentRun | Command] = {
-            "agent": parse_agent,
-            "memory": parse_memory,
-            "skills": parse_skills,
-        }[magic]
+        parse: Callable[..., AgentRun | Command]
+        parse = {"agent": parse_agent, "memory": parse_memory, "skills": parse_skills}[magic]
         parsed = parse(line, body)
         if "sessions" in self.__dict__:
             self.session.workspace.current.catch_up()
@@ -205,15 +200,15 @@ class Extension:
     def _call(self, magic: str, command: Command) -> Any:
         """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            from deepnb.views.view import text_view
+            from deepnb.views.view import TextView
 
             words, reference = str(command.args["words"] or "").strip("\"' "), "%agent help WORD"
             if not words:
-                return text_view("", usage_text(magic))
+                return TextView("", usage_text(magic))
             if (typed := f"%{magic} {words}") in LEFT_OUT:
                 wings.part(typed)
             if wings.home(reference) is None and (sub := subcommand(magic, words)) is not None:
-                return text_view(f"%{magic} {sub.usage}", sub.help)
+                return TextView(f"%{magic} {sub.usage}", sub.help)
             return wings.part(reference)(magic, words)
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
@@ -224,9 +219,7 @@ class Extension:
         if magic == "agent" and command.name in ("explain", "fix"):
             return ask.explain(self.scene) if command.name == "explain" else ask.fix(self.scene)
         if magic == "agent" and command.name in ("approve", "reject", "edit"):
-            from deepnb.magics.ask import decisions
-
-            return ask.decide(self.scene, decisions(self.scene, command.name, command.args))
+            return ask.decide(self.scene, ask.decisions(self.scene, command.name, command.args))
         if need := commands.NEEDS.get((magic, command.name)) or commands.NEEDS.get((magic, "")):
             self.session.workspace.need(need)
         if wings.home(f"%{magic} {command.name}"):

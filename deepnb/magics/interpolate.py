@@ -257,7 +257,6 @@ class _Values:
 
 
 def _step(value: object, step: re.Match[str]) -> object:
-    """Return the attribute or the item one step further."""
     attr = step["attr"]
     if attr is not None:
         if attr.startswith("_"):

@@ -38,7 +38,7 @@ class ShellKernel:
         real, leave = ip.display_pub, getattr(ip, "ask_exit", None)
         self._real = real
         ip.display_pub = _Taker(real, take)
-        ip.ask_exit = _exit
+        ip.ask_exit = sys.exit
         try:
             yield
         finally:
@@ -73,10 +73,6 @@ class ShellKernel:
     def begin_cell(self) -> None:
         """A cell begins: what was proposed before is in a cell of its own."""
         self._proposed.clear()
-
-
-def _exit() -> None:
-    raise SystemExit
 
 
 class _Taker:

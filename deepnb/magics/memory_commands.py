@@ -17,17 +17,16 @@ from deepnb.values.errors import InvalidError
 from deepnb.values.files import check_path, file_diffs
 from deepnb.values.turn import Turn
 from deepnb.views.diff import diff_view
-from deepnb.views.memory import BRIEF, PendingChange, entry_view, journal_view, part_words, pending_view
+from deepnb.views.memory import BRIEF, entry_view, journal_view, part_words, pending_view
 from deepnb.views.search_marks import hits_view
 from deepnb.views.text import counted, short
-from deepnb.views.view import Stack, View, notice_view, table_view, text_view
+from deepnb.views.view import Stack, TextView, View, notice_view, table_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
 from deepnb.widgets.panels import Editor, Folded, Saved, TurnPanel
 from deepnb.widgets.progress import Progress
 
 if TYPE_CHECKING:
     from deepnb.backends.merge import Conflict
-    from deepnb.session.memory import SessionMemory
 
 
 def memory_daily(scene: Scene, args: Args) -> Result:
@@ -36,14 +35,14 @@ def memory_daily(scene: Scene, args: Args) -> Result:
     note, path = session.memory.daily(args["text"]), session.memory.today
     if args["text"] is not None:
         return diff_view(session.memory.between(before, session.snapshot), f"noted in {path}", scene.stamp)
-    return text_view(path, note, scene.stamp) if note else notice(f"{path} does not exist yet: type %memory daily TEXT")
+    return TextView(path, note, scene.stamp) if note else notice(f"{path} does not exist yet: type %memory daily TEXT")
 
 
 def memory_flush(scene: Scene, args: Args) -> Result:
     with Progress(scene.screen, "asking the model what is worth keeping ...", failed="nothing was kept") as progress:
         flush = scene.session.memory.flush()
     by = "" if flush.how == "model" else " (chosen by rules)"
-    kept = text_view(f"added to {flush.file}{by}", "\n".join(flush.lines), scene.stamp)
+    kept = TextView(f"added to {flush.file}{by}", "\n".join(flush.lines), scene.stamp)
     progress.end(kept if flush.lines else notice("nothing new worth keeping"))
     return None
 
@@ -101,12 +100,19 @@ def memory_tabs(scene: Scene) -> Tabs:
         newest = list(reversed(memory.log_entries()))[:10]
         return [Row(one.id, entry_view(one), [("revert", partial(memory.revert, one.id))]) for one in newest]
 
+    def pending_rows() -> list[Row]:
+        rows = []
+        for one in memory.pending():
+            acts = [("accept", partial(memory.accept, one.id)), ("drop", partial(memory.drop, one.id))]
+            rows.append(Row(one.id, pending_view([(one.id, one.why, one.change)]), acts))
+        return rows
+
     now = partial(memory_picture, memory)
     turns = TurnPanel(lambda: len(session.turns), _changed_turns(session), partial(changes_of_turn, scene), now)
     if session.workspace.current.read_only:
         return Tabs([("Memory", turns)])
     journal = ActionPanel(journal_rows, journal_view(()))
-    pending = ActionPanel(partial(_pending_rows, scene), pending_view(()))
+    pending = ActionPanel(pending_rows, pending_view(()))
     return Tabs([("Memory", turns), ("Journal", journal), ("Pending", pending)])
 
 
@@ -145,21 +151,12 @@ def changes_of_turn(scene: Scene, turn: int) -> View:
     return diff_view(changed, f"memory in turn {turn}", short(record.prompt, 60))
 
 
-def _pending_rows(scene: Scene) -> list[Row]:
-    memory = scene.session.memory
-    rows = []
-    for held in memory.pending():
-        acts = [("accept", partial(memory.accept, held.id)), ("drop", partial(memory.drop, held.id))]
-        rows.append(Row(held.id, pending_view([PendingChange(held.id, held.why, held.change)]), acts))
-    return rows
-
-
 def memory_show(scene: Scene, args: Args) -> Result:
     memory = scene.session.memory
     if args["path"]:
-        return text_view(args["path"], memory.read(args["path"]), scene.stamp)
+        return TextView(args["path"], memory.read(args["path"]), scene.stamp)
     files = {p: memory.read(p) for p in memory.layers if p in scene.session.files}
-    return Stack(*(text_view(p, t, scene.stamp) for p, t in files.items())) if files else memory_picture(memory)
+    return Stack(*(TextView(p, t, scene.stamp) for p, t in files.items())) if files else memory_picture(memory)
 
 
 def memory_add(scene: Scene, args: Args) -> Result:
@@ -214,7 +211,7 @@ def memory_edit(scene: Scene, args: Args) -> Result:
     if not scene.screen.notebook:
         cell = f"%%memory {path}\n{text}"
         scene.next_cell(cell)
-        return text_view("", cell)
+        return TextView("", cell)
     check_path(path)
     loaded = [text]
 
@@ -231,7 +228,7 @@ def memory_edit(scene: Scene, args: Args) -> Result:
             return Saved(record, merged.text, f"{path} was also changed elsewhere: {lines}. Edit it and save again")
         return Saved(record)
 
-    Editor(path, text, save).show(scene.screen, Folded(f"{path} when it was opened", text_view(path, text)))
+    Editor(path, text, save).show(scene.screen, Folded(f"{path} when it was opened", TextView(path, text)))
     return None
 
 
@@ -313,7 +310,12 @@ def memory_sources(scene: Scene, args: Args) -> Result:
     before = memory.sources
     if what and not name:
         raise InvalidError(f"sources {what} needs user, project or a path", f"%memory sources {what} project")
-    line = _source_added(memory, name) if what == "add" else None
+    line = ""
+    if what == "add":
+        added = memory.add_source(name)
+        new, known = [p for p in added if p not in before], [p for p in added if p in before]
+        lines = (f"added: {', '.join(new)}" if new else "", f"already added: {', '.join(known)}" if known else "")
+        line = "; ".join(filter(None, lines))
     if what == "remove":
         line = f"removed: {', '.join(memory.remove_source(name))} (the files on disk are unchanged)"
     files = scene.session.files
@@ -325,14 +327,6 @@ def memory_sources(scene: Scene, args: Args) -> Result:
     return Stack(*([notice_view(line, "ok")] if line else []), *parts, table, *more)
 
 
-def _source_added(memory: SessionMemory, name: str) -> str:
-    before = memory.sources
-    paths = memory.add_source(name)
-    new, known = [p for p in paths if p not in before], [p for p in paths if p in before]
-    lines = [f"added: {', '.join(new)}"] if new else []
-    return "; ".join([*lines, f"already added: {', '.join(known)}"] if known else lines)
-
-
 def _changed(scene: Scene, before: Any, title: str, warnings: Sequence[View] = ()) -> View:
     guarded = scene.session.backend.is_guarded  # memory, notes, and skills, which are written by the same commands
     kept = ({p: t for p, t in one.files.items() if guarded(p)} for one in (before, scene.session.snapshot))
@@ -341,7 +335,6 @@ def _changed(scene: Scene, before: Any, title: str, warnings: Sequence[View] = (
 
 
 def _warnings(path: str, conflicts: Sequence[Conflict]) -> list[View]:
-    """Return a line for each conflict of a change that was just made."""
     return [notice_view(f"conflict in {path}, {one}: %memory lists conflicts", "warning") for one in conflicts]
 
 
@@ -352,7 +345,7 @@ def _made_now(scene: Scene, path: str) -> list[View]:
 
 
 def _pending(scene: Scene) -> View:
-    return pending_view([PendingChange(h.id, h.why, h.change) for h in scene.session.memory.pending()], scene.stamp)
+    return pending_view([(one.id, one.why, one.change) for one in scene.session.memory.pending()], scene.stamp)
 
 
 _COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (

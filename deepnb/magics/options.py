@@ -11,20 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from deepnb.magics import usage
 from deepnb.magics.slips import MOST, nearest, slip
-from deepnb.magics.usage import (
-    KINDS,
-    LEFT_OUT,
-    OPTIONS,
-    QUOTED,
-    SCHEMA,
-    TAKES_THE_REST,
-    Arg,
-    Flag,
-    Sub,
-    subcommand,
-    subcommands,
-)
 from deepnb.values.errors import InvalidError
 from deepnb.values.wings import names, part
 
@@ -65,15 +53,22 @@ def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
     if _asks_for_help(line):
         return Command("help", {"words": None})
     if body is not None:
-        return _run(_cell_options(line), without_end_of_line(body))
+        values, rest, _ = read_options(line)
+        if rest:
+            what = f"the %%agent line takes only options, not {_cut(rest)!r}"
+            raise InvalidError(what, "put the prompt into the cell body")
+        return _run(values, without_end_of_line(body))
     if not line:
         return Command("status")
     command = _command("agent", line)
     if command is not None:
         return command
     values, prompt, ended = read_options(line)
-    if not values and not ended:
-        _refuse_slip(line)
+    if not values and not ended and (meant := slip(line, fit)) is not None:  # more likely a mistyped subcommand
+        name = line.split()[0]
+        known = usage.subcommand("agent", name) is not None
+        problem = f"invalid arguments in {_cut(line)!r}" if known else f"no subcommand {name!r}"
+        raise InvalidError(problem, f"{meant}, or %agent -- {line} to send it as a prompt")
     return _run(values, prompt)
 
 
@@ -103,11 +98,11 @@ def read_options(line: str) -> tuple[dict[str, Any], str, bool]:
         if not re.match(r"--[A-Za-z]", word):
             return values, rest, False
         name, eq, text = word.partition("=")
-        option = next((o for o in OPTIONS if o.name == name), None)
+        option = next((o for o in usage.OPTIONS if o.name == name), None)
         if option is None:
-            if (typed := f"%agent {name}") in LEFT_OUT:
+            if (typed := f"%agent {name}") in usage.LEFT_OUT:
                 part(typed)
-            names = tuple(o.name for o in OPTIONS)
+            names = tuple(o.name for o in usage.OPTIONS)
             near = nearest(name, names) or f"one of {', '.join(names)}"
             raise InvalidError(f"no option {name!r}", f"type {near}, or -- before a prompt")
         if option.label and not eq:
@@ -117,7 +112,7 @@ def read_options(line: str) -> tuple[dict[str, Any], str, bool]:
         rest = after
 
 
-def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
+def fit(sub: usage.Sub, rest: str) -> dict[str, Value] | None:
     """Return the arguments in what follows a subcommand, or None where it does not fit the usage.
 
     Flags stand anywhere among the words; beside a text that is taken as typed, in front of it or behind it.
@@ -147,10 +142,10 @@ def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
     return None if any(arg.needed for arg in todo) else args
 
 
-def _flag_at_the_end(sub: Sub, rest: str) -> tuple[str, dict[str, Value]]:
+def _flag_at_the_end(sub: usage.Sub, rest: str) -> tuple[str, dict[str, Value]]:
     """Return a text without the flags that stand behind it, and those flags: `%memory add TEXT --to PATH`."""
     last: dict[str, Value] = {}
-    for flag in sub.flags * len(sub.flags) if sub.args and sub.args[-1].kind in TAKES_THE_REST else ():
+    for flag in sub.flags * len(sub.flags) if sub.args and sub.args[-1].kind in usage.TAKES_THE_REST else ():
         value = r"(?:=|\s+)(\S+)" if flag.label else "()"
         found = re.fullmatch(rf"(.*\S)\s+{flag.name}{value}", rest.strip(), re.DOTALL)
         if flag.key not in last and found and (given := _flag_value(flag, bool(flag.label), found[2])) is not None:
@@ -166,21 +161,12 @@ def _run(values: dict[str, Any], prompt: str) -> AgentRun:
     return AgentRun(prompt, **named, more=more)
 
 
-def _cell_options(line: str) -> dict[str, Any]:
-    """Return the options of a %%agent line, which holds nothing else."""
-    values, rest, _ = read_options(line)
-    if rest:
-        what = f"the %%agent line takes only options, not {_cut(rest)!r}"
-        raise InvalidError(what, "put the prompt into the cell body")
-    return values
-
-
 def _command(magic: str, line: str) -> Command | None:
     """Return the subcommand of a line; None if its first word is not a subcommand or the rest does not fit."""
     name, rest = _word(line)
-    sub = subcommand(magic, name)
+    sub = usage.subcommand(magic, name)
     if sub is None:
-        if (typed := f"%{magic} {name}") in LEFT_OUT and len(line.split()) <= MOST:
+        if (typed := f"%{magic} {name}") in usage.LEFT_OUT and len(line.split()) <= MOST:
             part(typed)
         return None
     if _asks_for_help(rest):
@@ -191,8 +177,8 @@ def _command(magic: str, line: str) -> Command | None:
     _refuse_strange_flag(sub, rest)
     if not rest and magic == "agent":
         label = next(arg.label for arg in sub.args if arg.needed)
-        usage = f"usage: %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
-        raise InvalidError(f"{name} needs {label}", usage)
+        do = f"usage: %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
+        raise InvalidError(f"{name} needs {label}", do)
     return None
 
 
@@ -209,40 +195,39 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
     if command is not None:
         return command
     name, _ = _word(line)
-    sub = subcommand(magic, name)
+    sub = usage.subcommand(magic, name)
     if sub is not None:
         raise InvalidError(f"invalid arguments in {_cut(line)!r}", f"usage: %{magic} {sub.usage}")
     if magic == "memory" and ("/" in name or name.endswith(".md")):
         do = f"type %memory show {name}, or %%memory {name} as the first line of a cell"
         raise InvalidError(f"no subcommand {name!r}", do)
-    names = tuple(sub.name for sub in subcommands(magic))
+    names = tuple(sub.name for sub in usage.subcommands(magic))
     close = nearest(name, names)
     raise InvalidError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
 
 
 def _target(magic: str, label: str, line: str) -> str:
-    """Return the path or the name that a cell of %%memory or %%skills writes."""
     word, rest = _word(line)
     if not line:
         raise InvalidError(f"%%{magic} needs {label}", f"type %%{magic} {label} and the text below it")
-    if subcommand(magic, word) is not None or (rest and magic == "skills"):
+    if usage.subcommand(magic, word) is not None or (rest and magic == "skills"):
         raise InvalidError(f"%%{magic} takes only {label}", f"type %{magic} {_cut(line)}, or %%{magic} {label}")
     return _unquoted(line)
 
 
-def _argument(arg: Arg, rest: str) -> tuple[str, str]:
+def _argument(arg: usage.Arg, rest: str) -> tuple[str, str]:
     """Return the text of one argument and what follows it; `--` may stand before a text."""
     if arg.kind == "search" and (quoted := re.match(r'(?:"[^"]+"\s*)+', rest)):
         return quoted[0].strip(), rest[quoted.end() :]
-    if arg.kind in QUOTED and (quoted := re.match(r"\"[^\"]+\"|'[^']+'", rest)):
+    if arg.kind in usage.QUOTED and (quoted := re.match(r"\"[^\"]+\"|'[^']+'", rest)):
         return quoted[0], rest[quoted.end() :].lstrip()
-    if arg.kind not in TAKES_THE_REST:
+    if arg.kind not in usage.TAKES_THE_REST:
         return _word(rest)
     word, after = _word(rest)
     return (after if word == "--" else rest), ""
 
 
-def _value(sub: Sub, arg: Arg, text: str) -> Value:
+def _value(sub: usage.Sub, arg: usage.Arg, text: str) -> Value:
     """Return the value of an argument, or None where the text does not fit its kind."""
     if arg.kind == "choice":
         return text if text in arg.choices else None
@@ -255,20 +240,19 @@ def _value(sub: Sub, arg: Arg, text: str) -> Value:
     return _typed(arg.kind, text)
 
 
-def _flag_value(flag: Flag, has_value: bool, text: str) -> Value:
+def _flag_value(flag: usage.Flag, has_value: bool, text: str) -> Value:
     if not flag.label:
         return None if has_value else True
     return _typed(flag.kind, text)
 
 
 def _typed(kind: str, text: str) -> Value:
-    if not re.fullmatch(KINDS[kind], text):
+    if not re.fullmatch(usage.KINDS[kind], text):
         return text if kind == "session" and os.path.isdir(text) else None  # "data" is a directory only where it is
     return int(text) if kind in ("number", "turn", "job") else float(text) if kind == "decimal" else text
 
 
-def _option_value(option: Flag, has_value: bool, text: str) -> Value:
-    """Return the checked value of an option of a prompt."""
+def _option_value(option: usage.Flag, has_value: bool, text: str) -> Value:
     name = option.name
     if not option.label:
         if has_value:
@@ -277,7 +261,9 @@ def _option_value(option: Flag, has_value: bool, text: str) -> Value:
     if not text or text.startswith("--"):
         raise InvalidError(f"{name} needs a value", f"type {option}")
     if option.kind == "choice":
-        if text not in option.choices and not (text.startswith(SCHEMA) and text.removeprefix(SCHEMA).isidentifier()):
+        if text not in option.choices and not (
+            text.startswith(usage.SCHEMA) and text.removeprefix(usage.SCHEMA).isidentifier()
+        ):
             raise InvalidError(f"unknown format {text!r}", f"type {option}")
     elif option.kind == "identifier":
         if not text.isidentifier() or keyword.iskeyword(text):
@@ -296,7 +282,7 @@ def _option_value(option: Flag, has_value: bool, text: str) -> Value:
     return text
 
 
-def _refuse_strange_flag(sub: Sub, rest: str) -> None:
+def _refuse_strange_flag(sub: usage.Sub, rest: str) -> None:
     """Stop at a mistyped flag of a subcommand that fits otherwise: it was not meant as a prompt."""
     known = tuple(flag.name for flag in sub.flags)
     words = rest.split()
@@ -309,15 +295,6 @@ def _refuse_strange_flag(sub: Sub, rest: str) -> None:
         if found and flag.label and fit(sub, f"{before} {others}".strip()) is not None:
             problem = f"{flag.name} {value!r} is not valid" if value else f"{flag.name} needs a value"
             raise InvalidError(problem, f"usage: %{sub.magic} {sub.usage}")
-
-
-def _refuse_slip(line: str) -> None:
-    """Stop at a short line that is more likely a mistyped subcommand than a prompt."""
-    if (meant := slip(line, fit)) is not None:
-        name = line.split()[0]
-        known = subcommand("agent", name) is not None
-        problem = f"invalid arguments in {_cut(line)!r}" if known else f"no subcommand {name!r}"
-        raise InvalidError(problem, f"{meant}, or %agent -- {line} to send it as a prompt")
 
 
 def _asks_for_help(text: str) -> bool:

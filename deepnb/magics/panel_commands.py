@@ -1,9 +1,9 @@
 """Panels that can be touched, the dashboard that has all of them, and the graph."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 
 from deepnb.magics import ask
 from deepnb.magics.ask import MODES
@@ -13,23 +13,21 @@ from deepnb.magics.scene import Args, Result, Scene
 from deepnb.magics.skills_commands import skills_rows
 from deepnb.values.approvals import Decision
 from deepnb.values.errors import NotFoundError
+from deepnb.views import html as h
 from deepnb.views.agent import stack_view
-from deepnb.views.approval import CallCard, approval_view, approvals_list, why
+from deepnb.views.approval import CallCard, approval_view, why
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.threads import thread_card, threads_view, tree, turn_words
 from deepnb.views.tool import call_line
 from deepnb.views.values import turn_value
-from deepnb.views.view import Stack, View, notice_view, table_view
+from deepnb.views.view import Picture, Stack, View, notice_view, table_view
 from deepnb.views.xray import EMPTY as NO_CALL
-from deepnb.views.xray import xray_view
+from deepnb.views.xray import XrayView
 from deepnb.widgets.actions import ActionPanel, Refreshable, Row, Tabs
 from deepnb.widgets.approval import ApprovalsPanel, Waiting
 from deepnb.widgets.panels import Page
-from deepnb.widgets.screen import Nowhere
+from deepnb.widgets.screen import NoScreen
 from deepnb.widgets.threads import LISTED, HistoryPanel, Place, PromptPanel, ThreadsPanel, Turns
-
-# -- the panel of approvals
-
 
 EMPTY = "no call needs approval: %agent tools lists which would, %agent tools ask NAME adds one"
 
@@ -39,10 +37,13 @@ def approvals_panel(scene: Scene) -> ApprovalsPanel:
 
     def decide(decision: Decision) -> str:
         room = scene.cards.room(decision.call)
-        ask.decide(scene, [decision], room or Nowhere())
+        ask.decide(scene, [decision], room or NoScreen())
         return "" if room else f"thread {decision.call.thread} continued: %agent switch and %agent turns show it"
 
-    return ApprovalsPanel(lambda: notice_view(policy_words(scene)), lambda: _waiting(scene), decide, notice_view(EMPTY))
+    def policy() -> View:
+        return notice_view(policy_words(scene))
+
+    return ApprovalsPanel(policy, partial(_waiting, scene), decide, notice_view(EMPTY))
 
 
 def approvals_twin(scene: Scene) -> View:
@@ -51,7 +52,9 @@ def approvals_twin(scene: Scene) -> View:
     rows = [(c.thread, f"{approvals.number(c)}", call_line(c.name, c.args), why(c)) for c in approvals.asked()]
     head, policy = ("thread", "", "call", "reason"), policy_words(scene)
     listed = table_view(head, rows, f"approvals · {policy}", (1,), f"{EMPTY} ({policy})", scene.stamp)
-    return approvals_list(listed, [one.view for one in _waiting(scene)])
+    views = (listed, *(one.view for one in _waiting(scene)))
+    text = "\n\n".join(view.text() for view in views)
+    return Picture((), [text], [h.Html(view.html()) for view in views])
 
 
 def policy_words(scene: Scene) -> str:
@@ -65,7 +68,7 @@ def policy_words(scene: Scene) -> str:
 def _waiting(scene: Scene) -> list[Waiting]:
     approvals = scene.session.approvals
     out = []
-    for thread, group in groupby(approvals.asked(), lambda call: call.thread):
+    for thread, group in groupby(approvals.asked(), attrgetter("thread")):
         calls = list(group)
         numbers = [approvals.number(call) for call in calls]
         cards = [CallCard(n, call, approvals.change(call)) for n, call in zip(numbers, calls, strict=True)]
@@ -77,14 +80,18 @@ def _waiting(scene: Scene) -> list[Waiting]:
 # -- panels of %agent, the dashboard, and the graph
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A panel: the word for it, what it shows, how it is made, and its static twin."""
-
-    title: str
-    about: str
-    panel: Callable[[Scene], Refreshable]
-    twin: Callable[[Scene], View]
+KINDS = {
+    "memory": ("Memory", "memory by turn, its journal, changes that need your approval"),
+    "budget": ("Budget", "what fills the context"),
+    "history": ("History", "offloaded messages, to search and add to the next prompt"),
+    "skills": ("Skills", "what each skill costs, which were read"),
+    "prompt": ("Prompt", "the request of each call"),
+    "threads": ("Threads", "threads, forks and rewinds"),
+    "approvals": ("Approvals", "calls that need your approval, and the rules"),
+}
+"""Panel -> its title, and what it shows."""
+READ = ("memory", "budget", "history")
+"""The panels that an opened session has."""
 
 
 def agent_panel(scene: Scene, args: Args) -> Result:
@@ -96,12 +103,12 @@ def agent_panel(scene: Scene, args: Args) -> Result:
         raise problem
     if name not in KINDS:
         raise NotFoundError(f"no panel {name!r}", f"%agent panel {'|'.join(KINDS)}, or %agent dashboard for all")
-    return _show(scene, (name,), f"agent panel: {KINDS[name].about}")
+    return _show(scene, (name,), f"agent panel: {KINDS[name][1]}")
 
 
 def agent_dashboard(scene: Scene, args: Args) -> Result:
     names = READ if scene.sessions.read_only else tuple(KINDS)
-    return _show(scene, names, "dashboard: " + ", ".join(KINDS[name].title.lower() for name in names))
+    return _show(scene, names, "dashboard: " + ", ".join(KINDS[name][0].lower() for name in names))
 
 
 def agent_graph(scene: Scene, args: Args) -> Result:
@@ -109,10 +116,52 @@ def agent_graph(scene: Scene, args: Args) -> Result:
 
 
 def _show(scene: Scene, names: tuple[str, ...], text: str) -> Result:
-    chosen = [KINDS[name] for name in names]
-    panel = Tabs([(kind.title, kind.panel(scene)) for kind in chosen]) if scene.screen.notebook else None
-    scene.show_panel(panel, lambda: Stack(*(kind.twin(scene) for kind in chosen)), text)
+    panel = Tabs([(KINDS[name][0], _panel(scene, name)) for name in names]) if scene.screen.notebook else None
+    scene.show_panel(panel, lambda: Stack(*(_twin(scene, name) for name in names)), text)
     return None
+
+
+def _panel(scene: Scene, name: str) -> Refreshable:
+    session = scene.session
+    match name:
+        case "memory":
+            return memory_tabs(scene)
+        case "budget":
+            return Page(partial(budget_picture, session))
+        case "history":
+            undo = partial(session.bring_back, None)
+            return HistoryPanel(partial(history_picture, session), session.bring_back, undo)
+        case "skills":
+            return ActionPanel(partial(skills_rows, scene), notice_view(NO_SKILLS))
+        case "prompt":
+
+            def at(place: Place | None) -> View:
+                return notice_view(NO_CALL) if place is None else XrayView(session.xray(*place), scene.stamp)
+
+            return PromptPanel(session.requests, at)
+        case "threads":
+            return _threads(scene)
+    return approvals_panel(scene)
+
+
+def _twin(scene: Scene, name: str) -> View:
+    session = scene.session
+    match name:
+        case "memory":
+            return memory_twin(scene)
+        case "budget":
+            return budget_picture(session)
+        case "history":
+            return replace(history_picture(session), brief=True)
+        case "skills":
+            return skills_picture(session.skills)
+        case "prompt" if session.requests():
+            return replace(XrayView(session.xray(), scene.stamp), brief=True)
+        case "prompt":
+            return notice_view(NO_CALL)
+        case "threads":
+            return threads_view(session.threads, scene.stamp)
+    return approvals_twin(scene)
 
 
 def _threads(scene: Scene) -> ThreadsPanel:
@@ -131,50 +180,3 @@ def _threads(scene: Scene) -> ThreadsPanel:
 
     turns = Turns(words, lambda at: turn_value(session.turn(at)), lambda at: session.fork(at=at), session.rewind)
     return ThreadsPanel(rows, turns, session.undo)
-
-
-def _prompt(scene: Scene) -> PromptPanel:
-    def at(place: Place | None) -> View:
-        return notice_view(NO_CALL) if place is None else xray_view(scene.session.xray(*place), scene.stamp)
-
-    return PromptPanel(scene.session.requests, at)
-
-
-def _prompt_twin(scene: Scene) -> View:
-    requests = scene.session.requests()
-    return replace(xray_view(scene.session.xray(), scene.stamp), brief=True) if requests else notice_view(NO_CALL)
-
-
-def _history(scene: Scene) -> HistoryPanel:
-    session = scene.session
-    return HistoryPanel(partial(history_picture, session), session.bring_back, partial(session.bring_back, None))
-
-
-KINDS = {
-    "memory": Kind("Memory", "memory by turn, its journal, changes that need your approval", memory_tabs, memory_twin),
-    "budget": Kind(
-        "Budget",
-        "what fills the context",
-        lambda scene: Page(partial(budget_picture, scene.session)),
-        lambda scene: budget_picture(scene.session),
-    ),
-    "history": Kind(
-        "History",
-        "offloaded messages, to search and add to the next prompt",
-        _history,
-        lambda scene: replace(history_picture(scene.session), brief=True),
-    ),
-    "skills": Kind(
-        "Skills",
-        "what each skill costs, which were read",
-        lambda scene: ActionPanel(partial(skills_rows, scene), notice_view(NO_SKILLS)),
-        lambda scene: skills_picture(scene.session.skills),
-    ),
-    "prompt": Kind("Prompt", "the request of each call", _prompt, _prompt_twin),
-    "threads": Kind(
-        "Threads", "threads, forks and rewinds", _threads, lambda s: threads_view(s.session.threads, s.stamp)
-    ),
-    "approvals": Kind("Approvals", "calls that need your approval, and the rules", approvals_panel, approvals_twin),
-}
-READ = ("memory", "budget", "history")
-"""The panels that an opened session has."""

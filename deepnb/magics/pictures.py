@@ -1,7 +1,5 @@
 """A session and its parts as pictures: what the magics show, and what a value shows of itself in a cell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,14 +23,16 @@ from deepnb.views import values
 from deepnb.views.agent import models_view
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
-from deepnb.views.history import HistoryView, history_view
+from deepnb.views.history import WHERE, HistoryView, history_view
 from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
+from deepnb.views.threads import turns_view
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
+from deepnb.views.xray import XrayView
 
 _ROWS = 12
 """Rows that a table in short has."""
@@ -56,30 +56,27 @@ def picture(value: object) -> View:
             models = models_view([value] if isinstance(value, ModelInfo) else value)
             return brief(models, rest="all of it: %agent models")
         case Turns():
-            return values.turns_value(value)
+            return brief(turns_view(value), [lambda: turns_view(value[-values.ROWS :])], "all turns: %agent turns")
         case ThreadInfo() | ThreadInfos():
             return values.threads_value([value] if isinstance(value, ThreadInfo) else value)
         case HistorySections():
-            return values.history_value(value)
+            history = history_view(value)
+            return brief(history, [lambda: replace(history, brief=True)], WHERE)
         case Xray():
-            return values.xray_value(value)
+            view = replace(XrayView(value), brief=True)
+            return brief(view, rest=view.where)
         case Stack():
             return values.stack_value(value)
-        case FileDiff():
-            return values.diffs_value([value])
-        case FileDiffs():
-            return values.diffs_value(value)
-        case PendingCall():
-            return values.calls_value([value])
-        case PendingCalls():
-            return values.calls_value(value)
+        case FileDiff() | FileDiffs():
+            return values.diffs_value([value] if isinstance(value, FileDiff) else value)
+        case PendingCall() | PendingCalls():
+            return values.calls_value([value] if isinstance(value, PendingCall) else value)
         case Decision():
             return values.decision_value(value)
     raise TypeError(f"no picture of a {type(value).__name__}")
 
 
 def _part_picture(value: Session | SessionMemory | SessionSkills | SessionSubagents | Files) -> View:
-    """Return the picture of a session, or of one of its parts."""
     match value:
         case Session():
             return brief(status_picture(value), rest="all of it: %agent")
@@ -100,9 +97,6 @@ def _part_picture(value: Session | SessionMemory | SessionSkills | SessionSubage
             return brief(agents, [names], "all of it: %agent subagents")
     paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
     return brief(paths, rest="all paths: list(session.files)")
-
-
-# -- as the magics show them
 
 
 def status_picture(session: Session) -> Picture:

@@ -1,7 +1,5 @@
 """What a magic has to hand: the session in use, the screen, the cards of calls that wait, the user's variables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +14,7 @@ from deepnb.values.errors import DeepnbError, RefusedError
 from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn
 from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
 from deepnb.views.turn import FooterView
-from deepnb.views.view import View, notice_view, text_view
+from deepnb.views.view import TextView, View, notice_view
 from deepnb.widgets.approval import ApprovalButtons
 from deepnb.widgets.panels import Folded, Live
 from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen, in_voila
@@ -244,9 +242,6 @@ class Cards:
         card.buttons = None
 
 
-# -- what a magic has to hand
-
-
 @dataclass
 class Scene:
     """One loaded extension, as its commands see it."""
@@ -307,7 +302,7 @@ class Scene:
         if not self.in_cell():
             return None
         if in_voila():
-            return text_view("", code)
+            return TextView("", code)
         self.next_cell(code)
         return notice(done)
 

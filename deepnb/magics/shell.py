@@ -36,9 +36,16 @@ NAMES = (
 def show_values(ip: Any) -> None:
     """Have a shell show these values as pictures."""
     formatters = ip.display_formatter.formatters
+
+    def html(value: object) -> str:
+        return str(_picture(value).html())
+
+    def text(value: object, printer: Any, cycle: bool) -> None:  # inside a list or a dict a value is one line
+        printer.text(repr(value) if len(printer.stack) > 1 else _picture(value).text())
+
     for module, _, name in (full.rpartition(".") for full in NAMES):
-        formatters["text/html"].for_type_by_name(module, name, lambda value: str(_picture(value).html()))
-        formatters["text/plain"].for_type_by_name(module, name, _text)
+        formatters["text/html"].for_type_by_name(module, name, html)
+        formatters["text/plain"].for_type_by_name(module, name, text)
 
 
 def install(ip: Any) -> None:
@@ -62,11 +69,6 @@ def uninstall(ip: Any) -> None:
     vars(ip.extension_manager).pop("load_extension", None)
 
 
-def _text(value: object, printer: Any, cycle: bool) -> None:
-    """Print the text with the printer of IPython; inside a list or a dict a value is one line."""
-    printer.text(repr(value) if len(printer.stack) > 1 else _picture(value).text())
-
-
 def _picture(value: object) -> Any:
     from deepnb.magics.pictures import picture
     from deepnb.values.errors import DeepnbError
@@ -76,9 +78,6 @@ def _picture(value: object) -> Any:
         return picture(value)
     except DeepnbError as error:  # a session whose model can't be made, a backend that can't be read
         return notice_view(str(error), "error")
-
-
-# -- what is lost with the extension
 
 
 def forgotten(session: Session) -> str:
@@ -99,17 +98,11 @@ def forgotten(session: Session) -> str:
     turns = sum(t.turns for t in threads)
     several = f" in {counted(len(threads), 'thread')}" if len(threads) > 1 else ""
     lost = [f"{counted(turns, 'turn')}{several}"] if turns else []
-    files = _files(session)
+    home = session.workspace.home
+    shared = [p for p in session.snapshot.files if home.paths.is_shared(p) and not p.startswith("/.deepnb/")]
+    mounted = tuple(home.storage.mounts)
+    files = 0 if home.storage.kept else sum(not path.startswith(mounted) for path in shared)
     lost += [counted(files, "file") + " of memory, notes and skills"] if files else []
     keep = "; type %memory keep DIR before you reload to keep memory" if files else ""
     on = f" on {attached.name}" if attached else ""
     return f"deepnb forgets {' and '.join(lost)}{on}{keep}" if lost else ""
-
-
-def _files(session: Session) -> int:
-    """Return how many files of memory, notes and skills the kernel's state alone holds."""
-    home = session.workspace.home
-    shared = [p for p in session.snapshot.files if home.paths.is_shared(p) and not p.startswith("/.deepnb/")]
-    if not shared or home.storage.kept:
-        return 0
-    return sum(not path.startswith(tuple(home.storage.mounts)) for path in shared)

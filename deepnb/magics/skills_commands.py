@@ -1,6 +1,7 @@
 """The subcommands of %skills: session and arguments -> what is shown."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from deepnb.magics.pictures import skills_picture
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
@@ -113,14 +114,10 @@ def skills_rows(scene: Scene) -> list[Row]:
 
 
 def _actions(scene: Scene, row: SkillRow) -> list[tuple[str, Callable[[], object]]]:
-    skills = scene.session.skills
-
-    def then(act: Callable[[str], object]) -> Callable[[], object]:
-        return lambda: act(row.skill.name)
-
+    skills, name = scene.session.skills, row.skill.name
     if row.skill.problem:
         return []
     if not row.skill.enabled:
-        return [("enable", then(skills.enable))]
-    pin = ("unpin", then(skills.unpin)) if row.pinned else ("pin", then(skills.pin))
-    return [("disable", then(skills.disable)), pin]
+        return [("enable", partial(skills.enable, name))]
+    pin = ("unpin", partial(skills.unpin, name)) if row.pinned else ("pin", partial(skills.pin, name))
+    return [("disable", partial(skills.disable, name)), pin]

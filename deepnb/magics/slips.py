@@ -116,19 +116,14 @@ def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
         return True
     if "".join(rest).casefold() in {choice.replace("-", "") for choice in _choices(sub)}:  # tools read only
         return True
-    closed = [_is_closed(sub, word) for word in rest]
+    taken = any(arg.kind in _NUMBERS for arg in sub.args) or any(f.kind in ("number", "turn") for f in sub.flags)
+    numbered = taken or not sub.args
+    closed = [(numbered and _NUMBER.fullmatch(word) is not None) or _is_mark(sub, word) for word in rest]
     loose = [word.casefold() in _PLACES | _BETWEEN or _is_name(word) for word in rest]
     if all(a or b for a, b in zip(closed, loose, strict=True)):
         return any(closed) or not all(word.casefold() in _BETWEEN for word in rest)
     takes_words = any(arg.kind in _OPEN for arg in sub.args)
     return takes_words and any(_is_mark(sub, word) for word in rest)
-
-
-def _is_closed(sub: Sub, word: str) -> bool:
-    """Return whether a word is nearly a number, a choice or an option of the subcommand, or takes the place of one."""
-    taken = any(arg.kind in _NUMBERS for arg in sub.args) or any(f.kind in ("number", "turn") for f in sub.flags)
-    numbered = taken or not sub.args
-    return (numbered and _NUMBER.fullmatch(word) is not None) or _is_mark(sub, word)
 
 
 def _is_mark(sub: Sub, word: str) -> bool:
@@ -152,7 +147,6 @@ def _is_name(word: str) -> bool:
 
 
 def _choices(sub: Sub) -> tuple[str, ...]:
-    """Return the words that the subcommand's arguments are chosen from."""
     found = [choice for arg in sub.args for choice in arg.choices]
     kinds = {arg.kind for arg in sub.args}
     found += [other.name for other in subcommands(sub.magic)] if "help" in kinds else []

@@ -26,7 +26,11 @@ def agent_tools(scene: Scene, args: Args) -> Result:
     if word == "add":
         return _add_server(scene, rest) if re.search(r"(?:^|\s)mcp:", rest) else _add(scene, rest.split())
     if word == "remove":
-        return _remove(scene, rest.split())
+        if not (names := rest.split()):
+            raise InvalidError("remove needs the name of a tool or of an MCP server", "%agent tools lists them")
+        removed = scene.session.tools.remove(*names)
+        servers = f" with {counted(len(removed), 'tool')}" if len(removed) != len(names) else ""
+        return notice(f"removed {', '.join(names)}{servers} from the next turn on")
     if word in ("off", "on"):
         return _switch(scene, word, rest.split())
     return _rule(scene, word, names[0] if names else "") if word else _list(scene)
@@ -108,14 +112,6 @@ def _add_server(scene: Scene, text: str) -> Result:
     return table_view(("tool", "description"), [(name, lines.get(name, "")) for name in added.names])
 
 
-def _remove(scene: Scene, names: Sequence[str]) -> Result:
-    if not names:
-        raise InvalidError("remove needs the name of a tool or of an MCP server", "%agent tools lists them")
-    removed = scene.session.tools.remove(*names)
-    servers = f" with {counted(len(removed), 'tool')}" if len(removed) != len(names) else ""
-    return notice(f"removed {', '.join(names)}{servers} from the next turn on")
-
-
 def _switch(scene: Scene, word: str, names: Sequence[str]) -> Result:
     if not names:
         raise _no_name(word)
@@ -148,9 +144,6 @@ def _options(text: str) -> dict[str, str]:
             raise InvalidError(what, "%agent tools add --name NAME --env VARIABLE,... --timeout SECONDS mcp:COMMAND")
         found[option] = words.pop(0)
     return found
-
-
-# -- subagents
 
 
 def agent_subagents(scene: Scene, args: Args) -> Result:

@@ -12,7 +12,6 @@ from deepnb.views import html as h
 from deepnb.views.diff import diff_html
 from deepnb.views.text import clean, counted, page, short, title_line
 from deepnb.views.tool import call_line, pretty
-from deepnb.views.view import Picture, View
 from deepnb.workshop.notebook_plan import CellDiff, NotebookDiff
 
 _LINES = 60
@@ -172,7 +171,10 @@ class ApprovalView:
             else:
                 lines += [f"  {name}:", *self._cut([f"  │ {line}" for line in text.split("\n")])]
         if card.code is not None:
-            lines += code_text(card.code)
+            digits = len(str(len(card.code.lines)))
+            for n, pieces in enumerate(card.code.lines, 1):
+                lines.append(f"  {n:>{digits}} │ {''.join(text for text, _ in pieces)}")
+            lines += [f"  note: {warning}" for warning in card.code.warnings]
         if isinstance(card.change, NotebookDiff):
             marked = NotebookDiff(card.change.path, tuple(map(_marked, card.change.cells)))
             changed = [_head(card.change), *(marked.unified().split("\n") if card.change.cells else ())]
@@ -225,12 +227,6 @@ def approval_view(
     return ApprovalView(tuple(cards), stamp, offer or {}, kept, whole)
 
 
-def approvals_list(listed: View, waiting: Sequence[View]) -> Picture:
-    """Return the pending calls of all threads: a list of them, then each of them whole."""
-    views = (listed, *waiting)
-    return Picture((), ["\n\n".join(view.text() for view in views)], [h.Html(view.html()) for view in views])
-
-
 def _arguments_html(args: Mapping[str, object]) -> list[h.Html]:
     """Return all of the arguments: texts of several lines each for itself, line by line."""
     long = {name: value for name, value in args.items() if isinstance(value, str) and "\n" in value.rstrip("\n")}
@@ -249,7 +245,12 @@ def _card_html(card: CallCard) -> list[h.Child]:
     if card.code is not None:
         body.append(code_html(card.code))
     if card.change is not None:
-        body.append(change_html(card.change))
+        body.append(h.label(_head(card.change)))
+    if isinstance(card.change, FileDiff):
+        body.append(diff_html(card.change))
+    elif card.change is not None:
+        for cell in card.change.cells:
+            body += [h.el("div", h.muted(cell.title)), diff_html(_marked(cell).lines)]
     if card.open:
         reason = f"Asked because {why(card.call)}" if card.code is None else POWER.capitalize()
         return [head, h.el("div", h.muted(reason)), *body]
@@ -264,15 +265,6 @@ def _card_html(card: CallCard) -> list[h.Child]:
 # -- the cells of a notebook that change, each with its lines
 
 
-def change_html(change: FileDiff | NotebookDiff) -> h.Html:
-    """Return what a call does to a file or notebook, below the name of it."""
-    label = h.label(_head(change))
-    if isinstance(change, FileDiff):
-        return h.join(label, diff_html(change))
-    cells = (h.join(h.el("div", h.muted(cell.title)), diff_html(_marked(cell).lines)) for cell in change.cells)
-    return h.join(label, *cells)
-
-
 def _head(change: FileDiff | NotebookDiff) -> str:
     problem = change.problem if isinstance(change, NotebookDiff) else ""
     return problem or f"{change.path} · {change.kind}"
@@ -280,9 +272,8 @@ def _head(change: FileDiff | NotebookDiff) -> str:
 
 def _marked(cell: CellDiff) -> CellDiff:
     """Return a cell whose hidden and lookalike characters are written out, as on the card of code."""
-    before, after = (
-        None if source is None else "\n".join(map(shown, review(source).lines)) for source in (cell.before, cell.after)
-    )
+    sides = (cell.before, cell.after)
+    before, after = (None if side is None else "\n".join(map(shown, review(side).lines)) for side in sides)
     return CellDiff(cell.number, cell.kind, before, after, cell.outputs)
 
 
@@ -307,10 +298,3 @@ def code_html(review: CodeReview) -> h.Html:
         rows.append("\n")
     warnings = (h.el("div", h.swatch(what, h.ORANGE.format(0.25))) for what in review.warnings)
     return h.join(h.label(counted(len(review.lines), "line")), h.pre(*rows[:-1]), *warnings)
-
-
-def code_text(review: CodeReview) -> list[str]:
-    """Return the code for a terminal, with what it reaches for below it."""
-    digits = len(str(len(review.lines)))
-    lines = [f"  {n:>{digits}} │ {''.join(text for text, _ in pieces)}" for n, pieces in enumerate(review.lines, 1)]
-    return [*lines, *(f"  note: {warning}" for warning in review.warnings)]

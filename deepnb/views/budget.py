@@ -94,26 +94,18 @@ class BudgetView:
     @property
     def facts(self) -> tuple[str, ...]:
         """What the gauge says in words, a line each."""
-        paid = (f"cost so far {cost_words(self.cost)}",) if self.cost is not None else ()
-        return (*_facts(self.budget), *self._cached, *self._nested, *paid) if self.budget else ()
-
-    @property
-    def _cached(self) -> tuple[str, ...]:
-        """The share of the request that the provider read from its cache."""
-        if self.cached is None:
+        if self.budget is None:
             return ()
-        usage, drop = self.cached
-        why, read = f": {drop}" if drop else "", usage.cached or 0
-        return (f"{percent(read, usage.input)} of the input was cached ({read:,} of {usage.input:,}){why}",)
-
-    @property
-    def _nested(self) -> tuple[str, ...]:
-        """What subagents spent: their requests are not in the gauge, which is the main agent's."""
-        spent = self.nested.values()
-        calls, tokens = sum(one.calls for one in spent), sum(one.input + one.output for one in spent)
-        exact = all(one.exact for one in spent)
-        words = f"plus {counted(tokens, 'token', exact)} in {counted(calls, 'subagent call')}: see %agent subagents"
-        return (words,) if calls else ()
+        facts = _facts(self.budget)
+        if self.cached is not None:
+            usage, drop = self.cached
+            why, read = f": {drop}" if drop else "", usage.cached or 0
+            facts.append(f"{percent(read, usage.input)} of the input was cached ({read:,} of {usage.input:,}){why}")
+        spent = self.nested.values()  # what is not in the gauge, which is the main agent's
+        if calls := sum(one.calls for one in spent):
+            tokens = counted(sum(one.input + one.output for one in spent), "token", all(one.exact for one in spent))
+            facts.append(f"plus {tokens} in {counted(calls, 'subagent call')}: see %agent subagents")
+        return (*facts, f"cost so far {cost_words(self.cost)}") if self.cost is not None else tuple(facts)
 
     @property
     def title(self) -> str:
@@ -157,7 +149,6 @@ class BudgetView:
         return h.box(*body, self._items_html())
 
     def _ends(self) -> str:
-        """Return the first and last total, over how many calls, and the number of compactions."""
         words = f"{self.history[0]:,} → {self.history[-1]:,} tokens over {counted(len(self.history), 'call')}"
         words += f", {counted(len(self.compactions), 'compaction')} ({MARK})" if self.compactions else ""
         trigger = self.budget.rule.drawn if self.budget else None
@@ -306,9 +297,9 @@ def scale_of(budget: Budget) -> int:
     return max(budget.rule.window or budget.rule.drawn or 0, budget.total, 1)
 
 
-def gauge_line(budget: Budget, columns: int = 30) -> str:
+def gauge_line(budget: Budget) -> str:
     """Return a bar of one line: `[#####·····▼··] 65 %`."""
-    scale = scale_of(budget)
+    scale, columns = scale_of(budget), WIDE // 2
     full = position(budget.total, scale, columns)
     bar = "█" * full + "·" * (columns - full)
     if (trigger := budget.rule.drawn) is not None:
@@ -317,7 +308,7 @@ def gauge_line(budget: Budget, columns: int = 30) -> str:
     return f"[{bar}] {percent(budget.total, budget.rule.window)}" if budget.rule.window else f"[{bar}]"
 
 
-def _facts(budget: Budget) -> tuple[str, ...]:
+def _facts(budget: Budget) -> list[str]:
     facts = [rule_words(budget.rule), reserve_words(budget.rule), left_words(budget)]
     window = budget.rule.window
     if window is not None and budget.total > window:
@@ -332,7 +323,7 @@ def _facts(budget: Budget) -> tuple[str, ...]:
         facts.append(f"{counted_as} {figure(budget, sent)}, the provider reported {budget.reported:,}")
     elif not budget.exact:
         facts.append("~ marks an estimate, on the high side")
-    return tuple(fact for fact in (*facts, budget.unseen) if fact)
+    return [fact for fact in (*facts, budget.unseen) if fact]
 
 
 def _fraction(value: float) -> str:

@@ -33,14 +33,11 @@ def word_diff(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
     old, new = words(before), words(after)
     # White space stays out of the comparison: it repeats too often, and costs difflib 100 times as long.
     old_words, new_words = [w.lstrip() for w in old], [w.lstrip() for w in new]
-    if not old or not new or _pairs(old_words, new_words) > _MOST_PAIRS:
-        return [Piece(before, False)], [Piece(after, False)]
-    matcher = difflib.SequenceMatcher(None, old_words, new_words, autojunk=False)
-    if matcher.ratio() < _LEAST_LIKE:
+    if not old or not new or not (changes := _changes(old_words, new_words)):
         return [Piece(before, False)], [Piece(after, False)]
     left: list[Piece] = []
     right: list[Piece] = []
-    for op, i1, i2, j1, j2 in matcher.get_opcodes():
+    for op, i1, i2, j1, j2 in changes:
         _add(left, "".join(old[i1:i2]), op != "equal")
         _add(right, "".join(new[j1:j2]), op != "equal")
     _add(left, before[sum(map(len, old)) :], False)
@@ -53,12 +50,7 @@ def marks(texts: Sequence[str]) -> list[list[bool]]:
     found = [[word.lstrip() for word in words(text)] for text in texts]
     marked = [[False] * len(one) for one in found]
     for i, j in combinations(range(len(texts)), 2):
-        if _pairs(found[i], found[j]) > _MOST_PAIRS:
-            continue
-        matcher = difflib.SequenceMatcher(None, found[i], found[j], autojunk=False)
-        if matcher.ratio() < _LEAST_LIKE:
-            continue
-        for op, i1, i2, j1, j2 in matcher.get_opcodes():
+        for op, i1, i2, j1, j2 in _changes(found[i], found[j]):
             if op != "equal":
                 marked[i][i1:i2] = [True] * (i2 - i1)
                 marked[j][j1:j2] = [True] * (j2 - j1)
@@ -80,9 +72,13 @@ def pieces(text: str, marked: Sequence[bool]) -> list[Piece]:
     return out
 
 
-def _pairs(old: list[str], new: list[str]) -> int:
+def _changes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Return the steps from one text to the other; none where they are too long or too unlike for marks to help."""
     counts = Counter(new)
-    return sum(counts[word] for word in old)
+    if sum(counts[word] for word in old) > _MOST_PAIRS:
+        return []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    return matcher.get_opcodes() if matcher.ratio() >= _LEAST_LIKE else []
 
 
 def _add(pieces: list[Piece], text: str, changed: bool) -> None:
@@ -156,9 +152,11 @@ class DiffView:
         return page([title_line(self.title, self.stamp), *(body or ["no changes"])])
 
     def html(self) -> str:
-        body = [_file(diff) for diff in self.diffs]
-        head = h.heading(self.title, stamp=self.stamp)
-        return h.box(head, *(body or [h.muted("no changes")]))
+        body = []
+        for diff in self.diffs:
+            line = h.join(h.code(diff.path), h.muted(f" · {diff.kind} · {counts(rows(diff))}"))
+            body.append(h.fold(line, diff_html(diff) if diff.hunks else h.muted("empty file"), opened=True))
+        return h.box(h.heading(self.title, stamp=self.stamp), *(body or [h.muted("no changes")]))
 
 
 def diff_view(diffs: Sequence[FileDiff], title: str, stamp: str = "") -> DiffView:
@@ -195,11 +193,6 @@ def diff_html(diff: FileDiff) -> h.Html:
 def counts(lines: Sequence[Row]) -> str:
     """Return `+2 −1`: how many lines came and went."""
     return f"+{sum(r.sign == '+' for r in lines):,} −{sum(r.sign == '-' for r in lines):,}"
-
-
-def _file(diff: FileDiff) -> h.Html:
-    head = h.join(h.code(diff.path), h.muted(f" · {diff.kind} · {counts(rows(diff))}"))
-    return h.fold(head, diff_html(diff) if diff.hunks else h.muted("empty file"), opened=True)
 
 
 def _line(row: Row) -> h.Html:

@@ -6,7 +6,6 @@ the prompts to the model that is in use then, each as it was, so that braces in 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from deepnb.values.turn import Asked, CodeOutput, Decided, ToolEnded, ToolStarted, Turn
@@ -18,7 +17,7 @@ _STOPS = {"tags": ["raises-exception"]}
 """Of a cell that may end with an error: Run All goes on after it."""
 
 
-def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, str] = MappingProxyType({})) -> str:
+def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, str]) -> str:
     """Return the JSON of a notebook of version 4.5, valid by nbformat.
 
     `code` names the tools that run code in the user's namespace, each with the argument that holds it: what such a
@@ -36,7 +35,10 @@ def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, 
         ran = list(_code_run(turn, code))
         apart = {id(event) for _, events in ran for event in events}
         rest = replace(turn, events=tuple(event for event in turn.events if id(event) not in apart))
-        cells.append(_prompt_cell(rest, stopped))
+        view, magic = TurnView(rest, asked=False), "%%agent --raw" if "{" in turn.prompt else "%%agent"
+        output = v4.new_output("display_data", data={"text/html": view.html(), "text/plain": view.text()})
+        asked = {"id": f"turn-{turn.number}", "outputs": [output], "metadata": _STOPS if stopped else {}}
+        cells.append(v4.new_code_cell(f"{magic}\n{turn.prompt}", **asked))
         for number, (text, events) in enumerate(ran, 1):
             cells.append(v4.new_code_cell(text, id=f"turn-{turn.number}-code-{number}", outputs=list(_outputs(events))))
     metadata = {
@@ -46,16 +48,6 @@ def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, 
     made = v4.new_notebook(cells=cells, metadata=metadata)
     nbformat.validate(made)
     return f"{nbformat.writes(made)}\n"
-
-
-def _prompt_cell(turn: Turn, stopped: bool) -> Any:
-    from nbformat import v4
-
-    view = TurnView(turn, asked=False)
-    output = v4.new_output("display_data", data={"text/html": view.html(), "text/plain": view.text()})
-    magic = "%%agent --raw" if "{" in turn.prompt else "%%agent"
-    metadata = _STOPS if stopped else {}
-    return v4.new_code_cell(f"{magic}\n{turn.prompt}", id=f"turn-{turn.number}", outputs=[output], metadata=metadata)
 
 
 def _outputs(events: Sequence[CodeOutput]) -> Iterator[Any]:

@@ -188,7 +188,6 @@ def _number(text: _Text, at: int, depth: int) -> int:
 
 
 def _inside(text: _Text, token: Token, level: _Level, column: int, lines: list[int]) -> list[tuple[int, Border]]:
-    """Return where a block that holds no others can be cut."""
     first, end = lines
     quote = "> " if level.quoted else ""
     inner = level.into(token.type)
@@ -229,19 +228,15 @@ def _in_paragraph(source: str, begin: int) -> int:
         latest = max(before_last, begin) - 1
     sentences = [f.end() for f in _SENTENCE.finditer(source, begin)]
     words = [f.end() for f in _WORD.finditer(source, begin)]
-    for ends in (sentences, words):
-        for at in reversed(ends):
-            if at <= latest and _plain(source[begin:at]):
-                return at
+    pairs = (("[", "]"), ("(", ")"), ("<", ">"))
+    for at in (*reversed(sentences), *reversed(words)):
+        text = source[begin:at]
+        is_closed = all(text.count(a) <= text.count(b) for a, b in pairs)
+        if at <= latest and is_closed and all(text.count(sign) % 2 == 0 for sign in _CLOSED):
+            return at
     if words:
         return words[-1] if words[-1] <= latest else 0
     return latest - 1 if source[latest - 1 : latest + 1].isalpha() and latest - 1 > begin else 0
-
-
-def _plain(text: str) -> bool:
-    """Return whether no emphasis, code or link is open at the end of `text`."""
-    pairs = (("[", "]"), ("(", ")"), ("<", ">"))
-    return all(text.count(sign) % 2 == 0 for sign in _CLOSED) and all(text.count(a) <= text.count(b) for a, b in pairs)
 
 
 def _widths(text: _Text, token: Token, lines: list[int]) -> tuple[int, ...]:
@@ -249,9 +244,8 @@ def _widths(text: _Text, token: Token, lines: list[int]) -> tuple[int, ...]:
     above = text.above
     if above and above.widths and lines[0] == 0:
         return above.widths
-    rows = [
-        re.split(r"(?<!\\)\|", text.line(n).strip().strip("|")) for n in range(lines[0], lines[1]) if n != lines[0] + 1
-    ]
+    written = [text.line(n).strip().strip("|") for n in range(lines[0], lines[1]) if n != lines[0] + 1]
+    rows = [re.split(r"(?<!\\)\|", row) for row in written]
     columns = len(rows[0])
     longest = [max((len(row[i].strip()) for row in rows if i < len(row)), default=0) for i in range(columns)]
     return tuple(min(max(wide, _NARROWEST), _WIDEST) for wide in longest)

@@ -185,7 +185,6 @@ def role(item: HistoryMessage) -> str:
 
 
 def _around(section: HistorySection) -> str:
-    """Return what is said of a section beside its messages."""
     offload = section.offload
     if offload is None:
         return "" if section.items else section.text
@@ -196,12 +195,16 @@ def _around(section: HistorySection) -> str:
 def _section_lines(shown: SectionMatch) -> list[str]:
     section = shown.section
     lines = compaction.facts_text(section.offload, shown.terms) if section.offload else []
+    head, tail = _LINES
     if not section.items:
-        return [*lines, f"  saved verbatim in {section.path}", *_some_lines(section.text)]
+        text = quoted(middle_cut(section.text, *_TEXT))
+        if len(text) > head + tail + 1:
+            count = len(section.text.rstrip("\n").split("\n")) - head - tail
+            text[head:-tail] = [f"  │ … {count:,} lines left out …"]
+        return [*lines, f"  saved verbatim in {section.path}", *text]
     lines.append(f"  saved verbatim in {section.path}:")
     wide = max((len(role(item)) for item in shown.items), default=0)
     items = [line for item in shown.items for line in _item_lines(item, min(wide, 24), shown)]
-    head, tail = _LINES
     if shown.terms or len(items) <= head + tail + 1:
         return lines + items
     return [*lines, *items[:head], f"  … {len(items) - head - tail:,} messages left out …", *items[-tail:]]
@@ -218,15 +221,6 @@ def _item_lines(item: HistoryMessage, wide: int, shown: SectionMatch) -> list[st
         return [head + short(item.text, max(20, 98 - len(head)))]
     found = (f"        {line}" for line in shown.terms.lines(item.text, _HITS))
     return [head if shown.is_foreign else head + bring_words(shown.number, item), *found]
-
-
-def _some_lines(text: str) -> list[str]:
-    lines = quoted(middle_cut(text, *_TEXT))
-    head, tail = _LINES
-    if len(lines) <= head + tail + 1:
-        return lines
-    count = len(text.rstrip("\n").split("\n")) - head - tail
-    return [*lines[:head], f"  │ … {count:,} lines left out …", *lines[-tail:]]
 
 
 def _items_html(shown: SectionMatch, room: int) -> Iterator[h.Html]:

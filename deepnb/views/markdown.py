@@ -32,23 +32,12 @@ if TYPE_CHECKING:
 
 GROUND, INK = "#20252e", "#dfe5ee"
 COLOURS = {
-    "Comment": "#9ab",
-    "Keyword": "#f9c",
-    "Operator.Word": "#f9c",
-    "Keyword.Constant": "#fb6",
-    "Literal.String": "#ad8",
-    "Literal": "#fb6",
-    "Name.Function": "#7cf",
-    "Name.Class": "#7cf",
-    "Name.Decorator": "#7cf",
-    "Name.Builtin": "#7cf",
-    "Name.Tag": "#7cf",
-    "Name.Attribute": "#7cf",
-    "Generic.Heading": "#7cf",
-    "Generic.Inserted": "#ad8",
-    "Generic.Deleted": "#f9c",
-    "Generic.Output": "#9ab",
-    "Generic.Prompt": "#9ab",
+    **dict.fromkeys(("Comment", "Generic.Output", "Generic.Prompt"), "#9ab"),
+    **dict.fromkeys(("Keyword", "Operator.Word", "Generic.Deleted"), "#f9c"),
+    **dict.fromkeys(("Literal", "Keyword.Constant"), "#fb6"),
+    **dict.fromkeys(("Literal.String", "Generic.Inserted"), "#ad8"),
+    **dict.fromkeys(("Name.Function", "Name.Class", "Name.Decorator", "Name.Builtin"), "#7cf"),
+    **dict.fromkeys(("Name.Tag", "Name.Attribute", "Generic.Heading"), "#7cf"),
 }
 """Kind of token, as Pygments names it -> its colour; a kind inside another has a line of its own or the outer one's."""
 
@@ -105,9 +94,6 @@ def _colour(kind: str) -> str:
             return COLOURS[kind]
         kind = kind.rpartition(".")[0]
     return ""
-
-
-# -- markdown of a model, as HTML that can do nothing
 
 
 _MOST = 100_000

@@ -81,24 +81,17 @@ class MemoryFile:
 
 
 @dataclass(frozen=True)
-class OtherFile:
-    """A file below /memory that is not injected: found by search, or read by the agent."""
-
-    path: str
-    size: str
-
-
-@dataclass(frozen=True)
 class MemoryView:
     """The sources in their order, then the other files below /memory."""
 
     files: tuple[MemoryFile, ...]
     missing: tuple[str, ...]
     """Sources whose file does not exist."""
-    others: tuple[OtherFile, ...]
+    others: tuple[tuple[str, str], ...]
+    """(path, size) of files that are not injected: found by search, or read by the agent."""
     stamp: str = ""
-    at_hand: tuple[tuple[str, str], ...] = ()
-    """(name to add, file) of memory files on the disk that are not sources."""
+    hints: tuple[str, ...] = ()
+    """Which files on the disk are not sources, and what to type."""
     room: tuple[int, int] = _CUT
     """Characters of the head and tail of a long file that are shown."""
     conflicts: tuple[OpenConflict, ...] = ()
@@ -132,15 +125,10 @@ class MemoryView:
                 lines += ["  not in the prompt yet:", indent(_unseen(file.diff, self.room), "    ")]
         lines += ["", *(f"no file yet: {path}" for path in self.missing)] if self.missing else []
         if self.others:
-            lines += ["", "other files below /memory", *(f"  {other.path}  ({other.size})" for other in self.others)]
+            lines += ["", "other files below /memory", *(f"  {path}  ({size})" for path, size in self.others)]
         lines += ["", *map(conflict_line, self.conflicts)] if self.conflicts else []
-        lines += ["", *self.hints] if self.at_hand else []
+        lines += ["", *self.hints] if self.hints else []
         return page(lines)
-
-    @property
-    def hints(self) -> tuple[str, ...]:
-        """Which files are not sources, and what to type."""
-        return tuple(f"{file} exists but is not a source: %memory sources add {name}" for name, file in self.at_hand)
 
     def html(self) -> str:
         return h.box(*self._elements())
@@ -151,19 +139,17 @@ class MemoryView:
         return tuple(h.box(element, above=False, below=False) for element in self._elements())
 
     def _elements(self) -> list[h.Html]:
+        hints = [h.el("div", h.muted(hint)) for hint in self.hints]
         if self.is_empty:
-            return [h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *self._hints()]
+            return [h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *hints]
         title, *facts = self.title.split(" · ")
         body = [h.heading(title, *facts, stamp=self.stamp), *(_fold(file, self.room) for file in self.files)]
         body += [h.el("div", h.muted("no file yet: ", h.code(path))) for path in self.missing]
         if self.others:
-            items = [h.el("li", h.code(other.path), h.muted(" ", other.size)) for other in self.others]
+            items = [h.el("li", h.code(path), h.muted(" ", size)) for path, size in self.others]
             body.append(h.fold(h.join("other files below /memory: ", str(len(items))), h.el("ul", *items)))
         body += [h.el("div", h.swatch("conflict", _WAITING), " ", conflict_line(one)) for one in self.conflicts]
-        return [*body, *self._hints()]
-
-    def _hints(self) -> list[h.Html]:
-        return [h.el("div", h.muted(hint)) for hint in self.hints]
+        return [*body, *hints]
 
 
 def memory_view(
@@ -193,8 +179,9 @@ def memory_view(
         sent = (shares or {}).get(path, (None,))[0]
         files.append(MemoryFile(path, text, prompt, state, count(shown) if shown else 0, sent))
     below = sorted(p for p in {*snapshot.files, *snapshot.binary} if p.startswith("/memory/") and p not in paths)
-    others = [OtherFile(p, _size(snapshot, p, count)) for p in below]
-    return MemoryView(tuple(files), tuple(missing), tuple(others), stamp, tuple(at_hand), conflicts=tuple(conflicts))
+    others = [(p, _size(snapshot, p, count)) for p in below]
+    hints = tuple(f"{file} exists but is not a source: %memory sources add {name}" for name, file in at_hand)
+    return MemoryView(tuple(files), tuple(missing), tuple(others), stamp, hints, conflicts=tuple(conflicts))
 
 
 def part_words(sent: int, tokens: int) -> str:
@@ -234,7 +221,6 @@ def _size(snapshot: Snapshot, path: str, count: Callable[[str], int]) -> str:
 
 
 def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
-    """Return the diff; of a long one its head and its tail."""
     return middle_cut(diff.unified().rstrip("\n"), *room)
 
 
@@ -285,24 +271,15 @@ def journal_view(entries: Sequence[Entry], stamp: str = "", most: int = 20) -> P
 # -- changes that need the user's approval
 
 
-@dataclass(frozen=True)
-class PendingChange:
-    """A change that waits, and why."""
-
-    id: str
-    why: str
-    change: FileDiff
-
-
-def pending_view(items: Sequence[PendingChange], stamp: str = "") -> Picture:
-    """Return a card for each change: what it would do, why it waits, and what to type."""
+def pending_view(items: Sequence[tuple[str, str, FileDiff]], stamp: str = "") -> Picture:
+    """Return a card for each (id, why it waits, change): what it would do, why, and what to type."""
     if not items:
         nothing = "nothing needs your approval"
         return Picture((), [nothing], [h.muted(nothing)])
     lines, body = list[str](), list[h.Html]()
-    for one in items:
-        title = f"{one.id} · {one.change.path} · {one.why}"
-        todo = f"%memory accept {one.id} applies it, %memory drop {one.id} discards it"
-        lines += ["", diff_view([one.change], title).text(), todo]
-        body.append(h.frame(h.el("div", h.el("b", title)), diff_html(one.change), h.muted(todo)))
+    for id_, why, change in items:
+        title = f"{id_} · {change.path} · {why}"
+        todo = f"%memory accept {id_} applies it, %memory drop {id_} discards it"
+        lines += ["", diff_view([change], title).text(), todo]
+        body.append(h.frame(h.el("div", h.el("b", title)), diff_html(change), h.muted(todo)))
     return Picture(("needs your approval", counted(len(items), "change")), lines, body, stamp)

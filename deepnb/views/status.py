@@ -69,9 +69,8 @@ def status_view(info: StatusInfo) -> Picture:
     context = [*gauge, _left(info.budget)]
     lines = [f"  {name:<8} {value}" for name, value in rows]
     lines[2:2] = [f"  {'' if at else 'context':<8} {line}" for at, line in enumerate(context)]
-    cells = [
-        (h.muted(name), h.swatch(value, h.ORANGE.format(0.25)) if name == "pending" else value) for name, value in rows
-    ]
+    waits = h.ORANGE.format(0.25)
+    cells = [(h.muted(name), h.swatch(value, waits) if name == "pending" else value) for name, value in rows]
     bar = bar_html(budget_view(info.budget)) if info.budget else None
     cells.insert(2, (h.muted("context"), h.join(_left(info.budget, share=True), bar)))
     hints = (h.el("div", h.muted(hint)) for hint in info.hints)
@@ -80,7 +79,6 @@ def status_view(info: StatusInfo) -> Picture:
 
 
 def _left(budget: Budget | None, share: bool = False) -> str:
-    """Return how much of the window is taken, with its `share`, and what is left of it."""
     if budget is None:
         return "no model calls yet: %agent PROMPT"
     window = f" of {budget.rule.window:,}" if budget.rule.window else ""
@@ -129,7 +127,6 @@ class RunningView:
         return f"context {figure(self.budget, total)}{share}"
 
     def _gauge(self) -> h.Html:
-        """Return a frame filled as far as the window is, the trigger an upright line in it."""
         assert self.budget is not None
         rule, scale = self.budget.rule, scale_of(self.budget)
         full = position(self.budget.total, scale, _CELLS)

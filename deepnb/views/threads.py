@@ -19,12 +19,6 @@ _LANE = 20
 """Turns that a line shows, its last ones."""
 
 
-def own_prompts(thread: ThreadInfo) -> list[tuple[int, str]]:
-    """Return (number, prompt) of the newest turns of a thread, without those of the thread it was forked from."""
-    first = thread.turns - len(thread.prompts) + 1
-    return [(n, prompt) for n, prompt in enumerate(thread.prompts, first) if n > _inherited(thread)]
-
-
 def turn_words(number: int, prompt: str) -> str:
     """Return `3 · plot the units by region`."""
     return f"{number} · {short(prompt, _LINE) or 'no words'}"
@@ -35,7 +29,8 @@ def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> Picture:
     table = threads_table(threads, stamp)
     lines, folds = list[str](), list[h.Html]()
     for _, one in tree(threads):
-        if prompts := own_prompts(one):
+        numbered = enumerate(one.prompts, one.turns - len(one.prompts) + 1)
+        if prompts := [(n, prompt) for n, prompt in numbered if n > _inherited(one)]:
             title = f"{one.name}: opened from {short(one.source, 200)}" if one.source else f"{one.name}:"
             lines += [title, *(f"  {turn_words(n, prompt)}" for n, prompt in prompts[-_NEWEST:])]
             summary = h.join(h.el("b", title), " ", turn_words(*prompts[-1]))

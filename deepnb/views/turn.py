@@ -75,21 +75,15 @@ class ShortTurnView:
 
 def long_turn_view(turn: Turn) -> TurnView:
     """Return a turn as it was shown; of one with very many steps the first and the last."""
-    turn = _lighter(turn)
+    if sum(len(e.result) for e in turn.events if isinstance(e, ToolEnded)) > _RESULTS:
+        cut = (replace(e, result=middle_cut(e.result, *_ENDS)) if isinstance(e, ToolEnded) else e for e in turn.events)
+        turn = replace(turn, events=tuple(cut))
     events, steps = turn.events, [n for n, e in enumerate(turn.events) if isinstance(e, ModelStarted) and not e.path]
     if len(steps) <= 2 * _STEPS:
         return TurnView(turn)
     left = len(steps) - 2 * _STEPS
     note = Notice(f"{left:,} steps are left out here: %agent transcript has them")
     return TurnView(replace(turn, events=(*events[: steps[_STEPS]], note, *events[steps[-_STEPS] :])))
-
-
-def _lighter(turn: Turn) -> Turn:
-    """Return the turn; where its results are very long together, with the ends of each alone."""
-    if sum(len(e.result) for e in turn.events if isinstance(e, ToolEnded)) <= _RESULTS:
-        return turn
-    cut = (replace(e, result=middle_cut(e.result, *_ENDS)) if isinstance(e, ToolEnded) else e for e in turn.events)
-    return replace(turn, events=tuple(cut))
 
 
 def _text(turn: Turn, prompt: str | None, body: Sequence[str]) -> str:
@@ -106,12 +100,8 @@ def _html(turn: Turn, prompt: str | None, body: h.Html) -> h.Html:
 
 
 def _waiting(turn: Turn) -> list[str]:
-    """Return the calls that the turn stopped at, a line each."""
     lines = [f"needs approval: {call_line(call.name, call.args)}" for call in turn.asked]
     return [*lines, "%agent panel approvals shows all of it"] if lines else []
-
-
-# -- the line below it
 
 
 @dataclass(frozen=True)

@@ -218,7 +218,6 @@ class ToolSegment(Tool):
         return last.markdown if isinstance(last, Answer) else ""
 
     def _now(self) -> str:
-        """Return what happens inside just now."""
         last = self.children[-1]
         if isinstance(last, Answer):
             return _tail(last.parts)[-80:]
@@ -230,8 +229,6 @@ Segment = Answer | Thinking | ToolSegment | Note | Compaction | Printed | Rich |
 
 @dataclass(frozen=True)
 class _NestedLine:
-    """A nested segment in short."""
-
     segment: Segment
 
     def text(self) -> str:

@@ -2,27 +2,24 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import unescape
 
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.files import FileDiff
-from deepnb.values.offload import HistorySection
 from deepnb.values.turn import ThreadInfo, Turn
-from deepnb.values.xray import Stack, Xray
+from deepnb.values.xray import Stack
 from deepnb.views import html as h
 from deepnb.views.agent import added, stack_title, stack_view
 from deepnb.views.approval import CallCard, approval_view, why
 from deepnb.views.diff import diff_view
-from deepnb.views.history import WHERE, history_view
 from deepnb.views.text import page, short
-from deepnb.views.threads import threads_table, threads_view, turns_view
+from deepnb.views.threads import threads_table, threads_view
 from deepnb.views.tool import call_line
 from deepnb.views.turn import ShortTurnView, TurnView
 from deepnb.views.view import Picture, View, table_view
-from deepnb.views.xray import xray_view
 
-_ROWS = 8
+ROWS = 8
 """Rows that a table in short has."""
 
 
@@ -32,28 +29,11 @@ def turn_value(turn: Turn) -> View:
     return brief(TurnView(turn), shorter, "whole answer: turn.text; all that happened: %agent transcript")
 
 
-def turns_value(turns: Sequence[Turn]) -> View:
-    """Return the turns of a thread as a list, its last ones."""
-    return brief(turns_view(turns), [lambda: turns_view(turns[-_ROWS:])], "all turns: %agent turns")
-
-
 def threads_value(threads: Sequence[ThreadInfo]) -> View:
     """Return the threads as a tree; of many the last ones, and the current one."""
-    last = [t for t in threads[:-_ROWS] if t.current] + list(threads[-_ROWS:])
+    last = [t for t in threads[:-ROWS] if t.current] + list(threads[-ROWS:])
     shorter = (lambda: threads_table(threads), lambda: threads_table(last))
     return brief(threads_view(threads), shorter, "all threads: %agent threads")
-
-
-def history_value(sections: Sequence[HistorySection]) -> View:
-    """Return the offloaded history, or its last sections without their messages."""
-    whole = history_view(sections)
-    return brief(whole, [lambda: replace(whole, brief=True)], WHERE)
-
-
-def xray_value(xray: Xray) -> View:
-    """Return a request by part, and what changed in it, without what was sent."""
-    view = replace(xray_view(xray), brief=True)
-    return brief(view, rest=view.where)
 
 
 def stack_value(stack: Stack) -> View:
@@ -72,15 +52,15 @@ def diffs_value(diffs: Sequence[FileDiff]) -> View:
 
     def names() -> Picture:
         lines = []
-        for diff in diffs[:_ROWS]:
+        for diff in diffs[:ROWS]:
             changed = [line[:1] for line in diff.unified(context=0).split("\n")[2:]]
             figures = f"+{changed.count('+'):,} −{changed.count('-'):,}"
             lines.append((short(diff.path, 60), diff.kind, figures))
-        more = [(f"and {len(diffs) - _ROWS:,} more", "", "")] if len(diffs) > _ROWS else []
+        more = [(f"and {len(diffs) - ROWS:,} more", "", "")] if len(diffs) > ROWS else []
         return table_view(("file", "", "lines"), [*lines, *more], title, (2,))
 
     # The whole is not drawn to see that it is too long: marking the words of long files takes seconds.
-    small = len(diffs) <= _ROWS and has_room("".join(diff.unified() for diff in diffs))
+    small = len(diffs) <= ROWS and has_room("".join(diff.unified() for diff in diffs))
     return brief(diff_view(diffs, title) if small else None, [names], "whole diff: .unified() of each file")
 
 
@@ -89,7 +69,7 @@ def calls_value(calls: Sequence[PendingCall]) -> View:
     cards = [CallCard(number, call) for number, call in enumerate(calls, 1)]
 
     def lines() -> Picture:
-        shown = [(f"{n}", call_line(c.name, c.args, 70), why(c)) for n, c in enumerate(calls[:_ROWS], 1)]
+        shown = [(f"{n}", call_line(c.name, c.args, 70), why(c)) for n, c in enumerate(calls[:ROWS], 1)]
         return table_view(("", "call", "reason"), shown, approval_view(cards).title, (0,))
 
     whole = approval_view(cards) if calls else table_view((), (), empty="no call needs approval")
@@ -140,7 +120,6 @@ def brief(whole: View | None, shorter: Iterable[Callable[[], View]] = (), rest: 
 
 
 def _cut(picture: View) -> Picture:
-    """Return the first lines of a picture, as many as there is room for."""
     lines, room = [], LIMIT - 20
     for line in picture.text().split("\n"):
         kept = line.encode()[:room].decode(errors="ignore")

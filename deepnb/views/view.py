@@ -17,11 +17,9 @@ class View(Protocol):
 
     def text(self) -> str:
         """Return lines for a terminal, about 100 columns wide and complete without colour."""
-        ...
 
     def html(self) -> str:
         """Return one <div> that reads well in a notebook, and with every style taken away."""
-        ...
 
 
 @runtime_checkable
@@ -84,9 +82,6 @@ def listing(rows: Sequence[tuple[str, str, str, Sequence[str]]]) -> list[str]:
     return lines
 
 
-# -- one line
-
-
 Kind = Literal["note", "ok", "warning", "error", "hint"]
 _EDGES = {"note": "rgba(128,128,128,0.5)", "ok": h.GREEN.format(0.8), "error": h.RED.format(0.8)}
 
@@ -102,12 +97,9 @@ def notice_view(text: str, kind: Kind = "note") -> Picture:
     return Picture((), [f"{kind}: {line}"], [h.el("div", h.el("b", kind, ": "), line, style=edge)])
 
 
-# -- a text
-
-
 @dataclass(frozen=True)
 class TextView:
-    """A text as it is, blanks at the ends of its lines included, under its name."""
+    """A file, or any text, under its name: as it is, blanks at the ends of its lines included."""
 
     name: str
     body: str
@@ -120,14 +112,6 @@ class TextView:
     def html(self) -> str:
         top = h.heading(self.name, stamp=self.stamp) if self.name else None
         return h.box(top, h.pre(self.body.rstrip("\n")))
-
-
-def text_view(name: str, body: str, stamp: str = "") -> TextView:
-    """Return a file, or any text, under its name."""
-    return TextView(name, body, stamp)
-
-
-# -- rows of cells
 
 
 _GAP = 2
@@ -150,7 +134,6 @@ def table_text(
 
 
 def _fit(widths: list[int], columns: int) -> list[int]:
-    """Return the widths, the widest of them lowered until all fit."""
     room = columns - _GAP * (len(widths) - 1)
     while sum(widths) > room and max(widths) > _LEAST:
         at = widths.index(max(widths))
@@ -191,7 +174,5 @@ def table_view(
 ) -> Picture:
     """Return rows of values as a table, a row that is too short filled up; or a line that says why there are none."""
     full = [[*map(str, row), *[""] * (len(head) - len(row))][: len(head)] for row in rows]
-    lines, body = (
-        ([table_text(head, full, right)], table_html(head, full, right)) if full else ([empty], h.muted(empty))
-    )
-    return Picture((title,) if title else (), lines, [body], stamp)
+    line, body = (table_text(head, full, right), table_html(head, full, right)) if full else (empty, h.muted(empty))
+    return Picture((title,) if title else (), [line], [body], stamp)

@@ -120,11 +120,6 @@ class XrayView:
         return h.fold(words, h.pre(_text(change.piece), low=True), framed=False)
 
 
-def xray_view(xray: Xray, stamp: str = "") -> XrayView:
-    """Return the picture of a request."""
-    return XrayView(xray, stamp)
-
-
 def counted_tokens(xray: Xray, tokens: int) -> str:
     """Return `1 token`, `~1,234 tokens`."""
     return counted(tokens, "token", xray.call.budget.exact)

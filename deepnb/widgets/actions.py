@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol
 
 from deepnb.values.errors import DeepnbError
@@ -26,7 +26,7 @@ def stay() -> bool:
     return bool(header.get("msg_type") == "comm_msg")
 
 
-def hear_apart(widget: Any) -> None:
+def use_page_thread(widget: Any) -> None:
     """Have what a page says of a widget come to the thread that the page names, also while a cell is running.
 
     ipykernel keeps with the comm which subshell is led an answer, and goes by the page where it keeps none. To be
@@ -36,7 +36,7 @@ def hear_apart(widget: Any) -> None:
         vars(widget.comm).pop("_reply_subshell_id", None)
 
 
-def is_heard_apart() -> bool:
+def has_page_thread() -> bool:
     """Return whether a page has asked this kernel for such a thread: JupyterLab does as it shows its first widget."""
     from IPython.core.getipython import get_ipython
 
@@ -57,7 +57,7 @@ def shown(field: Any, then: Callable[[Any], object], trait: str = "value") -> No
         return
     from ipywidgets import jsdlink
 
-    told = _told()()
+    told = _value_widget()()
 
     def arrived(change: Any) -> None:
         stay()
@@ -71,16 +71,16 @@ def shown(field: Any, then: Callable[[Any], object], trait: str = "value") -> No
 
 
 @cache
-def _told() -> Any:
+def _value_widget() -> Any:
     import traitlets
     from ipywidgets import Widget
 
-    class Told(Widget):  # type: ignore[misc, unused-ignore]
+    class Value(Widget):  # type: ignore[misc, unused-ignore]
         """A value and nothing that can be seen."""
 
         value = traitlets.Any().tag(sync=True)
 
-    return Told
+    return Value
 
 
 class Refreshable(Protocol):
@@ -128,11 +128,8 @@ class ActionPanel:
                 close(child)
 
     def _row(self, row: Row) -> Any:
-        buttons = []
-        for word, act in row.actions:
-            made = button(word.capitalize(), f"{word} {row.key}")
-            made.on_click(lambda _, act=act: self._click(act))
-            buttons.append(made)
+        about = [(word.capitalize(), f"{word} {row.key}", partial(self._click, act)) for word, act in row.actions]
+        buttons = [button(*one) for one in about]
         picture = self._w.HTML(row.view.html(), layout=self._w.Layout(flex="1 1 auto"))
         return self._w.HBox([picture, self._w.HBox(buttons)])
 
@@ -160,7 +157,7 @@ class Tabs:
         self._panels = [panel for _, panel in panels]
         self._tab = w.Tab([p.widget for p in self._panels], titles=[name for name, _ in panels], selected_index=0)
         self._tab.add_class("deepnb-tabs")
-        self._tab.observe(lambda _: self.refresh(), names="selected_index")
+        on_change(self._tab, self.refresh, "selected_index")
         self.widget: Any = w.VBox([w.HTML(TAB_STYLE, layout=w.Layout(display="none")), self._tab])
 
     def refresh(self) -> None:
@@ -178,16 +175,22 @@ def attempt(act: Callable[[], object], said: Any) -> None:
         said.value = notice_view(error.typed, "error").html()
 
 
-def button(word: str, tooltip: str = "", style: str = "", width: str | None = "auto") -> Any:
-    """Return a button; `style` is one of ipywidgets' (`primary`, `success`, `danger`), a width of None its usual one.
+def on_change(widget: Any, act: Callable[[], object], trait: str = "value") -> None:
+    """Call `act` each time a trait of a widget has changed."""
+    widget.observe(lambda _: act(), names=trait)
 
-    It is seen as one in forced colours, too: there its ground is gone and an unseen border shows.
+
+def button(word: str, tooltip: str, act: Callable[[], object], style: str = "", width: str | None = "auto") -> Any:
+    """Return a button that calls `act` when it is clicked.
+
+    `style` is one of ipywidgets' (`primary`, `success`, `danger`), a width of None its usual one. It is seen as a
+    button in forced colours, too: there its ground is gone and an unseen border shows.
     """
     import ipywidgets as w
 
     layout = w.Layout(width=width, border="1px solid transparent")
     made = w.Button(description=word, tooltip=tooltip, button_style=style, layout=layout)
-    made.on_click(lambda _: stay())
+    made.on_click(lambda _: (stay(), act()))
     return made
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from deepnb.values.approvals import Decision, PendingCall
@@ -68,9 +69,11 @@ class ApprovalButtons:
         about, hint = f"answer to question {number}, as JSON", 'JSON, such as {"answer": "yes"}'
         look = w.Layout(width="99%")
         area = w.Textarea(placeholder=hint, rows=3, description="Answer", tooltip=about, layout=look)
-        send = button("Answer", f"answer question {number}", "success")
-        do = 'write a JSON value, such as true or "text"'
-        send.on_click(lambda _: shown(area, lambda text: self._click(lambda: call.answer(arguments(text, do)))))
+
+        def answer(text: str) -> None:
+            self._click(lambda: call.answer(arguments(text, 'write a JSON value, such as true or "text"')))
+
+        send = button("Answer", f"answer question {number}", partial(shown, area, answer), "success")
         return [area, w.HBox([w.HTML(f"<b>{number}</b>"), send])]
 
     def _call(self, number: int, call: PendingCall) -> list[Any]:
@@ -78,20 +81,11 @@ class ApprovalButtons:
         code = CODE_TOOLS.get(call.name)
         text = pretty(dict(call.args)) if code is None else str(call.args.get(code, ""))
         area = self._area(name, text, is_code=code is not None)
-        approve = button("Approve", f"approve {name}", "success")
         reason = w.Text(placeholder="optional", description="Reason", tooltip=f"reason to reject {name}; Enter rejects")
-        reject = button("Reject", f"reject {name}", "danger")
-        edit = button(EDIT, f"edit the arguments of {name}")
-        unread, later = (", unread", f": {UNREAD}") if code is not None else ("", "")
-        every = f"approve {name} and later calls of its tool in this thread{later}"
-        allow = button(f"Allow {call.name} in this thread{unread}", every)
 
-        def is_open() -> bool:
-            return bool(area.layout.display == "")
-
-        def toggle(_: Any) -> None:
+        def toggle() -> None:
             # here and not as somebody types: what a page says of the text may come to another thread
-            closes = is_open()
+            closes = area.layout.display == ""
             area.layout.display, edit.description = ("none", EDIT) if closes else ("", DISCARD)
             approve.description = "Approve" if closes else "Approve with edits"
             area.value = text
@@ -105,24 +99,36 @@ class ApprovalButtons:
                 args = arguments(now) if code is None else {**call.args, code: now}
                 return call.edit(args, remember=remember, also=also)
 
-            if is_open():
-                shown(area, lambda now: self._click(lambda: typed(now)))
+            if area.layout.display == "":
+                shown(area, lambda now: self._click(partial(typed, now)))
             else:
-                self._click(lambda: typed(text))
+                self._click(partial(typed, text))
 
-        approve.on_click(lambda _: run())
-        reject.on_click(lambda _: shown(reason, lambda why: self._click(lambda: call.reject(why))))
-        # JupyterLab takes Enter on a focused button for itself, but not in a text.
-        reason.on_msg(lambda _, content, __: self._entered(content, reason, call))
-        edit.on_click(toggle)
-        allow.on_click(lambda _: run(remember=True))
+        def refuse(why: str) -> None:
+            self._click(partial(call.reject, why))
+
+        def refuse_with_words(why: str) -> None:
+            if why.strip():
+                refuse(why)
+
+        def entered(_: Any, content: Any, __: Any) -> None:
+            # JupyterLab takes Enter on a focused button for itself, but not in a text.
+            if content.get("event") == "submit":
+                shown(reason, refuse_with_words)
+
+        reason.on_msg(entered)
+        approve = button("Approve", f"approve {name}", run, "success")
+        reject = button("Reject", f"reject {name}", partial(shown, reason, refuse), "danger")
+        edit = button(EDIT, f"edit the arguments of {name}", toggle)
+        unread, later = (", unread", f": {UNREAD}") if code is not None else ("", "")
+        every = f"approve {name} and later calls of its tool in this thread{later}"
+        allow = button(f"Allow {call.name} in this thread{unread}", every, partial(run, remember=True))
         label = w.HTML(f"<b>{number}</b>")
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         more = [allow] if "remember" in call.allowed else []
         if call.name in self._offer and "remember" in call.allowed:
             asked = f"Allow {', '.join(self._offer)} in this thread"
-            these = button(asked, f"approve {name} and the tools skills ask for")
-            these.on_click(lambda _: run(also=self._offer))
+            these = button(asked, f"approve {name} and the tools skills ask for", partial(run, also=self._offer))
             more = [allow, these] if self._offer != (call.name,) else [these]
         runs = (approve,) if {"approve", "edit"} & {*call.allowed} else ()
         controls = {"reject": (reason, reject), "edit": (edit,)}
@@ -134,14 +140,6 @@ class ApprovalButtons:
         word, about = ("Code", f"code of {name}") if is_code else ("Arguments", f"arguments of {name}, as JSON")
         rows, hidden = min(max(text.count("\n") + 2, 4), 16), self._w.Layout(display="none", width="99%")
         return self._w.Textarea(text, rows=rows, description=word, tooltip=about, layout=hidden)
-
-    def _entered(self, content: Any, reason: Any, call: PendingCall) -> None:
-        def reject(why: str) -> None:
-            if why.strip():
-                self._click(lambda: call.reject(why))
-
-        if content.get("event") == "submit":
-            shown(reason, reject)
 
     def _click(self, made: Callable[[], Decision]) -> None:
         self.say("")

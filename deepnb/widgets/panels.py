@@ -1,15 +1,14 @@
 """Panels to touch, each beside its static twin and live across cells; and a text to edit, which becomes a record."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from deepnb.values.errors import DeepnbError
 from deepnb.views import html as h
 from deepnb.views.view import HasParts, Stack, View, notice_view
-from deepnb.widgets.actions import Refreshable, button, close, shown
+from deepnb.widgets.actions import Refreshable, button, close, on_change, shown
 from deepnb.widgets.screen import Output, Screen
 
 Source = Callable[[], View]
@@ -48,15 +47,13 @@ class TurnPanel:
         import ipywidgets as w
 
         self._last, self._changed, self._at, self._now = last, changed, at, now
-        self._turn = w.BoundedIntText(
-            min=0, max=0, description="Turn", tooltip="show the memory of this turn", layout=w.Layout(width="11em")
-        )
-        self._earlier = button("◀ Earlier change", "the turn before this one that changed memory")
-        self._later = button("Later change ▶", "the turn after this one that changed memory")
-        self._earlier.on_click(lambda _: self._step(-1))
-        self._later.on_click(lambda _: self._step(1))
+        about, look = "show the memory of this turn", w.Layout(width="11em")
+        self._turn = w.BoundedIntText(min=0, max=0, description="Turn", tooltip=about, layout=look)
+        before, after = "the turn before this one that changed memory", "the turn after this one that changed memory"
+        self._earlier = button("◀ Earlier change", before, partial(self._step, -1))
+        self._later = button("Later change ▶", after, partial(self._step, 1))
         self._diff, self._picture = w.HTML(), w.VBox()
-        self._turn.observe(lambda _: self._show_turn(), names="value")
+        on_change(self._turn, self._show_turn)
         steps = w.HBox([self._turn, self._earlier, self._later], layout=w.Layout(flex_flow="row wrap"))
         self.widget: Any = w.VBox([self._picture, steps, self._diff])
         self.refresh()
@@ -72,8 +69,7 @@ class TurnPanel:
         _fill_parts(self._picture, _drawn(self._now))
 
     def _step(self, by: int) -> None:
-        changed = self._beyond(by)
-        if changed:
+        if changed := self._beyond(by):
             self._turn.value = changed[-1 if by < 0 else 0]
 
     def _beyond(self, by: int) -> list[int]:
@@ -104,30 +100,22 @@ class Live:
         if not screen.notebook:
             return
         for before in [s for s in self._shown if s.place == (cell, text) and cell is not None]:
-            self._end(before)
+            self._shown.remove(before)
+            before.end()
         if len(self._shown) >= MAX_LIVE:
-            oldest = self._shown[0]
-            self._end(oldest)
+            oldest = self._shown.pop(0)
+            oldest.end()
             oldest.below.update(Stack(_drawn(oldest.twin), notice_view(_ENDED)))
-        self._shown.append(_Shown((cell, text), panel, twin, below, self._subscribe))
-
-    def _end(self, panel: _Shown) -> None:
-        self._shown.remove(panel)
-        panel.end()
+        self._shown.append(_Shown(cell, text, panel, twin, below, self._subscribe))
 
 
 class _Shown:
     """One panel and its twin, following a session until it ends."""
 
     def __init__(
-        self,
-        place: tuple[str | None, str],
-        panel: Refreshable | None,
-        twin: Source,
-        below: Output,
-        subscribe: Subscribe,
+        self, cell: str | None, text: str, panel: Refreshable | None, twin: Source, below: Output, subscribe: Subscribe
     ) -> None:
-        self.place, self.panel, self.twin, self.below = place, panel, twin, below
+        self.place, self.panel, self.twin, self.below = (cell, text), panel, twin, below
         self._unsubscribe = subscribe(self._refresh)
 
     def end(self) -> None:
@@ -212,10 +200,9 @@ class Editor:
         about, wide, style = f"the text of {name}", w.Layout(width="99%"), {"description_width": "initial"}
         self._area = w.Textarea(text, rows=rows, description="text", tooltip=about, layout=wide, style=style)
         self._said = w.HTML()
-        self._button_save = button("Save", f"save {name}", "primary", None)
-        self._button_cancel = button("Cancel", "close without saving", width=None)
-        self._button_save.on_click(lambda _: shown(self._area, self._on_save))
-        self._button_cancel.on_click(lambda _: self._end(notice_view(self._closed)))
+        on_save = partial(shown, self._area, self._on_save)
+        self._button_save = button("Save", f"save {name}", on_save, "primary", None)
+        self._button_cancel = button("Cancel", "close without saving", self._on_cancel, width=None)
         head = w.HTML(notice_view(f"editing {name}", "ok").html())
         buttons = w.HBox([self._button_save, self._button_cancel])
         self.widget: Any = w.VBox([head, self._area, self._said, buttons], layout=w.Layout(width="100%"))
@@ -238,6 +225,9 @@ class Editor:
             self._area.value = saved.again
             self._closed = f"closed: {self._name} holds both texts"
             self._said.value = notice_view(saved.why, "warning").html()
+
+    def _on_cancel(self) -> None:
+        self._end(notice_view(self._closed))
 
     def _end(self, record: View) -> None:
         self._settled(record)

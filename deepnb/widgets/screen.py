@@ -101,7 +101,7 @@ class Reserved:
         self._filled = [first]
 
 
-class Held:
+class LateScreen:
     """Outputs that are shown once, by `publish`: for a front end that can't show one anew in its place."""
 
     notebook = True
@@ -136,7 +136,7 @@ class _HeldOutput:
         """There is no widget in an output that stays as it was made."""
 
 
-class Nowhere(Terminal):
+class NoScreen(Terminal):
     """No place to show things: for what happens where no output can be made."""
 
     notebook = True
@@ -287,17 +287,21 @@ class AppScreen:
     def show(self, view: View) -> Output:
         import ipywidgets as w
 
-        return _boxed(w.HTML(view.html()), view.text())
+        return _Box(w.HTML(view.html()), view.text())
 
     def widget(self, widget: Any, text: str) -> Output:
-        return _boxed(widget, text)
+        return _Box(widget, text)
 
 
 class _Box:
     """An output."""
 
-    def __init__(self, box: Any) -> None:
-        self._box = box
+    def __init__(self, widget: Any, text: str) -> None:
+        import ipywidgets as w
+        from IPython.display import publish_display_data
+
+        self._box = w.VBox([widget])
+        publish_display_data({**widget_data(self._box), "text/plain": text})
 
     def update(self, view: View) -> None:
         import ipywidgets as w
@@ -310,12 +314,3 @@ class _Box:
 
     def become(self, widget: Any, text: str) -> None:
         self._box.children = (widget,)
-
-
-def _boxed(widget: Any, text: str) -> _Box:
-    import ipywidgets as w
-    from IPython.display import publish_display_data
-
-    box = w.VBox([widget])
-    publish_display_data({**widget_data(box), "text/plain": text})
-    return _Box(box)

@@ -10,7 +10,7 @@ from deepnb.views.history import EMPTY, HistoryView, SectionMatch, head_html, me
 from deepnb.views.html import box, frame, muted
 from deepnb.views.text import counted
 from deepnb.views.view import View, notice_view
-from deepnb.widgets.actions import ActionPanel, Row, attempt, button, close, shown
+from deepnb.widgets.actions import ActionPanel, Row, attempt, button, close, on_change, shown
 
 LISTED = 40
 """Turns, or calls, that can be chosen, the newest ones."""
@@ -36,16 +36,15 @@ class ThreadsPanel:
         self._turns = turns
         self._list = ActionPanel(rows, notice_view("no threads yet: type %agent new NAME"))
         self._choice = w.Select(description="Turn", rows=6, layout=w.Layout(width="100%", max_width="52em"))
-        fork = button("Fork from here", "start a new thread from the state after this turn")
-        rewind = button("Rewind to here", "rewind the current thread to the state after this turn")
-        undo_ = button("Undo", "undo the last rewind, fork or new")
+        on_fork = partial(shown, self._choice, partial(self._act, turns.fork), "index")
+        fork = button("Fork from here", "start a new thread from the state after this turn", on_fork)
+        on_rewind = partial(shown, self._choice, partial(self._act, turns.rewind), "index")
+        rewind = button("Rewind to here", "rewind the current thread to the state after this turn", on_rewind)
+        undo_ = button("Undo", "undo the last rewind, fork or new", partial(self._do, undo))
         self._on_turn = (self._choice, fork, rewind)
         self._picture, self._said = w.HTML(), w.HTML()
         self._seen: object = None
-        self._choice.observe(lambda _: self._show(), names="value")
-        fork.on_click(lambda _: shown(self._choice, lambda at: self._act(turns.fork, at), "index"))
-        rewind.on_click(lambda _: shown(self._choice, lambda at: self._act(turns.rewind, at), "index"))
-        undo_.on_click(lambda _: self._do(undo))
+        on_change(self._choice, self._show)
         buttons = w.HBox([fork, rewind, undo_], layout=w.Layout(flex_flow="row wrap"))
         self.widget: Any = w.VBox([self._list.widget, self._choice, buttons, self._said, self._picture])
         self.refresh()
@@ -97,7 +96,7 @@ class PromptPanel:
         self._shown: object = ()
         self._now: object = ()
         self._filling = False
-        self._choice.observe(lambda _: self._show(), names="value")
+        on_change(self._choice, self._show)
         self.widget: Any = w.VBox([w.HBox([self._choice, self._older]), self._picture])
         self.refresh()
 
@@ -150,16 +149,16 @@ class HistoryPanel:
         """`view` gives the history with something looked for, `bring` takes (section, messages) of it."""
         import ipywidgets as w
 
-        self._w, self._view, self._bring, self._drop = w, view, bring, drop
+        self._w, self._view, self._bring = w, view, bring
         self._chosen: set[MessagePlace] = set()
         self._shown: object = None
         self._rows: dict[Key, Any] = {}
         self._search = w.Text(placeholder='words, or "a phrase"', description="Search", layout=w.Layout(width="24em"))
-        self._search.observe(lambda _: self.refresh(), names="value")
-        self._do = button("Add to next prompt", "add the chosen messages to the next prompt", "primary", None)
-        self._undo = button("Remove", "remove the messages from the next prompt", width=None)
-        self._do.on_click(lambda _: self._act(self._bring_chosen))
-        self._undo.on_click(lambda _: self._act(self._drop))
+        on_change(self._search, self.refresh)
+        bring_, drop_ = partial(self._act, self._bring_chosen), partial(self._act, drop)
+        about = "add the chosen messages to the next prompt"
+        self._do = button("Add to next prompt", about, bring_, "primary", None)
+        self._undo = button("Remove", "remove the messages from the next prompt", drop_, width=None)
         self._found, self._said, self._waits = w.HTML(), w.HTML(), w.HTML()
         self._list = w.VBox(layout=w.Layout(max_height="36em", overflow="auto", display="block", width="100%"))
         head = w.HBox([self._search, self._do, self._undo], layout=w.Layout(flex_flow="row wrap"))
@@ -172,12 +171,10 @@ class HistoryPanel:
         self._undo.disabled = view.brought is None
         self._waits.value = notice_view(view.brought_line, "ok").html() if view.brought_line else ""
         self._found.value = box(muted(view.found_line)) if view.found_line else ""
-        shown = view.matches
         if (now := (view.sections, view.terms)) != self._shown:
             self._shown = now
-            there = {(n, item.number) for n, section in enumerate(view.sections, 1) for item in section.items}
-            self._chosen &= there
-            self._fill(shown, empty=not view.sections)
+            self._chosen &= {(n, item.number) for n, section in enumerate(view.sections, 1) for item in section.items}
+            self._fill(view.matches, empty=not view.sections)
         self._choosable()
 
     def _fill(self, shown: Sequence[SectionMatch], *, empty: bool) -> None:
@@ -218,7 +215,7 @@ class HistoryPanel:
         about = f"choose message {item.number} of section {one.number}"
         tick = self._w.Checkbox(value=place in self._chosen, description=name, indent=False, tooltip=about)
         tick.layout = self._w.Layout(width="6em", flex="0 0 6em")
-        tick.observe(lambda change: self._choose(place, change["new"]), names="value")
+        on_change(tick, lambda: self._choose(place, tick.value))
         text = self._w.HTML(message_html(item, one.terms), layout=self._w.Layout(flex="1 1 auto", min_width="0"))
         return self._w.HBox([tick, text], layout=self._w.Layout(align_items="flex-start"))
 

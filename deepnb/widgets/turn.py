@@ -13,7 +13,7 @@ from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.status import RunningView
 from deepnb.views.turn_segments import Answer, Segments, Thinking
 from deepnb.views.view import HasBundle, View, notice_view
-from deepnb.widgets.actions import button, close, hear_apart, is_heard_apart
+from deepnb.widgets.actions import button, close, has_page_thread, use_page_thread
 from deepnb.widgets.flow import Flow
 from deepnb.widgets.progress import Pulse, pause
 from deepnb.widgets.screen import NOTHING, Reserved, Screen, widget_data
@@ -33,11 +33,6 @@ class StopLine:
         self._button = stop_button("stop this turn", stop)
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         self._widget = w.HBox([self._button, self._line], layout=flow)
-
-    @property
-    def can_be_heard(self) -> bool:
-        """Whether a click would be heard now."""
-        return is_heard_apart()
 
     def say(self, view: RunningView) -> None:
         """Show another line."""
@@ -62,14 +57,13 @@ class StopLine:
 
 def stop_button(tooltip: str, stop: Callable[[], None]) -> Any:
     """Return a button that is heard while a cell runs, where the page can do that; it takes one click."""
-    made = button("Stop", tooltip, "danger")
 
-    def clicked(_: Any) -> None:
+    def clicked() -> None:
         made.disabled, made.description = True, "Stopping ..."
         stop()
 
-    made.on_click(clicked)
-    hear_apart(made)
+    made = button("Stop", tooltip, clicked, "danger")
+    use_page_thread(made)
     return made
 
 
@@ -178,9 +172,8 @@ class NotebookTurn:
                 self._segments.close()
             below = list(views)
             if self._waiting is not None:
-                self._flow.replace(
-                    self._waiting, below.pop(0) if below else NOTHING if self._asked else notice_view("no output")
-                )
+                rest = NOTHING if self._asked else notice_view("no output")
+                self._flow.replace(self._waiting, below.pop(0) if below else rest)
                 self._waiting = None
             free = self._screen.free if isinstance(self._screen, Reserved) and not self._asked else 0
             self._flow.end(max(free - len(below), 0))
@@ -199,12 +192,8 @@ class NotebookTurn:
         freed = self._flow.shrink(max(self._most // 2, 1))
         return Reserved(self._screen, free=freed) if freed else self._screen
 
-    def flush(self) -> None:
-        """Show every output that has changed."""
-        with self._lock:
-            self._flush()
-
     def _flush(self) -> None:
+        """Show every output that has changed; called with the lock held."""
         self._credit = max(self._credit - self._flow.send(), 0)
         self._flushed, self._cost = self._clock(), 0
 
@@ -238,7 +227,10 @@ class NotebookTurn:
         """Show a new thing: in the place of the line that waits for it, with other cards, or in a run of its own."""
         self._flow.close_block()
         if isinstance(self._waiting, StopLine) and not isinstance(thing, Piece | HasBundle):
-            self._place_above(self._waiting, thing)
+            # Its button stays where the pointer is while one tool follows another.
+            if not self._flow.join_above(thing):
+                self._flow.replace(self._waiting, thing)
+                self._flow.begin(self._waiting)
         elif self._waiting is not None:
             self._flow.replace(self._waiting, thing)
             self._waiting = None
@@ -246,12 +238,6 @@ class NotebookTurn:
             self._flow.join(thing) if self._flow.light else self._flow.begin(thing)
         else:
             self._flow.begin(thing)
-
-    def _place_above(self, line: StopLine, card: View) -> None:
-        """Show a card above the line: its button stays where the pointer is while one tool follows another."""
-        if not self._flow.join_above(card):
-            self._flow.replace(line, card)
-            self._flow.begin(line)
 
     def _changed(self, thing: View) -> None:
         self._cost = max(self._cost, self._flow.changed_at(thing))
@@ -292,9 +278,8 @@ class NotebookTurn:
         """Return the line with a button, once a click on it would be heard."""
         if self._stop is None:
             return None
-        if self._line is None:
-            self._line = StopLine(self._stop)
-        return self._line if self._line.can_be_heard else None
+        self._line = self._line or StopLine(self._stop)
+        return self._line if has_page_thread() else None
 
 
 class QuietTurn:

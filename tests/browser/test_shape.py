@@ -16,7 +16,7 @@ from deepnb.views.agent import stack_view
 from deepnb.views.budget import budget_view
 from deepnb.views.history import history_view
 from deepnb.views.search_marks import hits_view
-from deepnb.views.view import View, text_view
+from deepnb.views.view import TextView, View
 from tests.support.browsers import CONTRAST, DARK, Workspace, marks, sign
 from tests.support.dashboards import edge, forced_colours
 from tests.support.hostile_views import Found
@@ -58,7 +58,7 @@ def shown() -> dict[str, View]:
     head = tuple(Sent("tools", f"tool_{i}", "{}", 10 * i) for i in range(4))
     more["items"] = replace(budget_view(replace(budget, request=Request(head))), unfolded=True)
     found = hits_view("alpha", [Found("alpha beta")], ["alpha"])
-    more["a long line"] = text_view("line", "a" * 3_000)
+    more["a long line"] = TextView("line", "a" * 3_000)
     return {**dict(views()), **more, "hits": found, "history searched": history_view(history(), "turn 3", "word91")}
 
 

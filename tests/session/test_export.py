@@ -193,7 +193,7 @@ def hostile(text: str) -> Turn:
 
 @every_row("text", ["<script>alert(1)</script>", "\ud800 half", "a\x00b\x1b[31m", "]]></style>{x}", "\u202e"])
 def test_whatever_a_turn_holds_the_notebook_is_valid(text):
-    written = conversation_notebook(text, [hostile(text)]).encode("utf-8", "replace")
+    written = conversation_notebook(text, [hostile(text)], {}).encode("utf-8", "replace")
     notebook = nbformat.reads(written.decode(), as_version=4)
     nbformat.validate(notebook)
     assert "<script>" not in notebook.cells[2].outputs[0].data["text/html"]

@@ -11,7 +11,7 @@ from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import PARTS
 from deepnb.values.request import Sent
 from deepnb.values.xray import changes, prefix
-from deepnb.views.xray import xray_view
+from deepnb.views.xray import XrayView
 from tests.support.scripted import Scripted, call
 
 TASK = call("task", id="t1", description="work", subagent_type="general-purpose")
@@ -72,7 +72,7 @@ def test_a_memory_block_written_anew_is_a_change_with_a_diff():
     where = "".join(p.text for p in x.parts["memory"]).encode().index(b"five")
     ahead = sum(len(p.text.encode()) for part in ("tools", "system") for p in x.parts[part] if part == "tools")
     assert x.prefix.same >= ahead + where and x.prefix.kept < 1
-    view = xray_view(x)
+    view = XrayView(x)
     assert "-- tea at four" in view.text() and "+- tea at five" in view.text()
     assert "~ changed: /AGENTS.md" in view.text() and "<ins" in view.html()
 
@@ -104,7 +104,7 @@ def test_subagents_are_compared_with_themselves():
     assert s.xray(1, 2).before is None
     assert s.xray(1, 3).since == "call 2"
     assert s.xray().since == "call 1"
-    assert "answer of subagent general-purpose (t1)" in xray_view(s.xray(1, 3)).title
+    assert "answer of subagent general-purpose (t1)" in XrayView(s.xray(1, 3)).title
 
 
 def test_calls_of_a_resumed_turn_go_on_counting():
@@ -124,7 +124,7 @@ def test_credentials_are_not_shown():
     s.run(f"my key is {KEY}")
     s.run("next")
     for at in ((1, 1), (2, 1)):
-        view = xray_view(s.xray(*at))
+        view = XrayView(s.xray(*at))
         assert KEY not in view.text() and KEY not in view.html()
     assert any(KEY in p.text for p in s.xray(1).request)
 
@@ -132,7 +132,7 @@ def test_credentials_are_not_shown():
 def test_the_html_folds_and_escapes():
     s = Session(model=Scripted(answers=["ok"]))
     s.run('<img src=x onerror="alert(1)"> </pre></details>')
-    html = xray_view(s.xray()).html()
+    html = XrayView(s.xray()).html()
     assert "<img" not in html and html.count("<details") == html.count("</details>") > 5
     assert "&lt;img src=x" in html
 

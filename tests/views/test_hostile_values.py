@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from deepnb.views import html as h
 from deepnb.views import markdown
 from deepnb.views.turn_segments import Answer
-from deepnb.views.view import notice_view, text_view
+from deepnb.views.view import TextView, notice_view
 from tests.data import hostile
 from tests.support.harmless import Harmful, harmless
 from tests.support.hostile_views import functions, views
@@ -45,7 +45,7 @@ def test_no_field_of_any_view_gets_out_of_its_place(at: int, text: str, of: int)
 @pytest.mark.nightly
 @every_row("text", hostile.LONG, ids=[text[:12] for text in hostile.LONG])
 def test_a_line_of_a_million_characters_is_shown(text: str) -> None:
-    for view in (Answer(1, [text]), notice_view(text), text_view(text, text)):
+    for view in (Answer(1, [text]), notice_view(text), TextView(text, text)):
         harmless(view.html())
         view.text().encode()
 

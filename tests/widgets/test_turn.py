@@ -186,7 +186,7 @@ def test_a_paragraph_is_whole_again_as_soon_as_it_has_ended() -> None:
         clock.now += 0.1
         turn.add(said(1, f"{word} "))
     assert max(text.count("A sentence") for text in cell.outputs[1]) > 5, "it was cut while it grew"
-    turn.flush()
+    turn._flush()
     assert cell.last[0].count("A sentence") == 60
 
 
@@ -326,7 +326,7 @@ BUTTON = "a turn is running in this cell: interrupt the kernel to stop it"
 
 
 def test_the_stop_button_stays_while_one_tool_follows_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepnb.widgets.turn.is_heard_apart", lambda: True)
+    monkeypatch.setattr("deepnb.widgets.turn.has_page_thread", lambda: True)
     cell = Cell()
     turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01, stop=lambda: None)
     # No beat after the one that shows the button: what moves it then is the tools.

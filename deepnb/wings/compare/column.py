@@ -1,7 +1,5 @@
 """One prompt run with several options: what came of it with each of them, and the figures that are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -25,7 +25,7 @@ from deepnb.values.image import PromptImage
 from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Snapshot, Turn
 from deepnb.wings.compare.column import NOT_RUN, Column
-from deepnb.wings.compare.jobs import code_asks, workspace_beside
+from deepnb.wings.compare.jobs import code_asks, fork_workspace
 from deepnb.wiring.options import Options, changed
 
 if TYPE_CHECKING:
@@ -151,7 +151,12 @@ def comparisons(
         raise InvalidError("the prompt is empty", "%agent PROMPT")
     work.need("comparisons")
     source = _source(work, thread)
-    every = [_options(work, {**(base or {}), **{o: choice.value for o, choice in one.items()}}) for one in combinations]
+    every = []
+    for one in combinations:
+        options = changed(work.options, {**(base or {}), **{o: choice.value for o, choice in one.items()}})
+        # It asks about calls that are allowed from now on, since they would run several times.
+        asks = code_asks(policy_of(options.approve).without_allowed)
+        every.append(replace(options, checkpointer=None, approve=asks.option))
     begun = next((r for turn in reversed(source.turns) if (r := last_request(turn.events)) is not None), None)
     columns = [Column({o: choice.words for o, choice in one.items()}, begun=begun) for one in combinations]
     now = Comparison(prompt, thread or work.current.thread.name, tuple(columns))
@@ -222,17 +227,12 @@ def _words(option: str, value: Any) -> str:
     return excerpt(repr(value), 40)
 
 
-# -- one column
-
-
 def _source(work: Workspace, name: str | None) -> Thread:
     """Return the thread that is forked, as it is now; nothing is written to it."""
     work.current.idle()
     if (graph := work.options.graph) is not None and graph.backend is not None and not graph.in_state:
-        raise RefusedError(
-            f"{graph.name} keeps files outside of its state, which each run of a comparison would change",
-            "compile it with deepagents' StateBackend()",
-        )
+        what = f"{graph.name} keeps files outside of its state, which each run of a comparison would change"
+        raise RefusedError(what, "compile it with deepagents' StateBackend()")
     thread = work.threads[name] if name else work.threads.current
     if work.state.is_busy(thread) and work.persistence is not None:
         raise work.persistence.database.busy(thread.name)
@@ -241,13 +241,6 @@ def _source(work: Workspace, name: str | None) -> Thread:
     if thread.asked:
         raise waits(thread, thread is work.current.thread)
     return thread
-
-
-def _options(work: Workspace, changes: Mapping[str, Any]) -> Options:
-    """Return the options of a fork: it asks about calls that are allowed from now on, since they would run several times."""
-    options = changed(work.options, changes)
-    asks = code_asks(policy_of(options.approve).without_allowed)
-    return replace(options, checkpointer=None, approve=asks.option)
 
 
 def _run(
@@ -270,7 +263,7 @@ def _run(
         column = fork.run(column, prompt, images)
         return replace(column, thread=fork.keep()) if keep and column.state == "done" else column
     finally:
-        fork.close()
+        fork.work.close()
 
 
 class _Fork:
@@ -278,13 +271,11 @@ class _Fork:
 
     def __init__(self, work: Workspace, source: Thread, options: Options) -> None:
         self._session, self._source = work, source
-        turns = list(source.turns)
         # Named as the thread it comes from: what is sent is what would be sent there, and a tape knows it.
-        self._thread = replace(
-            source, turns=turns, snapshot=Snapshot(source.name), files={}, asked=(), decided={}, root=None
-        )
+        new: dict[str, Any] = {"turns": list(source.turns), "snapshot": Snapshot(source.name), "files": {}}
+        self._thread = replace(source, **new, asked=(), decided={}, root=None)
         self._thread.granted = frozenset()
-        self._work = made = workspace_beside(work, options, self._thread)
+        self.work = made = fork_workspace(work, options, self._thread)
         made.home.copy(work.home, source.home)
         made.graphs.undoable = made.home.in_kernel
         if source.root is not None:
@@ -296,7 +287,7 @@ class _Fork:
         context = copy_context()
         context.run(self._session.current.begin_background)
         problem, stopped = "", False
-        stream = Runner(self._work).stream(prompt, images=images)
+        stream = Runner(self.work).stream(prompt, images=images)
         try:
             while context.run(next, stream, None) is not None:
                 pass
@@ -310,24 +301,20 @@ class _Fork:
         if stream.turn is not None and stream.turn.model != last:
             column = replace(column, begun=None)  # no model has in its cache what another was sent
         if stream.turn is not None:
-            column = replace(column, caching=self._work.built.caching)
-        options, files = self._work.options, self._work.options.memory
+            column = replace(column, caching=self.work.built.caching)
+        options, files = self.work.options, self.work.options.memory
         if options.graph is None:
-            files = tuple(filter(self._thread.scope.may_read, layers(files, self._work.current.now()[:10])))
+            files = tuple(filter(self._thread.scope.may_read, layers(files, self.work.current.now()[:10])))
         return _ended(replace(column, layers=files), stream.turn, problem, stopped)
 
     def keep(self) -> str:
         """Make it a thread of the session, with a memory of its own; return its name."""
-        work, values = self._session, self._work.state.values_at(self._thread.snapshot)
-        memory, name = self._work.home.files(self._thread.home), work.threads.free_name("compare", 1)
+        work, values = self._session, self.work.state.values_at(self._thread.snapshot)
+        memory, name = self.work.home.files(self._thread.home), work.threads.free_name("compare", 1)
         made = work.threads.adopt(self._source, name, values, memory, self._thread.turns[-1])
         work.transcripts.forked(self._source.name, name, made.snapshot.messages, made.parent or "")
         work.current.tell()
         return name
-
-    def close(self) -> None:
-        """Drop its workspace."""
-        self._work.close()
 
 
 def _close(stream: TurnStream) -> None:

@@ -1,7 +1,5 @@
 """Turns in the background: each plays in a thread of Python's, in a workspace of its own, on a fork of a thread."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
@@ -150,8 +148,6 @@ class Job:
         if self._stream is not None:
             self._stream.stop()
 
-    # -- for whoever starts it
-
     def begin(self, work: Workspace, stream: Callable[[Runner, Callable[[], None]], TurnStream]) -> None:
         """Begin the turn of `stream` in the job's own workspace; what is wrong with its options is raised here."""
         arrived = threading.Event()
@@ -187,7 +183,7 @@ class Reader(Protocol):
     def read(self, job: Job, stream: JobStream) -> None:
         """Read them to their end; called in the job's own thread."""
 
-    def landed(self, job: Job) -> None:
+    def returned(self, job: Job) -> None:
         """Its thread is one of the session's now; called in the session's own thread."""
 
 
@@ -198,7 +194,7 @@ class _Silent:
         for _ in stream:
             pass
 
-    def landed(self, job: Job) -> None:
+    def returned(self, job: Job) -> None:
         """Nothing is to be done."""
 
 
@@ -272,8 +268,8 @@ class Jobs(Sequence[Job]):
             raise
         work.threads.lend(fork)
         self._jobs.append(job)
-        land = partial(self._land, job, fork, apart, reader)
-        job.run(partial(reader.read, job), partial(work.current.later, land))
+        give_back = partial(self._give_back, job, fork, apart, reader)
+        job.run(partial(reader.read, job), partial(work.current.later, give_back))
         return job
 
     def stop(self) -> int:
@@ -292,13 +288,13 @@ class Jobs(Sequence[Job]):
         """Return a workspace for one thread alone: its options are those of now, but code always asks before it runs."""
         work = self._workspace
         asks = code_asks(policy_of(work.options.approve))
-        made = workspace_beside(work, replace(work.options, checkpointer=None, approve=asks.option), thread)
+        made = fork_workspace(work, replace(work.options, checkpointer=None, approve=asks.option), thread)
         made.keep_with(work)
         made.home.share(work.home)
         made.transcripts.share(work.transcripts[thread.name])
         return made
 
-    def _land(self, job: Job, thread: Thread, apart: Workspace, reader: Reader) -> None:
+    def _give_back(self, job: Job, thread: Thread, apart: Workspace, reader: Reader) -> None:
         """The turn has ended: its thread is one of the session's, and so is what waits for the user."""
         work, turn = self._workspace, job.wait()  # its thread of Python's has left to say that it ended
         guard = apart.backend  # where its thread's files are now, which are the session's from here on
@@ -309,14 +305,14 @@ class Jobs(Sequence[Job]):
                 work.backend.take_over(guard, notes)
             work.current.last = turn
         apart.close()
-        reader.landed(job)
+        reader.returned(job)
         work.current.tell()
 
 
 # -- a workspace beside that of a session, for one fork of a thread: a job in the background, or a column of a comparison
 
 
-def workspace_beside(work: Workspace, options: Options, thread: Thread) -> Workspace:
+def fork_workspace(work: Workspace, options: Options, thread: Thread) -> Workspace:
     """Return a workspace with one thread, and the variables and the tape of another."""
     made = Workspace(options, work.current.clock, thread.name)
     if work.current.kernel is not None:

@@ -18,7 +18,7 @@ from deepnb.views.text import elapsed, short, tokens
 from deepnb.views.turn import FooterView, TurnView, footer_view
 from deepnb.views.view import View, notice_view, table_view
 from deepnb.widgets.actions import close
-from deepnb.widgets.screen import Counted, Held, Output, Screen
+from deepnb.widgets.screen import Counted, LateScreen, Output, Screen
 from deepnb.widgets.turn import QuietTurn, stop_button, turn_display
 from deepnb.wings.compare.jobs import Job, JobStream
 
@@ -43,7 +43,7 @@ class JobCell:
         self._scene, self._request, self._quiet = scene, request, quiet
         self._live = scene.screen.notebook and scene.config.updates
         """Whether what is shown can change; else it is shown whole when the job has ended."""
-        self._place = Counted(scene.screen) if self._live or not scene.screen.notebook else Held(scene.screen)
+        self._place = Counted(scene.screen) if self._live or not scene.screen.notebook else LateScreen(scene.screen)
         self._context = copy_context()
         self._begun = threading.Event()
         self._button: Any = None
@@ -73,7 +73,10 @@ class JobCell:
         """Show the events as they come, and the footer."""
         self._begun.wait()
         scene = self._scene
-        display = QuietTurn(self._place) if self._quiet else self._display()
+        clock, hz = scene.session.clock, scene.config.stream_hz
+        display: Any = QuietTurn(self._place)
+        if not self._quiet:
+            display = turn_display(self._place, hz=hz, hint="", now=lambda: _clock(clock().isoformat()))
         problem, _ = ask.show_events(display, stream)
         job.problem, turn = problem, stream.turn
         if not scene.screen.notebook:
@@ -87,15 +90,15 @@ class JobCell:
             self._below = display.finish(*views, *([] if turn.asked else [self._footer(turn)]))
         if self._state is not None:
             self._state.update(notice_view(_ended(job, turn, problem, buttons=_LATER), "ok"))
-        elif isinstance(self._place, Held):
+        elif isinstance(self._place, LateScreen):
             self._place.show(notice(_ended(job, turn, problem)))
             self._place.publish()
 
-    def landed(self, job: Job) -> None:
+    def returned(self, job: Job) -> None:
         """Show the card of calls that need approval, and from then on what becomes of the job."""
-        self._context.run(self._landed, job)
+        self._context.run(self._show_card, job)
 
-    def _landed(self, job: Job) -> None:
+    def _show_card(self, job: Job) -> None:
         if self._button is not None:
             close(self._button)
         scene, turn, below = self._scene, job.turn, self._below
@@ -107,19 +110,14 @@ class JobCell:
         scene.cards.show(turn, below, self._place.shown, partial(ask.decide, scene), self._footer(turn))
         if self._state is not None:
             self._state.update(notice_view(_ended(job, turn, None, buttons=_NOW), "ok"))
-        self._unwatch = scene.session.workspace.current.watch(lambda: self._follow(job))
+        self._unwatch = scene.session.workspace.current.watch(partial(self._follow, job))
 
     def _follow(self, job: Job) -> None:
         if job.state != "needs approval" and self._state is not None:
             self._unwatch()
             self._state.update(notice_view(_ended(job, job.turn, None), "ok"))
 
-    def _display(self) -> Any:
-        clock, hz = self._scene.session.clock, self._scene.config.stream_hz
-        return turn_display(self._place, hz=hz, hint="", now=lambda: _clock(clock().isoformat()))
-
     def _delivered(self, turn: Turn | None, problem: DeepnbError | None) -> Sequence[View]:
-        """Return what is to be shown of the answer above its footer."""
         if turn is None or turn.asked or turn.interrupted is not None or problem is not None:
             return ()
         try:
@@ -148,7 +146,6 @@ def agent_jobs(scene: Scene, args: Args) -> Result:
 
 
 def _join(scene: Scene, job: Job) -> Result:
-    """Switch to the thread of a job that is no longer running."""
     if job.state == "running":
         raise BusyError(f"job {job.number} is running", f"wait until it ends, or %agent jobs stop {job.number}")
     scene.session.switch(job.thread)

@@ -1,7 +1,7 @@
 """A prompt with several options, side by side: answers, tool calls, figures, and where they differ."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 from typing import cast
@@ -12,7 +12,7 @@ from deepnb.views.data_images import without_data
 from deepnb.views.diff import counts, marks, pieces, rows, words
 from deepnb.views.markdown import markdown_html
 from deepnb.views.search_marks import MARK
-from deepnb.views.text import clean, cost, counted, indent, page, percent, seconds, short, title_line, tokens
+from deepnb.views.text import clean, cost, counted, indent, page, percent, seconds, short, tokens
 from deepnb.views.tool import Status, Tool, call_line, tool_html
 from deepnb.views.turn import model_words
 from deepnb.views.view import table_html, table_text
@@ -51,7 +51,6 @@ class ComparisonView:
     columns: tuple[Column, ...]
     figures: tuple[Figure, ...]
     lines: tuple[str, ...]
-    stamp: str = ""
     brief: bool = False
     """Whether answers and calls are cut to their first words."""
 
@@ -61,7 +60,7 @@ class ComparisonView:
         return f"comparison · {', '.join(self.columns[0].options)}"
 
     def text(self) -> str:
-        lines = [title_line(self.title, self.stamp)]
+        lines = [self.title]
         seen: dict[str, str] = {}
         for column, answer in zip(self.columns, marked_text([c.answer for c in self.columns]), strict=True):
             first = seen.setdefault(answer, column.name)
@@ -81,7 +80,7 @@ class ComparisonView:
         bold = [[h.el("b", cell) if row[0] else cell for cell in row] for row in rows]
         table = h.el("div", table_html(head, bold, right), style="overflow-x:auto")
         title, what = self.title.split(" · ", 1)
-        return h.box(h.heading(title, what, stamp=self.stamp), side, table, *map(h.small, self.lines))
+        return h.box(h.heading(title, what), side, table, *map(h.small, self.lines))
 
     def _card(self, column: Column, answer: h.Html) -> h.Html:
         colour = _COLOURS.get(column.state, h.ORANGE.format(0.22))
@@ -101,43 +100,44 @@ class ComparisonView:
         return ("", "", *names), rows, tuple(range(2, len(self.columns) + 2))
 
     def _only(self, call: tuple[str, object]) -> bool:
-        """Return whether some column that has ended has made no such call."""
         ended = [column for column in self.columns if column.state == "done"]
         return any(all(call != other for other, _ in _calls(column)) for column in ended)
 
 
-def comparison_view(columns: Sequence[Column], thread: str, stamp: str = "") -> ComparisonView:
+def comparison_view(columns: Sequence[Column], thread: str) -> ComparisonView:
     """Return the columns of a prompt that was run in forks of a thread."""
-    return ComparisonView(tuple(columns), tuple(_figures(columns)), tuple(_lines(columns, thread)), stamp)
+    return ComparisonView(tuple(columns), tuple(_figures(columns)), tuple(_lines(columns, thread)))
 
 
 def _figures(columns: Sequence[Column]) -> Iterator[Figure]:
-    def row(label: str, value: Callable[[Column], str], compared: bool = True) -> Figure:
-        return Figure(label, tuple(value(c) if c.calls else _UNKNOWN for c in columns), compared)
+    def row(label: str, values: Iterable[str], compared: bool = True) -> Figure:
+        return Figure(label, tuple(v if c.calls else _UNKNOWN for c, v in zip(columns, values, strict=True)), compared)
 
-    model = row("model", lambda c: model_words(c.turn.model) if c.turn else _UNKNOWN)
+    model = row("model", (model_words(c.turn.model) if c.turn else _UNKNOWN for c in columns))
     if any(value not in (_UNKNOWN, c.options.get("model")) for value, c in zip(model.values, columns, strict=True)):
         yield model
     if any(c.turn and c.turn.after.memory for c in columns):
-        yield row("memory in the prompt", lambda c: "stale" if c.stale else "current")
-    yield row("context", lambda c: tokens(c.budget.total, c.budget.exact) if c.budget else _UNKNOWN)
+        yield row("memory in the prompt", ("stale" if c.stale else "current" for c in columns))
+    budgets = [c.budget for c in columns]
+    yield row("context", (tokens(b.total, b.exact) if b else _UNKNOWN for b in budgets))
     for part in PARTS:
-        if any(c.budget and c.budget.parts.get(part) for c in columns):
-            yield row(f"· {part}", lambda c, part=part: tokens(c.budget.parts.get(part, 0)) if c.budget else _UNKNOWN)  # type: ignore[misc]
-    yield row("tokens in", lambda c: tokens(c.usage.input, c.usage.exact))
-    yield row("tokens out", lambda c: tokens(c.usage.output, c.usage.exact))
+        if any(b and b.parts.get(part) for b in budgets):
+            yield row(f"· {part}", (tokens(b.parts.get(part, 0)) if b else _UNKNOWN for b in budgets))
+    yield row("tokens in", (tokens(c.usage.input, c.usage.exact) for c in columns))
+    yield row("tokens out", (tokens(c.usage.output, c.usage.exact) for c in columns))
     if any(c.cached is not None for c in columns):
-        yield row("cached", lambda c: _share(c.cached))
-    yield row("cacheable", lambda c: _share(c.cacheable))
-    yield row("model calls", lambda c: f"{len(c.calls):,}")
-    yield row("tool calls", lambda c: f"{len(c.tool_calls):,}")
+        yield row("cached", (_share(c.cached) for c in columns))
+    yield row("cacheable", (_share(c.cacheable) for c in columns))
+    yield row("model calls", (f"{len(c.calls):,}" for c in columns))
+    yield row("tool calls", (f"{len(c.tool_calls):,}" for c in columns))
     if any(c.compactions for c in columns):
-        yield row("compactions", lambda c: f"{c.compactions:,}")
+        yield row("compactions", (f"{c.compactions:,}" for c in columns))
     if any(c.changed for c in columns):
-        yield row("files changed", lambda c: ", ".join(f"{d.path} {counts(rows(d))}" for d in c.changed) or "none")
+        changes = ([f"{diff.path} {counts(rows(diff))}" for diff in c.changed] for c in columns)
+        yield row("files changed", (", ".join(one) or "none" for one in changes))
     if any(c.usage.cost is not None for c in columns):
-        yield row("cost", lambda c: _UNKNOWN if c.usage.cost is None else cost(c.usage.cost))
-    yield row("time", lambda c: seconds(c.turn.seconds) if c.turn else _UNKNOWN, compared=False)
+        yield row("cost", (_UNKNOWN if c.usage.cost is None else cost(c.usage.cost) for c in columns))
+    yield row("time", (seconds(c.turn.seconds) if c.turn else _UNKNOWN for c in columns), compared=False)
 
 
 def _lines(columns: Sequence[Column], thread: str) -> Iterator[str]:
@@ -173,6 +173,7 @@ def _share(value: float | None) -> str:
 # -- answers with the words marked in which they differ
 
 
+# <b title="x"> | $$x$$ | $x$ | \(x\) | \[x\]
 _TAG = re.compile(r"""(<(?:[^">]|"[^"]*")*>|\$\$[^<]+?\$\$|\$[^$<]+\$|\\\([^<]+?\\\)|\\\[[^<]+?\\\])""")
 """A tag, or a formula: an element within it would break it."""
 _FORMULA = re.compile(r"[$\\]")

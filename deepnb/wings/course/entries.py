@@ -1,7 +1,5 @@
 """The reference: what there is to look up, an entry each, made of parsers, settings, source text and Markdown files."""
 
-from __future__ import annotations
-
 import ast
 import re
 import textwrap

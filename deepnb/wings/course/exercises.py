@@ -4,8 +4,6 @@ The source of a cell is never read: any way to get there counts. What is missing
 type for it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -45,20 +43,8 @@ class CheckPart:
         return "missing" if self.missing else "done"
 
 
-Parts = Iterator[CheckPart]
-
-
-@dataclass(frozen=True)
-class Exercise:
-    """The exercise of one notebook."""
-
-    title: str
-    parts: Callable[[Session], Parts]
-    """What there is of each thing that it asks for."""
-
-
-def _part(what: str, done: object, missing: str) -> CheckPart:
-    return CheckPart(what, "" if done else missing)
+Parts = Iterator[tuple[str, object, str]]
+"""(what the exercise asks for, whether it is there, what is missing else) of each part."""
 
 
 def _no_thread(session: Session) -> str:
@@ -69,13 +55,13 @@ def _no_thread(session: Session) -> str:
 def _start(session: Session) -> Parts:
     made = [turn for thread in threads(session) for turn in thread.turns if thread.name != "main"]
     kept = [one for one in entries(session, origin="agent") if one.thread != "main" and added(one)]
-    yield _part("the agent has looked at a table", results(made, "inspect_variable"), "no variable was inspected")
-    yield _part(
+    yield "the agent has looked at a table", results(made, "inspect_variable"), "no variable was inspected"
+    yield (
         "it has computed an answer from the table",
         results(made, "query_table") or results(made, "run_python"),
         "after the picture, neither query_table nor approved code has run",
     )
-    yield _part("it has remembered something new", kept, "the agent wrote nothing to memory after the picture")
+    yield "it has remembered something new", kept, "the agent wrote nothing to memory after the picture"
 
 
 def _first_agent(session: Session) -> Parts:
@@ -84,13 +70,10 @@ def _first_agent(session: Session) -> Parts:
     names = [thread.name for thread in threads(session)]
     after = [thread for thread in threads(session) if not gone and names.index(thread.name) > names.index(THREAD)]
     later = [turn for thread in after for turn in thread.turns]
-    yield _part(
-        f"in the thread {THREAD} the agent has written to memory",
-        kept,
-        gone or "memory has no line that the agent wrote in that thread",
-    )
-    yield _part("another thread was begun after that one", after, gone or f"{THREAD} is the newest thread")
-    yield _part(
+    missing = gone or "memory has no line that the agent wrote in that thread"
+    yield f"in the thread {THREAD} the agent has written to memory", kept, missing
+    yield "another thread was begun after that one", after, gone or f"{THREAD} is the newest thread"
+    yield (
         "an answer in it says what only memory could know",
         [turn for turn in later for line in kept if draws_on(turn, line)],
         gone or "no answer there has a word of that line which its prompts do not have, too",
@@ -100,27 +83,23 @@ def _first_agent(session: Session) -> Parts:
 def _memory(session: Session) -> Parts:
     gone = _no_thread(session)
     first = [one for one in entries(session, origin="agent", thread=THREAD) if added(one)]
+    ids = [entry.id for entry in session.memory.log_entries()]
     wrong = [
-        (one, change) for one in first for change in entries(session, origin="user") if _undoes(one, change, session)
+        (one, change)
+        for one in first
+        for change in entries(session, origin="user")
+        if ids.index(change.id) > ids.index(one.id) and not change.note.startswith("revert")
+        if change.path == one.path and set(added(one)) & set(removed(change))
     ]
     right = [(one, back) for one, change in wrong for back in entries(session, note=f"revert of {change.id}")]
-    yield _part(
-        f"in the thread {THREAD} the agent has written a line to memory",
-        first,
-        gone or "memory has no line that the agent wrote in that thread",
-    )
-    yield _part("then you have changed that line", wrong, gone or "nobody but the agent has touched it")
-    yield _part(
+    missing = gone or "memory has no line that the agent wrote in that thread"
+    yield f"in the thread {THREAD} the agent has written a line to memory", first, missing
+    yield "then you have changed that line", wrong, gone or "nobody but the agent has touched it"
+    yield (
         "the change was reverted, and the line of the agent is back",
         [one for one, _ in right if set(added(one)) <= set(session.memory.read(one.path).split("\n"))],
         gone or "the journal has no revert of such a change",
     )
-
-
-def _undoes(one: Entry, change: Entry, session: Session) -> bool:
-    ids = [entry.id for entry in session.memory.log_entries()]
-    later = ids.index(change.id) > ids.index(one.id) and not change.note.startswith("revert")
-    return later and change.path == one.path and bool(set(added(one)) & set(removed(change)))
 
 
 def _skills(session: Session) -> Parts:
@@ -129,16 +108,11 @@ def _skills(session: Session) -> Parts:
     good = [skill for skill in own if not skill.problem]
     when = [skill for skill in good if "when" in skill.description.lower()]
     reads = session.skills.reads()
-    whole = [
-        skill for skill in good if skill.path in reads and reads[skill.path].whole and not reads[skill.path].pinned
-    ]
-    yield _part(
-        "there is a skill of yours, and it can be used",
-        good,
-        "yours can't be used: %skills validate says why" if own else none,
-    )
-    yield _part("its description says when to use it", when, "the description does not say when" if good else none)
-    yield _part("the agent has read all of its file in a turn", whole, "no turn of this thread has" if good else none)
+    whole = [skill for skill in good if (read := reads.get(skill.path)) and read.whole and not read.pinned]
+    missing = "yours can't be used: %skills validate says why" if own else none
+    yield "there is a skill of yours, and it can be used", good, missing
+    yield "its description says when to use it", when, "the description does not say when" if good else none
+    yield "the agent has read all of its file in a turn", whole, "no turn of this thread has" if good else none
 
 
 def _budget(session: Session) -> Parts:
@@ -147,17 +121,11 @@ def _budget(session: Session) -> Parts:
     full = [turn for turn in made if turn.compacted]
     back = [(turn, text) for turn in made for text in came_back(turn)]
     used = [turn for turn, text in back if draws_on(turn, text)]
-    yield _part(
-        f"the thread {THREAD} has passed the trigger and was compacted",
-        full,
-        gone or f"its fullest request had {_fullest(made):,} tokens, and nothing was compacted",
-    )
-    yield _part("a message was brought back from its history", back, gone or "no prompt had one added to it")
-    yield _part("the answer to that prompt uses it", used, gone or "no such answer has a word of it")
-
-
-def _fullest(made: list[Turn]) -> int:
-    return max((call.budget.total for turn in made for call in turn.calls), default=0)
+    fullest = max((call.budget.total for turn in made for call in turn.calls), default=0)
+    missing = gone or f"its fullest request had {fullest:,} tokens, and nothing was compacted"
+    yield f"the thread {THREAD} has passed the trigger and was compacted", full, missing
+    yield "a message was brought back from its history", back, gone or "no prompt had one added to it"
+    yield "the answer to that prompt uses it", used, gone or "no such answer has a word of it"
 
 
 def _long_term(session: Session) -> Parts:
@@ -178,14 +146,11 @@ def _long_term(session: Session) -> Parts:
         for fact in facts
         if fact and fact in turn.after.memory.get("/MEMORY.md", "") and draws_on(turn, fact)
     ]
-    yield _part("there is a note of a later day than the notebook's", notes, f"there is none after {_NOTEBOOK_DAYS}")
-    yield _part(
-        "it has left the prompt: that day is neither today nor yesterday",
-        old,
-        f"today is {today}, and the note is too new" if notes else "there is no such note",
-    )
-    yield _part("it was promoted to long-term memory", kept, "MEMORY.md has no line that comes from such a note")
-    yield _part("an answer comes from there", known, "no answer has a word of such a line that its prompt lacks")
+    yield "there is a note of a later day than the notebook's", notes, f"there is none after {_NOTEBOOK_DAYS}"
+    missing = f"today is {today}, and the note is too new" if notes else "there is no such note"
+    yield "it has left the prompt: that day is neither today nor yesterday", old, missing
+    yield "it was promoted to long-term memory", kept, "MEMORY.md has no line that comes from such a note"
+    yield "an answer comes from there", known, "no answer has a word of such a line that its prompt lacks"
 
 
 def _is_old(day: str, today: date) -> bool:
@@ -201,17 +166,14 @@ def _approvals(session: Session) -> Parts:
     decided: list[Decision] = [one for one in decisions(made) if one.call.name == "run_python"]
     approved = [one for one in decided if one.kind in ("approve", "edit")]
     variable = session.options.namespace.get("by_island")
-    yield _part(
+    yield (
         f"in the thread {THREAD} you have approved code, and it ran",
         approved and results(made, "run_python"),
         gone or ("what was approved ended with an error" if approved else "no call of run_python was approved there"),
     )
-    yield _part(
-        "the variable by_island has the mean bill length of each island",
-        _is_mean(session, variable),
-        "there is no variable by_island" if variable is None else "its figures are others",
-    )
-    yield _part(
+    missing = "there is no variable by_island" if variable is None else "its figures are others"
+    yield "the variable by_island has the mean bill length of each island", _is_mean(session, variable), missing
+    yield (
         "you have rejected a call there, with a reason",
         [one for one in decided if one.kind == "reject" and one.reason],
         gone or "no call was rejected with a reason",
@@ -234,13 +196,10 @@ def _tapes(session: Session) -> Parts:
     kept = session.workspace.persistence
     forks = [info for info in session.threads if (info.parent or "").startswith("evening@")]
     early = [info for info in forks if (info.parent or "").removeprefix("evening@") == "1"]
-    yield _part("the session is kept in a file", kept, "it is in this kernel only")
-    yield _part(
-        "a thread continues from turn 1 of evening",
-        early,
-        "a fork of evening begins at another turn" if forks else "no thread was forked from evening",
-    )
-    yield _part("it has a turn of its own", [one for one in early if one.turns > 1], "nothing was asked in it yet")
+    yield "the session is kept in a file", kept, "it is in this kernel only"
+    missing = "a fork of evening begins at another turn" if forks else "no thread was forked from evening"
+    yield "a thread continues from turn 1 of evening", early, missing
+    yield "it has a turn of its own", [one for one in early if one.turns > 1], "nothing was asked in it yet"
 
 
 def _own_agent(session: Session) -> Parts:
@@ -248,45 +207,41 @@ def _own_agent(session: Session) -> Parts:
     own = "" if attached is not None else "the agent in use is deepnb's own"
     wanted = ("memory", "skills")
     lacks = [one.name for one in session.features.lacks if one.name in wanted]
-    kept = [(turn, line) for turn in session.turns for line in _remembered(session, turn)] if not own else []
-    later = [turn for first, line in kept for turn in session.turns if turn.number > first.number and _sent(turn, line)]
-    yield _part("a graph of yours is in use", attached is not None, own)
-    yield _part(
-        "it has memory and skills", attached is not None and not lacks, own or f"it lacks {' and '.join(lacks)}"
-    )
-    yield _part("it has written to memory", kept, own or "memory is as it was")
-    yield _part("the prompt of a later turn has what it wrote", later, own or "no later prompt has a line of it")
+    made = () if own else session.turns
+    changes = [(turn, one) for turn in made for one in session.memory.between(turn.before, turn.after)]
+    lines = [(turn, line.strip()) for turn, one in changes for hunk in one.hunks for line in hunk.lines]
+    kept = [(turn, line) for turn, line in lines if line]
+    later = []
+    for turn in made:  # a prompt has a line of memory in its block, or as a change
+        updates = (message.text for message in turn.after.messages if message.source == MEMORY_UPDATE)
+        sent = [*turn.after.memory.values(), *updates]
+        written = (line for first, line in kept if turn.number > first.number)
+        later += [turn for line in written if any(line in text for text in sent)]
+    yield "a graph of yours is in use", attached is not None, own
+    has = attached is not None and not lacks
+    yield "it has memory and skills", has, own or f"it lacks {' and '.join(lacks)}"
+    yield "it has written to memory", kept, own or "memory is as it was"
+    yield "the prompt of a later turn has what it wrote", later, own or "no later prompt has a line of it"
 
 
-def _remembered(session: Session, turn: Turn) -> list[str]:
-    changes = session.memory.between(turn.before, turn.after)
-    return [line.strip() for change in changes for hunk in change.hunks for line in hunk.lines if line.strip()]
-
-
-def _sent(turn: Turn, line: str) -> bool:
-    """Return whether the prompt of a turn had a line of memory: in its block, or as a change."""
-    updates = (message.text for message in turn.after.messages if message.source == MEMORY_UPDATE)
-    return any(line in text for text in (*turn.after.memory.values(), *updates))
-
-
-EXERCISES = {
-    "00": Exercise("a question of yours", _start),
-    "01": Exercise("a new thread remembers", _first_agent),
-    "02": Exercise("revert a mistake", _memory),
-    "03": Exercise("a skill of your own", _skills),
-    "04": Exercise("bring a message back", _budget),
-    "05": Exercise("a note that lasts", _long_term),
-    "06": Exercise("approve and reject", _approvals),
-    "07": Exercise("continue from an earlier turn", _tapes),
-    "08": Exercise("memory and skills in a graph of yours", _own_agent),
+EXERCISES: dict[str, tuple[str, Callable[[Session], Parts]]] = {
+    "00": ("a question of yours", _start),
+    "01": ("a new thread remembers", _first_agent),
+    "02": ("revert a mistake", _memory),
+    "03": ("a skill of your own", _skills),
+    "04": ("bring a message back", _budget),
+    "05": ("a note that lasts", _long_term),
+    "06": ("approve and reject", _approvals),
+    "07": ("continue from an earlier turn", _tapes),
+    "08": ("memory and skills in a graph of yours", _own_agent),
 }
-"""Number of the notebook -> its exercise."""
+"""Number of the notebook -> the title of its exercise, and what there is of each thing that it asks for."""
 
 
 # -- what happened in a session, as far as exercises ask
 
 
-_WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*|[㐀-鿿]{2}")
+_WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*|[㐀-鿿]{2}")  # planet | 12km | 行星
 """What tells one fact from another: a word of some length, anything with a figure in it, two Chinese characters."""
 
 

@@ -27,9 +27,10 @@ def check(number: str | int) -> CheckView:
     key = f"{number:0>2}"
     if key not in EXERCISES:
         raise NotFoundError(f"no exercise {number!r}", f'there are "{min(EXERCISES)}" to "{max(EXERCISES)}"')
-    session, exercise = current(), EXERCISES[key]
+    session, (title, asked) = current(), EXERCISES[key]
     session = getattr(session, "into", session)
-    return CheckView(key, exercise.title, tuple(exercise.parts(session)), f"thread {session.thread}")
+    parts = (CheckPart(what, "" if done else missing) for what, done, missing in asked(session))
+    return CheckView(key, title, tuple(parts), f"thread {session.thread}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,9 +131,9 @@ def _graded(path: Path) -> dict[str, Any]:
         return {"exercise": _number(path), "done": False, "error": str(error).split("\n")[0]}
     said = "".join(output.get("text", "") for output in last.outputs)
     failed = next((f"{output.ename}: {output.evalue}" for output in last.outputs if output.output_type == "error"), "")
-    result: dict[str, Any] = (
-        {"exercise": _number(path), "done": False, "error": failed} if failed else json.loads(said.splitlines()[-1])
-    )
+    if failed:
+        return {"exercise": _number(path), "done": False, "error": failed}
+    result: dict[str, Any] = json.loads(said.splitlines()[-1])
     return result
 
 

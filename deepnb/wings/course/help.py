@@ -1,7 +1,5 @@
 """`%agent help WORD`: the entries of the reference that answer some words, best first, and the picture of them."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -30,10 +28,9 @@ def show_help(magic: str, words: str) -> Picture:
     found = look_up(asked, entries(), magic)
     if not found:
         close = next((one.name for one in entries() if is_near(asked.casefold(), one.name)), None)
-        type_ = f"type %{magic} help {close}" if close else f"%{magic} help lists the subcommands"
-        raise NotFoundError(
-            f"the reference has nothing on {asked!r}", f"{type_}, or %agent -- help {asked} to ask the agent"
-        )
+        do = f"type %{magic} help {close}" if close else f"%{magic} help lists the subcommands"
+        do = f"{do}, or %agent -- help {asked} to ask the agent"
+        raise NotFoundError(f"the reference has nothing on {asked!r}", do)
     is_sub = subcommand(magic, asked) is not None
     whole = sum(one.entry.name == asked for one in found[:2]) if is_sub else _WHOLE
     texts = [one.passage if place < whole else one.entry.text for place, one in enumerate(found)]
@@ -124,14 +121,11 @@ def _nearness(one: Entry, words: str, magic: str) -> tuple[int, bool, int]:
     return place, one.kind != f"%{magic}", _KINDS.index(one.kind)
 
 
-# -- the picture
-
-
 _BLOCKS = ("|", "- ", "    ", "#", "!", ">")
 """What a line begins with that is not joined with the next one."""
 
 
-def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int = 1, stamp: str = "") -> Picture:
+def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int) -> Picture:
     """Return the answers to some words, best first: (kind, usage, text in Markdown) of each, `whole` of them with text.
 
     Without words the first answer is all that was asked for.
@@ -151,7 +145,7 @@ def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int = 
         body += [h.label("see also"), h.el("ul", *items, style="margin:0;padding-left:2em")]
     title = (f"help: {' '.join(words.split())}", counted(len(answers), "answer")) if words.strip() else ()
     all_ = "notebooks/REFERENCE.md has the whole reference"
-    return Picture(title, [*lines, *([""] if lines[-1] else []), all_], [*body, h.label(all_)], stamp)
+    return Picture(title, [*lines, *([""] if lines[-1] else []), all_], [*body, h.label(all_)])
 
 
 def _joined(text: str) -> Iterator[str]:

@@ -59,6 +59,5 @@ def notebooks() -> Path:
     for place in (package / "notebooks", package.parent / "notebooks"):
         if (place / "data" / "planets.csv").is_file():
             return place
-    raise NotInstalledError(
-        "the notebooks are not installed with this copy of deepnb", "install it from its wheel or its repository"
-    )
+    what = "the notebooks are not installed with this copy of deepnb"
+    raise NotInstalledError(what, "install it from its wheel or its repository")

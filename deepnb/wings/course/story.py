@@ -32,7 +32,10 @@ def story_of(session: Session) -> StoryView:
     budget, turns = session.budget(), session.turns[-_TURNS:]
     rule = budget.rule if budget is not None else session.rule
     figures, compactions = _requests(turns)
-    steps = [_step(session, turn) for turn in turns]
+    steps = []
+    for turn in turns:
+        tokens = max(_requests([turn])[0], default=0)
+        steps.append(StoryStep(turn.number, turn.prompt, _first(turn.text), tokens, tuple(_marks(session, turn))))
     return StoryView(session.thread, tuple(steps), tuple(figures), tuple(compactions), rule.window, rule.trigger_tokens)
 
 
@@ -49,21 +52,13 @@ def _requests(turns: Sequence[Turn]) -> tuple[list[int], list[int]]:
     return figures, [at for at in compactions if at < len(figures)]
 
 
-def _step(session: Session, turn: Turn) -> StoryStep:
-    figures, _ = _requests([turn])
-    return StoryStep(turn.number, turn.prompt, _first(turn.text), max(figures, default=0), tuple(_marks(session, turn)))
-
-
 def _marks(session: Session, turn: Turn) -> Iterator[tuple[str, str]]:
     for change in session.memory.between(turn.before, turn.after):
         added = [line for hunk in change.hunks for line in hunk.lines if line.strip()]
         yield from (("remembers", f"{_words(line)} ({change.path})") for line in added)
     for offload in (e.offload for e in turn.events if isinstance(e, Compacted) and not e.path):
-        kept = f", saved verbatim in {offload.path}" if offload.path else ""
-        yield (
-            "compacts",
-            f"{offload.before:,} tokens pass the trigger: {counted(offload.messages, 'message')} → summary{kept}",
-        )
+        went, kept = counted(offload.messages, "message"), f", saved verbatim in {offload.path}" if offload.path else ""
+        yield "compacts", f"{offload.before:,} tokens pass the trigger: {went} → summary{kept}"
     for event in turn.events:
         if isinstance(event, Notice) and event.text.startswith(ADDED):
             yield "brings back", f"{event.text.removeprefix(ADDED)}, out of the offloaded history"
@@ -82,9 +77,6 @@ def _first(answer: str) -> str:
 def _words(line: str) -> str:
     """Return a line without its bullet."""
     return line.strip().removeprefix("- ")
-
-
-# -- the picture
 
 
 _COLOURS = {
@@ -162,7 +154,6 @@ class StoryView:
         return h.box(head, *plot, table_html(("turn", "window", ""), rows, right=(0, 1)))
 
     def _full(self, step: StoryStep) -> str:
-        """Return how full the window was."""
         return percent(step.tokens, self.window) if self.window else ""
 
 

@@ -16,9 +16,6 @@ from deepnb.widgets.screen import Terminal
 from deepnb.widgets.terminal_turn import TerminalTurn
 from deepnb.wings.course.lab import notebooks
 
-# -- the first notebook's story, step by step
-
-
 Look = Literal["memory diff", "memory", "skills", "budget", "history", "new thread"]
 
 WINDOW = 6_200
@@ -69,9 +66,6 @@ STORY: tuple[Step, ...] = (
 )
 
 
-# -- the story in a terminal, through the same Session, views and teaching model as in a notebook
-
-
 def run_tour(*, delay: float = 0.0, out: TextIO | None = None) -> Session:
     """Play the whole story; `delay` seconds pass between the words of an answer. Gives the session."""
     stream = out or sys.stdout
@@ -118,9 +112,8 @@ def _look(session: Session, look: Look) -> tuple[str, View]:
         return "%memory", memory_view(session.snapshot, session.memory.sources, session.count, stamp)
     if look == "skills":
         session.skills.write(SKILL_NAME, SKILL)
-        return f"%%skills {SKILL_NAME}\n{SKILL}\n%skills", skills_view(
-            session.skills.list_skills(), session.count, stamp
-        )
+        shown = skills_view(session.skills.list_skills(), session.count, stamp)
+        return f"%%skills {SKILL_NAME}\n{SKILL}\n%skills", shown
     if look == "budget":
         totals = [c.budget.total for t in session.turns for c in t.calls if c.purpose == "answer"]
         return "%agent budget", budget_view(session.budget(), stamp, totals)

@@ -3,8 +3,6 @@
 Such a file is one conversation in JSON, or one a line; or a bare list of messages.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,23 +10,9 @@ from typing import Any
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
+from deepnb.wings.open import items as it
 from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
-from deepnb.wings.open.indexing import HeldSession
-from deepnb.wings.open.items import (
-    HEAD,
-    Arrangement,
-    Context,
-    Entry,
-    Fact,
-    Item,
-    Other,
-    Prompt,
-    Reply,
-    Result,
-    Text,
-    Thought,
-    Tool,
-)
+from deepnb.wings.open.indexing import IndexedSession, unknown
 from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import changed
 from deepnb.wings.open.values import HIDDEN, SessionRow
@@ -69,53 +53,55 @@ def is_pair(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str) and value[0] in _ROLES
 
 
-def message_items(message: Mapping[str, Any], key: str, *, system: str = "context") -> Iterator[Item]:
+def message_items(message: Mapping[str, Any], key: str, *, system: str = "context") -> Iterator[it.Item]:
     """Yield what one message says; its `type` is human, ai, tool or system. `key` names the reply of a model."""
     content = message.get("content")
     said = content_text(content)
     source = text(mapping(message.get("additional_kwargs")).get("lc_source"))
     match message.get("type"):
         case "human" if source:
-            yield Context(said, len(said), source)
+            yield it.Context(said, len(said), source)
         case "human":
             results = [b for b in blocks(content) if b.get("type") == "tool_result"]
             for block in results:
                 out = content_text(block.get("content"))
-                yield Result(out, len(out), text(block.get("tool_use_id")), error=bool(block.get("is_error")))
+                yield it.Result(out, len(out), text(block.get("tool_use_id")), error=bool(block.get("is_error")))
             if said or not results:
-                yield Prompt(said, len(said))
+                yield it.Prompt(said, len(said))
         case "ai":
             yield from _answer(message, key)
         case "tool":
             id_ = text(message.get("tool_call_id")) or text(message.get("name"))
             failed = message.get("status") == "error"
-            yield Result(said, len(said), id_, text(message.get("name")), failed)
+            yield it.Result(said, len(said), id_, text(message.get("name")), failed)
         case "system":
-            yield Fact(said, len(said), "system_prompt") if system == "prompt" else Context(said, len(said), "system")
+            yield (
+                it.Fact(said, len(said), "system_prompt")
+                if system == "prompt"
+                else it.Context(said, len(said), "system")
+            )
 
 
-def _answer(message: Mapping[str, Any], key: str) -> Iterator[Item]:
+def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     about = mapping(message.get("response_metadata"))
-    yield Reply(key=key, model=text(about.get("model_name")) or text(about.get("model")), usage=_usage(message, about))
+    model = text(about.get("model_name")) or text(about.get("model"))
+    yield it.Reply(key=key, model=model, usage=_usage(message, about))
     if thought := text(mapping(message.get("additional_kwargs")).get("reasoning_content")):
-        yield Thought(thought, 0, key)
+        yield it.Thought(thought, 0, key)
     for block in blocks(message.get("content")):
         kind = text(block.get("type"))
         if kind in ("text", "output_text"):
-            yield Text(text(block.get("text")), len(text(block.get("text"))), key)
+            yield it.Text(text(block.get("text")), len(text(block.get("text"))), key)
         elif kind in ("thinking", "reasoning", "redacted_thinking"):
-            yield Thought(_thought(block), 0, key)
+            told = "\n\n".join(filter(None, (text(mapping(s).get("text")) for s in array(block.get("summary")))))
+            thought = text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN
+            yield it.Thought(thought, 0, key)
         elif kind not in _CALLS:
-            yield Other(f"block {text(kind) or '(no type)'}"[:HEAD])
+            yield it.Other(f"block {kind or '(no type)'}"[: it.HEAD])
     for id_, name, args in _tool_calls(message):
-        task = text(args.get("description") or args.get("prompt"))[:HEAD] if name in _TASKS else ""
+        task = text(args.get("description") or args.get("prompt"))[: it.HEAD] if name in _TASKS else ""
         agent = text(args.get("subagent_type")) if name in _TASKS else ""
-        yield Tool(agent, size(args), key, id_, name, args, memory_files(name, args), task)
-
-
-def _thought(block: Mapping[str, Any]) -> str:
-    told = "\n\n".join(filter(None, (text(mapping(s).get("text")) for s in array(block.get("summary")))))
-    return text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN
+        yield it.Tool(agent, size(args), key, id_, name, args, memory_files(name, args), task)
 
 
 def _tool_calls(message: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -169,14 +155,14 @@ class ChatFormat:
     def rows(self, head: Head) -> tuple[SessionRow, ...]:
         rows = []
         for id_, value in _conversations(head, BadLines()):
-            prompts = (i.text for entry in _entries(value) for i in entry.items if isinstance(i, Prompt))
-            said, length = excerpt(next(prompts, ""), HEAD), len(str(_messages(value)))
+            prompts = (i.text for entry in _entries(value) for i in entry.items if isinstance(i, it.Prompt))
+            said, length = excerpt(next(prompts, ""), it.HEAD), len(str(_messages(value)))
             rows.append(SessionRow(str(head.path), id_, self.kind, changed(head.path), said, length))
             if len(rows) == _MOST_ROWS:
                 break
         return tuple(rows)
 
-    def open(self, head: Head, session: str | None) -> HeldSession:
+    def open(self, head: Head, session: str | None) -> IndexedSession:
         bad = BadLines()
         found = dict(_conversations(head, bad))
         id_ = session or next(iter(found), "")
@@ -191,13 +177,12 @@ class ChatFormat:
             notices.append(f"the file has {len(found):,} conversations: this is {id_}")
         facts = {
             "format": self.name, "kind": self.kind, "path": str(head.path), "id": id_, "bytes": head.size,
-            "system_prompt": system, "bad_lines": tuple(bad.numbers), "bad": bad.count,
+            "system_prompt": system, "bad_lines": tuple(bad.numbers), "bad": bad.count, "unknown": unknown(entries),
         }  # fmt: skip
-        return HeldSession(Arrangement(entries, notices=notices), facts)
+        return IndexedSession(it.Arrangement(entries, notices=notices), facts)
 
 
 def _messages(value: Any) -> list[Any]:
-    """Return the messages of a conversation, or none."""
     given = value if isinstance(value, list) else array(value.get("messages")) if isinstance(value, dict) else []
     first = given[0] if given else None
     return given if isinstance(first, dict) and text(first.get("role")) in _FILE_ROLES and "parts" not in first else []
@@ -209,16 +194,16 @@ def _conversations(head: Head, bad: BadLines) -> Iterator[tuple[str, Any]]:
         yield "1", head.whole
         return
     with open_file(head.path) as file:
-        for n, line in enumerate(json_lines(file, bad), 1):
-            yield text(line.value.get("id")) or str(n), line.value
+        for n, (_, _, value) in enumerate(json_lines(file, bad), 1):
+            yield text(value.get("id")) or str(n), value
 
 
-def _entries(value: Any) -> list[Entry]:
+def _entries(value: Any) -> list[it.Entry]:
     out = []
     for n, given in enumerate(_messages(value)):
         one = message(given) if isinstance(given, dict) else None
         items = list(message_items(one, f"message-{n}", system="prompt")) if one else []
-        out.append(Entry(items, "", f"message-{n}", line=n + 1, place=(n, n + 1)))
+        out.append(it.Entry(items, "", f"message-{n}", line=n + 1, place=(n, n + 1)))
     return out
 
 

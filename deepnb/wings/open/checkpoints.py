@@ -76,9 +76,6 @@ def _decoding() -> Iterator[None]:
         raise RefusedError(f"a checkpoint is damaged ({type(error).__name__})", "choose another thread") from None
 
 
-# -- the databases
-
-
 @dataclass(frozen=True)
 class Checkpoints:
     """The checkpoints of a database: their values as LangGraph's saver gives them, the rest by its tables."""
@@ -120,9 +117,8 @@ class Checkpoints:
     def writes(self, thread: str, space: str, channel: str) -> Mapping[str, list[Any]]:
         """Return for each checkpoint what the step after it wrote to a channel, in the order in which it was applied."""
         *_, (table, column) = self.values.items()
-        rows = self.execute(
-            f"SELECT * FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND channel = ?", thread, space, channel
-        )
+        query = f"SELECT * FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND channel = ?"
+        rows = self.execute(query, thread, space, channel)
         written: dict[str, list[Any]] = defaultdict(list)
         with _decoding():
             found = []
@@ -242,9 +238,6 @@ def _metadata(stored: Any) -> Mapping[str, Any]:
         return mapping(stored if isinstance(stored, dict) else json.loads(stored or b"{}"))
     except (TypeError, ValueError, RecursionError):
         return {}
-
-
-# -- one branch of a thread
 
 
 @dataclass(frozen=True)

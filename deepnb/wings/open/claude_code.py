@@ -3,8 +3,6 @@
 The tree holds the conversation as it stands, what was taken back, and nested agents.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,29 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from deepnb.values.turn import Usage
+from deepnb.wings.open import items as it
 from deepnb.wings.open.file import BadLines, json_lines, object_of, open_file
 from deepnb.wings.open.indexing import link
-from deepnb.wings.open.items import (
-    HEAD,
-    Agent,
-    Arrangement,
-    Command,
-    Compaction,
-    Context,
-    Entry,
-    Fact,
-    Interruption,
-    Item,
-    Note,
-    Other,
-    Prompt,
-    Reply,
-    Result,
-    Summary,
-    Text,
-    Thought,
-    Tool,
-)
 from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
@@ -56,8 +34,12 @@ _QUIET = frozenset(("turn_duration", "stop_hook_summary"))
 _NOTICES = frozenset(("local_command", "api_error", "informational", "away_summary"))
 _TITLES = ("customTitle", "aiTitle", "title")
 _TASKS = ("Task", "Agent")
+# <system-reminder>Be brief.</system-reminder> | <ide_selection>lines 1 to 3</ide_selection>
 _WRAPPER = re.compile(r"<(system-reminder|ide_[a-z_]+)>.*?</\1>", re.DOTALL)
-_TAG = re.compile(r"</?(?:local-command|command|bash)-[a-z]+>")
+_TAG = re.compile(
+    r"</?(?:local-command|command|bash)-[a-z]+>"
+)  # <local-command-stdout> | <command-name> | </bash-input>
+# <command-name>/model</command-name> | <bash-input>ls</bash-input>
 _PART = re.compile(r"<(command-(?:name|message|args)|bash-input)>(.*?)</\1>", re.DOTALL)
 
 
@@ -72,17 +54,18 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
     )
 
 
-def parse(value: dict[str, Any]) -> Entry:
+def parse(value: dict[str, Any]) -> it.Entry:
     """Return what one line says."""
     kind = text(value.get("type"))
     facts = _facts(kind, value)
     parent = text(value.get("parentUuid")) or None
     items = list(_items(kind, value))
     if kind == "system" or (kind == "user" and "toolUseResult" not in value):
-        items += _about(value)
+        names = (("id", "sessionId"), ("cwd", "cwd"), ("version", "version"))
+        items += (it.Fact(text(value.get(key)), 0, name) for name, key in names if text(value.get(key)))
     if kind == "progress" and mapping(value.get("data")).get("type") == "agent_progress":
         facts = {**facts, **_mirror(value)}
-    return Entry(items, iso(value.get("timestamp")), text(value.get("uuid")), parent, facts)
+    return it.Entry(items, iso(value.get("timestamp")), text(value.get("uuid")), parent, facts)
 
 
 def _facts(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,12 +80,6 @@ def _facts(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": kind, **facts} if facts or kind not in _ONLY else _ONLY[kind]
 
 
-def _about(value: Mapping[str, Any]) -> Iterator[Fact]:
-    for name, key in (("id", "sessionId"), ("cwd", "cwd"), ("version", "version")):
-        if found := text(value.get(key)):
-            yield Fact(found, 0, name)
-
-
 def _mirror(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the line of a nested agent that a progress line repeats."""
     data = mapping(value.get("data"))
@@ -110,16 +87,12 @@ def _mirror(value: Mapping[str, Any]) -> dict[str, Any]:
     if inner.get("type") not in ("user", "assistant"):
         return {}
     agent = text(data.get("agentId")) or text(value.get("toolUseID"))
-    made = Entry(
-        list(_items(inner["type"], inner)),
-        iso(inner.get("timestamp")) or iso(value.get("timestamp")),
-        text(inner.get("uuid")),
-        facts={"inner": True, "side": True, "agent": agent, "call": text(value.get("parentToolUseID"))},
-    )
-    return {"mirror": made}
+    facts = {"inner": True, "side": True, "agent": agent, "call": text(value.get("parentToolUseID"))}
+    items, at = list(_items(inner["type"], inner)), iso(inner.get("timestamp")) or iso(value.get("timestamp"))
+    return {"mirror": it.Entry(items, at, text(inner.get("uuid")), facts=facts)}
 
 
-def _items(kind: str, value: Mapping[str, Any]) -> Iterator[Item]:
+def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
     match kind:
         case "user":
             yield from _user(value)
@@ -130,18 +103,18 @@ def _items(kind: str, value: Mapping[str, Any]) -> Iterator[Item]:
         case "progress":
             found = text(mapping(value.get("data")).get("type"))
             if found not in _PROGRESS:
-                yield Other(f"line progress/{found}"[:HEAD])
+                yield it.Other(f"line progress/{found}"[: it.HEAD])
         case "attachment":
             yield from _attachment(mapping(value.get("attachment")))
         case "summary":
-            yield Fact(text(value.get("summary")), 0, "summary")
+            yield it.Fact(text(value.get("summary")), 0, "summary")
         case "custom-title" | "ai-title":
-            yield Fact(next((text(value[k]) for k in _TITLES if value.get(k)), ""), 0, "title")
+            yield it.Fact(next((text(value[k]) for k in _TITLES if value.get(k)), ""), 0, "title")
         case _ if kind not in _SILENT:
-            yield Other(f"line {kind or '(no type)'}"[:HEAD])
+            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
-def _user(value: Mapping[str, Any]) -> Iterator[Item]:
+def _user(value: Mapping[str, Any]) -> Iterator[it.Item]:
     content = mapping(value.get("message")).get("content")
     results = [b for b in blocks(content) if b.get("type") == "tool_result"]
     if not results:
@@ -152,26 +125,26 @@ def _user(value: Mapping[str, Any]) -> Iterator[Item]:
             yield _result(block, value.get("toolUseResult") if len(results) == 1 else None)
         elif said := content_text([block]):
             stopped = said.startswith("[Request interrupted")
-            yield Interruption(said, len(said)) if stopped else Context(said, len(said))
+            yield it.Interruption(said, len(said)) if stopped else it.Context(said, len(said))
 
 
-def _said(said: str, value: Mapping[str, Any]) -> Iterator[Item]:
+def _said(said: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
     """Yield what a text that travels as the user's really is."""
     start, size = said.lstrip(), len(said)
     if value.get("isCompactSummary"):
-        yield Summary(said, size)
+        yield it.Summary(said, size)
     elif start.startswith("[Request interrupted"):
-        yield Interruption(said.strip(), size)
+        yield it.Interruption(said.strip(), size)
     elif value.get("isMeta") or start.startswith("<task-notification>"):
-        yield Context(said, size)
+        yield it.Context(said, size)
     elif start.startswith(("<local-command-", "<bash-stdout>", "<bash-stderr>")):
-        yield Note(_TAG.sub("", said).strip(), 0)
+        yield it.Note(_TAG.sub("", said).strip(), 0)
     elif start.startswith(("<command-name>", "<command-message>", "<bash-input>")):
-        yield Command(_command(start), size)
+        yield it.Command(_command(start), size)
     elif typed := _WRAPPER.sub("", said).strip():
-        yield Prompt(typed, size)
+        yield it.Prompt(typed, size)
     elif said:
-        yield Context(said, size)
+        yield it.Context(said, size)
 
 
 def _command(said: str) -> str:
@@ -182,11 +155,11 @@ def _command(said: str) -> str:
     return f"/{name.lstrip('/')} {parts.get('command-args', '')}".strip()
 
 
-def _result(block: Mapping[str, Any], structured: object) -> Result:
+def _result(block: Mapping[str, Any], structured: object) -> it.Result:
     said = content_text(block.get("content"))
     more = mapping(structured)
     before, after = _whole_files(more)
-    return Result(
+    return it.Result(
         said, len(said), text(block.get("tool_use_id")), error=bool(block.get("is_error")),
         agent=text(more.get("agentId")), before=before, after=after,
     )  # fmt: skip
@@ -212,37 +185,37 @@ def _whole_files(more: Mapping[str, Any]) -> tuple[str | None, str | None]:
     return before, None if more.get("userModified") else after
 
 
-def _assistant(value: Mapping[str, Any]) -> Iterator[Item]:
+def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
     message = mapping(value.get("message"))
     model = text(message.get("model"))
     if model == "<synthetic>" or value.get("isApiErrorMessage"):
-        yield Note(content_text(message.get("content")))
+        yield it.Note(content_text(message.get("content")))
         return
     key = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))
-    yield Reply(key=key, model=model, usage=usage(mapping(message.get("usage"))))
+    yield it.Reply(key=key, model=model, usage=usage(mapping(message.get("usage"))))
     for block in blocks(message.get("content")):
         yield _block(block, key)
 
 
-def _block(block: Mapping[str, Any], key: str) -> Item:
+def _block(block: Mapping[str, Any], key: str) -> it.Item:
     match block.get("type"):
         case "text":
             said = text(block.get("text"))
-            return Text(said, len(said), key)
+            return it.Text(said, len(said), key)
         case "thinking":
-            return Thought(text(block.get("thinking")) or HIDDEN, 0, key)
+            return it.Thought(text(block.get("thinking")) or HIDDEN, 0, key)
         case "redacted_thinking":
-            return Thought(HIDDEN, 0, key)
+            return it.Thought(HIDDEN, 0, key)
         case "tool_use" | "server_tool_use" | "mcp_tool_use":
             args, name = mapping(block.get("input")), text(block.get("name"))
-            task = text(args.get("prompt"))[:HEAD] if name in _TASKS else ""
+            task = text(args.get("prompt"))[: it.HEAD] if name in _TASKS else ""
             agent = text(args.get("subagent_type")) if name in _TASKS else ""
-            return Tool(agent, size(args), key, text(block.get("id")), name, args, memory_files(name, args), task)
+            return it.Tool(agent, size(args), key, text(block.get("id")), name, args, memory_files(name, args), task)
         case str() as kind if kind.endswith("tool_result"):
             said = content_text(block.get("content"))
-            return Result(said, len(said), text(block.get("tool_use_id")))
+            return it.Result(said, len(said), text(block.get("tool_use_id")))
         case kind:
-            return Other(f"block {text(kind) or '(no type)'}"[:HEAD])
+            return it.Other(f"block {text(kind) or '(no type)'}"[: it.HEAD])
 
 
 def usage(told: Mapping[str, Any]) -> Usage | None:
@@ -252,31 +225,31 @@ def usage(told: Mapping[str, Any]) -> Usage | None:
     return made if made.input or made.output else None
 
 
-def _system(value: Mapping[str, Any]) -> Iterator[Item]:
+def _system(value: Mapping[str, Any]) -> Iterator[it.Item]:
     kind = text(value.get("subtype"))
     if kind == "compact_boundary":
         about = mapping(value.get("compactMetadata"))
         cause = "by hand" if about.get("trigger") == "manual" else "trigger"
-        yield Compaction("", 0, count(about.get("preTokens")), count(about.get("postTokens")), cause)  # type: ignore[arg-type]
+        yield it.Compaction("", 0, count(about.get("preTokens")), count(about.get("postTokens")), cause)  # type: ignore[arg-type]
     elif kind == "microcompact_boundary":
         about = mapping(value.get("microcompactMetadata"))
         saved = count(about.get("tokensSaved"))
-        yield Compaction(f"old results of tools were cleared from the context ({saved:,} tokens)", cleared=True)
+        yield it.Compaction(f"old results of tools were cleared from the context ({saved:,} tokens)", cleared=True)
     elif kind in _NOTICES:
         said = text(value.get("content")) or text(mapping(value.get("error")).get("message"))
-        yield Note(_TAG.sub("", said).strip() or kind.replace("_", " "))
+        yield it.Note(_TAG.sub("", said).strip() or kind.replace("_", " "))
     elif kind not in _QUIET:
-        yield Other(f"line system/{kind}"[:HEAD])
+        yield it.Other(f"line system/{kind}"[: it.HEAD])
 
 
-def _attachment(about: Mapping[str, Any]) -> Iterator[Item]:
+def _attachment(about: Mapping[str, Any]) -> Iterator[it.Item]:
     kind = text(about.get("type"))
     if kind == "queued_command":
         said = content_text(about.get("prompt"))
-        yield Note(f"typed while it ran: {said}")
-        yield Context(said, len(said), "queued prompt")
+        yield it.Note(f"typed while it ran: {said}")
+        yield it.Context(said, len(said), "queued prompt")
     else:
-        yield Other(f"line attachment/{kind}"[:HEAD])
+        yield it.Other(f"line attachment/{kind}"[: it.HEAD])
 
 
 # -- the lines as the tree they are
@@ -286,38 +259,37 @@ _META = 1 << 20
 _MOST_AGENTS = 2_000
 
 
-def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:
+def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the conversation as it stands, in the order of the file, and its nested agents."""
     entries, again = _once(entries)
-    beside = {path: _once(own)[0] for path, own in beside.items()}
+    nested = {path: _once(own)[0] for path, own in nested.items()}
     only_side = not any(e.facts["type"] in ("user", "assistant") and not e.facts.get("side") for e in entries)
     tree = Tree([e for e in entries if only_side or not e.facts.get("side")])
     main = tree.conversation()
-    agents = [] if only_side else _agents(entries, beside)
+    agents = [] if only_side else _agents(entries, nested)
     on_path = set(map(id, main))
-    left = [e for e in tree.entries if e.has(Prompt) and id(e) not in on_path and e.id not in tree.told]
+    left = [e for e in tree.entries if e.has(it.Prompt) and id(e) not in on_path and e.id not in tree.told]
     counts = {
         OTHER_BRANCHES: len({e.id or str(e.line) for e in left}),
-        "commands": sum(e.has(Command) for e in main),
-        "queued prompts": sum(isinstance(i, Context) and i.source == "queued prompt" for e in main for i in e.items),
+        "commands": sum(e.has(it.Command) for e in main),
+        "queued prompts": sum(isinstance(i, it.Context) and i.source == "queued prompt" for e in main for i in e.items),
         "subagents": len(agents),
     }
     many = f"{tree.absent} line{'s' if tree.absent > 1 else ''} of it"
     absent = f"the parent of {many} is not in the file: read as if it were the line before"
     notices = [absent] if tree.absent else []
     if again:
-        notices.append(
-            f"{again} line{'s are' if again > 1 else ' is'} in the file again: each is read once, where it was first"
-        )
+        lines = f"{again} lines are" if again > 1 else "1 line is"
+        notices.append(f"{lines} in the file again: each is read once, where it was first")
     if tree.cleared:
         times = "once" if tree.cleared == 1 else f"{tree.cleared} times"
         notices.append(f"the context was cleared {times}: what was said before is shown, and was not sent any more")
     if tree.flat:
         notices.append("no line of it names its parent: read in the order of the file")
-    return Arrangement(main, agents, {name: n for name, n in counts.items() if n}, notices)
+    return it.Arrangement(main, agents, {name: n for name, n in counts.items() if n}, notices)
 
 
-def _once(entries: list[Entry]) -> tuple[list[Entry], int]:
+def _once(entries: list[it.Entry]) -> tuple[list[it.Entry], int]:
     """Return the lines, one that is in the file again at its first place, in its last words; and how many those are.
 
     What a compaction keeps is written again, too, but below another line: that stays, and the tree sees to it.
@@ -325,7 +297,7 @@ def _once(entries: list[Entry]) -> tuple[list[Entry], int]:
     first: dict[str, int] = {}
     moved: set[str] = set()
     compacted, again = -1, 0
-    out: list[Entry] = []
+    out: list[it.Entry] = []
     for entry in entries:
         at = first.get(entry.id) if entry.id else None
         if at is not None:
@@ -345,7 +317,7 @@ def _once(entries: list[Entry]) -> tuple[list[Entry], int]:
 class Tree:
     """The lines that have a place in the conversation, by their parents."""
 
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: list[it.Entry]) -> None:
         self.entries = entries
         self.absent = 0
         """Lines whose parent is not in the file."""
@@ -363,11 +335,11 @@ class Tree:
             if entry.id:
                 self._at[entry.id].append(n)
             for item in entry.items:
-                if isinstance(item, Reply):
+                if isinstance(item, it.Reply):
                     self._replies[item.key].append(n)
-                elif isinstance(item, Result):
+                elif isinstance(item, it.Result):
                     self._results[item.id].append(n)
-                elif isinstance(item, Compaction) and not item.cleared:
+                elif isinstance(item, it.Compaction) and not item.cleared:
                     self._boundaries.append(n)
         self._parent = [self._parent_of(n) for n in range(len(entries))]
         self._children: dict[int, list[int]] = defaultdict(list)
@@ -375,12 +347,12 @@ class Tree:
             if parent is not None:
                 self._children[parent].append(n)
 
-    def conversation(self) -> list[Entry]:
+    def conversation(self) -> list[it.Entry]:
         """Return all on the way from the last message to the root, and what belongs to it though it is no ancestor."""
         path = self._path()
-        self._passed_by(path)
-        self._beside(path)
-        self._same_replies(path)
+        self._add_compactions(path)
+        self._add_branches(path)
+        self._add_replies(path)
         out = []
         for n in sorted(path):
             entry = self.entries[n]
@@ -404,7 +376,7 @@ class Tree:
         if _is_boundary(entry):
             named = self._find(str(entry.facts.get("logical", "")), n)
             return self._before(n) if named is None else named
-        return self._before(n) if entry.has(Summary) else None  # an early version wrote no boundary before it
+        return self._before(n) if entry.has(it.Summary) else None  # an early version wrote no boundary before it
 
     def _find(self, id_: str, below: int) -> int | None:
         """Return the last line of this id above another one, or else the first."""
@@ -426,7 +398,7 @@ class Tree:
             root, later, said = spoken[-1], bool(path), False
             while at is not None and at not in path:
                 path.add(at)
-                said = said or self.entries[at].has(Prompt, Reply)
+                said = said or self.entries[at].has(it.Prompt, it.Reply)
                 root, at = min(root, at), self._parent[at]
             self.cleared += later and said
             if at is not None:  # its links go round
@@ -435,7 +407,7 @@ class Tree:
                 spoken.pop()
         return path
 
-    def _passed_by(self, path: set[int]) -> None:
+    def _add_compactions(self, path: set[int]) -> None:
         """Add compactions whose kept messages hang above them, so that the way from below passes them by."""
         last = max(path, default=-1)
         for n in self._boundaries:
@@ -444,16 +416,16 @@ class Tree:
             if n < last and not self.entries[n].facts.get("keeps"):
                 continue  # it was taken back
             path.add(n)
-            path.update(m for m in self._children[n] if self.entries[m].has(Summary))
+            path.update(m for m in self._children[n] if self.entries[m].has(it.Summary))
 
-    def _beside(self, path: set[int]) -> None:
+    def _add_branches(self, path: set[int]) -> None:
         """Add branches without a prompt: parallel calls, hooks and notices, but nothing that was taken back."""
         for n in list(path):
             hanging = [m for m in self._children[n] if m not in path]
             if hanging and not any(self._asks(m) for m in self._children[n] if m in path):
                 for branch in hanging:
                     below = self._below(branch)
-                    if not any(self.entries[m].has(Prompt) or _is_boundary(self.entries[m]) for m in below):
+                    if not any(self.entries[m].has(it.Prompt) or _is_boundary(self.entries[m]) for m in below):
                         path.update(below)
 
     def _asks(self, n: int) -> bool:
@@ -461,7 +433,7 @@ class Tree:
         seen = 0
         while seen < 50:
             entry = self.entries[n]
-            if entry.has(Prompt):
+            if entry.has(it.Prompt):
                 return True
             if entry.facts["type"] in ("user", "assistant") or len(self._children[n]) != 1:
                 return False
@@ -477,34 +449,34 @@ class Tree:
                 open_ += self._children[at]
         return found
 
-    def _same_replies(self, path: set[int]) -> None:
+    def _add_replies(self, path: set[int]) -> None:
         """Add the other blocks of replies that are on the path, and the results of their calls."""
-        for key in {item.key for n in path for item in self.entries[n].items if isinstance(item, Reply)}:
+        for key in {item.key for n in path for item in self.entries[n].items if isinstance(item, it.Reply)}:
             path.update(self._replies[key])
-        for call in {item.id for n in path for item in self.entries[n].items if isinstance(item, Tool)}:
+        for call in {item.id for n in path for item in self.entries[n].items if isinstance(item, it.Tool)}:
             path.update(self._results[call])
 
 
-def _is_boundary(entry: Entry) -> bool:
-    return any(isinstance(item, Compaction) and not item.cleared for item in entry.items)
+def _is_boundary(entry: it.Entry) -> bool:
+    return any(isinstance(item, it.Compaction) and not item.cleared for item in entry.items)
 
 
-def _agents(entries: list[Entry], beside: dict[Path, list[Entry]]) -> list[Agent]:
+def _agents(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> list[it.Agent]:
     """Return nested agents: of files of their own, of side chains, or, if there is neither, of progress lines."""
-    found: dict[str, Agent] = {}
-    for path, own in beside.items():
+    found: dict[str, it.Agent] = {}
+    for path, own in nested.items():
         id_ = path.stem.removeprefix("agent-")
         about = _meta(path)
-        found[id_] = Agent(id_, text(about.get("agentType")), text(about.get("toolUseId")), own)
+        found[id_] = it.Agent(id_, text(about.get("agentType")), text(about.get("toolUseId")), own)
     for id_, chain in _chains(entries).items():
         if id_ not in found:
-            found[id_] = Agent(id_, entries=chain)
+            found[id_] = it.Agent(id_, entries=chain)
     for entry in entries:
         mirror = entry.facts.get("mirror")
         if mirror is None:
             continue
         id_ = mirror.facts["agent"]
-        agent = found.setdefault(id_, Agent(id_, call=mirror.facts["call"], entries=[]))
+        agent = found.setdefault(id_, it.Agent(id_, call=mirror.facts["call"], entries=[]))
         agent.call = agent.call or mirror.facts["call"]
         if all(e.facts.get("inner") for e in agent.entries):
             agent.entries.append(mirror)
@@ -513,10 +485,10 @@ def _agents(entries: list[Entry], beside: dict[Path, list[Entry]]) -> list[Agent
     return agents
 
 
-def _chains(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+def _chains(entries: Iterable[it.Entry]) -> dict[str, list[it.Entry]]:
     """Return side chains in the session's own file: by agent, or else by the chain's first line."""
     roots: dict[str, str] = {}
-    found: dict[str, list[Entry]] = defaultdict(list)
+    found: dict[str, list[it.Entry]] = defaultdict(list)
     for entry in entries:
         if entry.facts.get("side"):
             root = entry.facts.get("agent") or roots.get(entry.parent or "") or entry.id
@@ -546,15 +518,13 @@ def companions(path: Path) -> Iterator[Path]:
         for file in sorted(folder.glob("agent-*.jsonl")):
             if file == path or file.is_symlink() or not file.is_file() or found >= _MOST_AGENTS:
                 continue
-            if not mixed or _session_of(file) == path.stem:
-                found += 1
-                yield file
-
-
-def _session_of(path: Path) -> str:
-    with open_file(path) as file:
-        first = next(json_lines(file, BadLines()), None)
-    return text(first.value.get("sessionId")) if first else ""
+            if mixed:
+                with open_file(file) as opened:
+                    first = next(json_lines(opened, BadLines()), None)
+                if first is None or text(first[2].get("sessionId")) != path.stem:
+                    continue
+            found += 1
+            yield file
 
 
 CLAUDE_CODE = JsonlFormat("claude-code", "Claude Code", fits, parse, arrange, companions)

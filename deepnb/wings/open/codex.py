@@ -1,31 +1,12 @@
 """OpenAI Codex's rollouts: JSON lines with a payload, and the bare items of early 2025."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from deepnb.values.turn import Usage
-from deepnb.wings.open.items import (
-    HEAD,
-    Arrangement,
-    Compaction,
-    Context,
-    Entry,
-    Fact,
-    Interruption,
-    Item,
-    Note,
-    Other,
-    Prompt,
-    Reply,
-    Result,
-    Text,
-    Thought,
-    Tool,
-)
+from deepnb.wings.open import items as it
 from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
@@ -64,16 +45,14 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
     if any(isinstance(value.get("payload"), dict) and value.get("type") in _LINES for value in objects):
         return True
     first = objects[0] if objects else {}
-    bare = any(text(v.get("type")) in _BARE - {"message"} or ("record_type" in v) or _is_item(v) for v in objects)
-    return "type" not in first and "id" in first and "timestamp" in first and (bare or "instructions" in first)
+    bare = any(text(value.get("type")) in _BARE - {"message"} or "record_type" in value for value in objects)
+    messages = [value.get("content") for value in objects if value.get("type") == "message"]
+    kinds = {text(block.get("type")) for content in messages for block in blocks(content)}
+    known = bare or bool(kinds & {"input_text", "output_text"}) or "instructions" in first
+    return "type" not in first and "id" in first and "timestamp" in first and known
 
 
-def _is_item(value: Mapping[str, Any]) -> bool:
-    kinds = {text(block.get("type")) for block in blocks(value.get("content"))}
-    return value.get("type") == "message" and bool(kinds & {"input_text", "output_text"})
-
-
-def parse(value: dict[str, Any]) -> Entry:
+def parse(value: dict[str, Any]) -> it.Entry:
     """Return what one line says."""
     kind, payload = text(value.get("type")), mapping(value.get("payload"))
     if "payload" not in value:
@@ -90,7 +69,7 @@ def parse(value: dict[str, Any]) -> Entry:
     elif kind == "response_item" and payload.get("role") == "user":
         facts["user"] = True
     items = list(_items(kind, inner, payload, value))
-    return Entry(items, iso(value.get("timestamp")), text(payload.get("id")), None, facts)
+    return it.Entry(items, iso(value.get("timestamp")), text(payload.get("id")), None, facts)
 
 
 def _event_facts(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,10 +88,13 @@ def _event_facts(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
 _FIGURES = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens")
 
 
-def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[Item]:
+def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[it.Item]:
     match kind:
         case "session_meta":
-            yield from _about(payload)
+            names = (("id", "id"), ("cwd", "cwd"), ("version", "cli_version"))
+            yield from (it.Fact(text(payload[key]), 0, name) for name, key in names if text(payload.get(key)))
+            if system := text(mapping(payload.get("base_instructions")).get("text")):
+                yield it.Fact(system, len(system), "system_prompt")
         case "response_item" if "record_type" not in value:
             yield from _item(inner, payload)
         case "event_msg":
@@ -121,47 +103,39 @@ def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str
             summary = text(payload.get("message"))
             encrypted = any(mapping(i).get("encrypted_content") for i in array(payload.get("replacement_history")))
             summary = summary or (HIDDEN if encrypted else "")
-            yield Compaction(summary, 0 if summary == HIDDEN else len(summary))
+            yield it.Compaction(summary, 0 if summary == HIDDEN else len(summary))
         case _ if kind not in _STATE and kind not in ("turn_context", "response_item"):
-            yield Other(f"line {kind or '(no type)'}"[:HEAD])
+            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
-def _about(payload: Mapping[str, Any]) -> Iterator[Item]:
-    for name, key in (("id", "id"), ("cwd", "cwd"), ("version", "cli_version")):
-        if found := text(payload.get(key)):
-            yield Fact(found, 0, name)
-    if system := text(mapping(payload.get("base_instructions")).get("text")):
-        yield Fact(system, len(system), "system_prompt")
-
-
-def _item(kind: str, item: Mapping[str, Any]) -> Iterator[Item]:
+def _item(kind: str, item: Mapping[str, Any]) -> Iterator[it.Item]:
     if kind == "message":
         said = content_text(item.get("content"))
         role = item.get("role")
         if role == "assistant":
-            yield Reply()
-            yield Text(said, len(said))
+            yield it.Reply()
+            yield it.Text(said, len(said))
         else:
-            yield Context(said, len(said), "context" if role == "user" else text(role) or "context")
+            yield it.Context(said, len(said), "context" if role == "user" else text(role) or "context")
     elif kind == "reasoning":
         told = [*array(item.get("summary")), *array(item.get("content"))]
         thought = "\n\n".join(filter(None, (text(mapping(one).get("text")) for one in told)))
-        yield Reply()
-        yield Thought(thought or HIDDEN, 0)
+        yield it.Reply()
+        yield it.Thought(thought or HIDDEN, 0)
     elif kind in _CALLS:
-        yield Reply()
+        yield it.Reply()
         yield _call(kind, item)
-        if kind in ("web_search_call",):
-            yield Result(text(item.get("status")), 0, text(item.get("call_id")) or text(item.get("id")))
+        if kind == "web_search_call":
+            yield it.Result(text(item.get("status")), 0, text(item.get("call_id")) or text(item.get("id")))
     elif kind in _OUTPUTS:
         yield _output(item)
     elif kind in _COMPACTED:
-        yield Compaction(HIDDEN if item.get("encrypted_content") else content_text(item.get("content")))
+        yield it.Compaction(HIDDEN if item.get("encrypted_content") else content_text(item.get("content")))
     elif kind != "ghost_snapshot":
-        yield Other(f"block {kind or '(no type)'}"[:HEAD])
+        yield it.Other(f"block {kind or '(no type)'}"[: it.HEAD])
 
 
-def _call(kind: str, item: Mapping[str, Any]) -> Tool:
+def _call(kind: str, item: Mapping[str, Any]) -> it.Tool:
     name = text(item.get("name")) or {"local_shell_call": "shell"}.get(kind, kind.removesuffix("_call"))
     args: Mapping[str, Any]
     if isinstance(given := item.get("arguments"), str):
@@ -171,10 +145,10 @@ def _call(kind: str, item: Mapping[str, Any]) -> Tool:
     else:
         args = mapping(item.get("arguments")) or mapping(item.get("action"))
     id_ = text(item.get("call_id")) or text(item.get("id"))
-    return Tool("", size(args), "", id_, name, args, memory_files(name, args))
+    return it.Tool("", size(args), "", id_, name, args, memory_files(name, args))
 
 
-def _output(item: Mapping[str, Any]) -> Result:
+def _output(item: Mapping[str, Any]) -> it.Result:
     output = item.get("output", item.get("tools"))
     structured = _json(output) if isinstance(output, str) else mapping(output)
     code = mapping(structured.get("metadata")).get("exit_code")
@@ -183,7 +157,7 @@ def _output(item: Mapping[str, Any]) -> Result:
         said = text(structured["output"])
     else:
         said = content_text(structured.get("content") if isinstance(output, dict) else output)
-    return Result(said, len(said), text(item.get("call_id")), error=failed)
+    return it.Result(said, len(said), text(item.get("call_id")), error=failed)
 
 
 def _json(given: str) -> Mapping[str, Any]:
@@ -195,41 +169,36 @@ def _json(given: str) -> Mapping[str, Any]:
         return {}
 
 
-def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[Item]:
+def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[it.Item]:
     match kind:
         case "user_message":
             said = text(payload.get("message"))
-            if said.lstrip().startswith(_INJECTED) or payload.get("kind") in (
-                "user_instructions",
-                "environment_context",
-            ):
+            kinds = ("user_instructions", "environment_context")
+            if said.lstrip().startswith(_INJECTED) or payload.get("kind") in kinds:
                 return
             pictures = len(array(payload.get("images"))) + len(array(payload.get("local_images")))
-            yield Prompt(said or "\n".join(["[image]"] * pictures), len(said))
+            yield it.Prompt(said or "\n".join(["[image]"] * pictures), len(said))
         case "token_count":
             info = mapping(payload.get("info"))
             if info:
-                yield Reply(usage=_usage(mapping(info.get("last_token_usage"))))
-                yield Fact(str(count(info.get("model_context_window")) or ""), 0, "window")
+                last = mapping(info.get("last_token_usage"))
+                cached = count(last.get("cached_input_tokens"))
+                spent = Usage(count(last.get("input_tokens")), count(last.get("output_tokens")), cached)
+                yield it.Reply(usage=spent if spent.input else None)
+                yield it.Fact(str(count(info.get("model_context_window")) or ""), 0, "window")
         case "task_started" | "turn_started":
-            yield Fact(str(count(payload.get("model_context_window")) or ""), 0, "window")
+            yield it.Fact(str(count(payload.get("model_context_window")) or ""), 0, "window")
         case "turn_aborted":
-            yield Interruption(f"stopped: {text(payload.get('reason')) or 'interrupted'}")
+            yield it.Interruption(f"stopped: {text(payload.get('reason')) or 'interrupted'}")
         case "context_compacted":
-            yield Compaction()
+            yield it.Compaction()
         case "error" | "stream_error" | "warning":
-            yield Note(text(payload.get("message")))
+            yield it.Note(text(payload.get("message")))
         case _ if kind not in _TOLD_TWICE and kind != "thread_rolled_back":
-            yield Other(f"line event_msg/{kind}"[:HEAD])
+            yield it.Other(f"line event_msg/{kind}"[: it.HEAD])
 
 
-def _usage(last: Mapping[str, Any]) -> Usage | None:
-    given, said, cached = (count(last.get(k)) for k in ("input_tokens", "output_tokens", "cached_input_tokens"))
-    made = Usage(given, said, cached)
-    return made if made.input else None
-
-
-def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:
+def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the thread as it stands: each thing once, calls counted, without the turns that were taken back."""
     rollout = _Rollout(entries)
     for entry in entries:
@@ -238,16 +207,16 @@ def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangemen
     if any(e.facts.get("copied") for e in entries) or sum(e.facts["type"] == "session_meta" for e in entries) > 1:
         notices.append("it begins with a copy of another session's lines: their turns and tokens are counted here, too")
     counts = {OTHER_BRANCHES: rollout.undone} if rollout.undone else {}
-    return Arrangement(rollout.main, counts=counts, notices=notices)
+    return it.Arrangement(rollout.main, counts=counts, notices=notices)
 
 
 class _Rollout:
     """Reads the lines in order, and keeps what the lines themselves do not say: the call, the model, the last totals."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self.main: list[Entry] = []
+    def __init__(self, entries: Sequence[it.Entry]) -> None:
+        self.main: list[it.Entry] = []
         self.undone = 0
-        self._typed = any(entry.has(Prompt) for entry in entries)
+        self._typed = any(entry.has(it.Prompt) for entry in entries)
         self._counted = any(entry.facts.get("tokens") for entry in entries)
         self._model = ""
         self._calls = 0
@@ -255,45 +224,44 @@ class _Rollout:
         """Whether more may come of the last reply."""
         self._totals: object = None
         self._last: Usage | None = None
-        self._compaction: Entry | None = None
+        self._compaction: it.Entry | None = None
         """The last thing of the thread, where that is a compaction."""
-        self._tools: dict[str, str] = {}
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: it.Entry) -> None:
         """Take the next line."""
         self._model = entry.facts.get("model") or self._model
         if "tokens" in entry.facts:
             self._tokens(entry)
         elif entry.facts.get("rollback"):
             self._roll_back(entry.facts["rollback"])
-        elif entry.has(Compaction):
+        elif entry.has(it.Compaction):
             self._compact(entry)
         elif entry.facts.get("user"):
             self._user(entry)
         elif entry.items:
             self._item(entry)
 
-    def _user(self, entry: Entry) -> None:
+    def _user(self, entry: it.Entry) -> None:
         """Take what the model got as the user's: prompts are told by events, if a file has them."""
-        said = entry.items[0] if entry.items else Context()
+        said = entry.items[0] if entry.items else it.Context()
         injected = said.text.lstrip().startswith(_INJECTED)
         if self._typed and not injected:
             return
         if not injected and said.text:
-            entry.items = [Prompt(said.text, said.size)]
+            entry.items = [it.Prompt(said.text, said.size)]
             self._end()
         self.main.append(entry)
 
-    def _item(self, entry: Entry) -> None:
-        if entry.has(Prompt, Interruption):
+    def _item(self, entry: it.Entry) -> None:
+        if entry.has(it.Prompt, it.Interruption):
             self._end()
         for item in entry.items:
-            if isinstance(item, Reply):
+            if isinstance(item, it.Reply):
                 self._begin()
                 item.key, item.model = f"call-{self._calls}", self._model
-            elif isinstance(item, Text | Thought | Tool):
+            elif isinstance(item, it.Text | it.Thought | it.Tool):
                 item.key = f"call-{self._calls}"
-            elif isinstance(item, Result) and not self._counted:
+            elif isinstance(item, it.Result) and not self._counted:
                 self._open = False
         self.main.append(entry)
 
@@ -306,9 +274,9 @@ class _Rollout:
     def _end(self) -> None:
         self._open, self._compaction = False, None
 
-    def _tokens(self, entry: Entry) -> None:
+    def _tokens(self, entry: it.Entry) -> None:
         """Take the tokens of a call, told after it; often again, unchanged."""
-        reply = next((item for item in entry.items if isinstance(item, Reply)), None)
+        reply = next((item for item in entry.items if isinstance(item, it.Reply)), None)
         if reply is None or entry.facts["tokens"] == self._totals:
             return
         self._totals = entry.facts["tokens"]
@@ -322,7 +290,7 @@ class _Rollout:
         reply.key, reply.model, self._open, self._last = f"call-{self._calls}", self._model, False, reply.usage
         self.main.append(entry)
 
-    def _compact(self, entry: Entry) -> None:
+    def _compact(self, entry: it.Entry) -> None:
         """Take a compaction; up to three lines tell of one."""
         known = self._compaction
         if known is not None:
@@ -335,7 +303,7 @@ class _Rollout:
         self.main.append(entry)
 
     def _roll_back(self, turns: int) -> None:
-        starts = [n for n, entry in enumerate(self.main) if entry.has(Prompt)]
+        starts = [n for n, entry in enumerate(self.main) if entry.has(it.Prompt)]
         if starts:
             turns = min(turns, len(starts))
             self.undone += turns
@@ -343,8 +311,8 @@ class _Rollout:
         self._end()
 
 
-def _compaction(entry: Entry) -> Compaction:
-    return next(item for item in entry.items if isinstance(item, Compaction))
+def _compaction(entry: it.Entry) -> it.Compaction:
+    return next(item for item in entry.items if isinstance(item, it.Compaction))
 
 
 CODEX = JsonlFormat("codex", "Codex", fits, parse, arrange)

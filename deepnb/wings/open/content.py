@@ -9,41 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from deepnb.values import turn as values
 from deepnb.values.budget import NOT_RECORDED, Budget, Rule
 from deepnb.values.messages import SUMMARY, Message, ToolCall
 from deepnb.values.offload import Offload
-from deepnb.values.turn import (
-    Call,
-    Compacted,
-    Event,
-    ModelEnded,
-    ModelStarted,
-    Notice,
-    Path,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    Usage,
-)
-from deepnb.wings.open.items import (
-    Agent,
-    Command,
-    Compaction,
-    Context,
-    Entry,
-    Fact,
-    Interruption,
-    Item,
-    Note,
-    Prompt,
-    Reply,
-    Result,
-    Summary,
-    Text,
-    Thought,
-    Tool,
-)
+from deepnb.wings.open import items as it
 from deepnb.wings.open.json_values import changes, is_memory_file
 from deepnb.wings.open.values import FileContent, FileEdit
 
@@ -72,7 +42,7 @@ class Visible:
     def copy(self) -> Visible:
         return Visible(dict(self.parts), self.messages)
 
-    def budget(self, usage: Usage | None, window: int | None) -> Budget:
+    def budget(self, usage: values.Usage | None, window: int | None) -> Budget:
         """A request of so many tokens by part: the parts that are seen are estimated, the rest was not recorded."""
         parts = {part: -(-size // _CHARS) for part, size in self.parts.items() if size}
         if usage is not None:
@@ -87,49 +57,40 @@ _NO_RULE = Rule(("messages", 0), ("messages", 0), None, known=False)
 
 @dataclass
 class _Reply:
-    """All items of one reply of a model."""
-
     at: str
     model: str = ""
-    usage: Usage | None = None
-    said: list[Text | Thought] = field(default_factory=list)
-    tools: list[Tool] = field(default_factory=list)
+    usage: values.Usage | None = None
+    said: list[it.Text | it.Thought] = field(default_factory=list)
+    tools: list[it.Tool] = field(default_factory=list)
     told: bool = False
     summary: bool = False
 
 
+@dataclass
 class Builder:
     """Makes the content of one turn."""
 
-    def __init__(
-        self,
-        number: int,
-        agents: Mapping[str, Agent],
-        visible: Visible,
-        window: int | None = None,
-        elsewhere: Collection[str] = (),
-    ) -> None:
-        """`agents` are nested ones, by the tool call that started them; `visible` grows with the turn.
+    _number: int
+    _agents: Mapping[str, it.Agent]
+    """Nested ones, by the tool call that started them."""
+    _visible: Visible
+    """It grows with the turn."""
+    _window: int | None
+    _elsewhere: Collection[str]
+    """Replies that other turns count, and calls whose results they have."""
+    _calls: int = 0
+    _events: list[values.Event] = field(default_factory=list)
+    _messages: list[Message] = field(default_factory=list)
+    _edits: list[FileEdit] = field(default_factory=list)
+    _interrupted: str | None = None
 
-        `elsewhere` are replies that other turns count, and calls whose results they have.
-        """
-        self._elsewhere = elsewhere
-        self._number = number
-        self._agents = agents
-        self._visible = visible
-        self._window = window
-        self._calls = 0
-        self._events: list[Event] = []
-        self._messages: list[Message] = []
-        self._edits: list[FileEdit] = []
-        self._interrupted: str | None = None
-
-    def build(self, entries: Iterable[tuple[Entry, list[Item]]]) -> FileContent:
+    def build(self, entries: Iterable[tuple[it.Entry, list[it.Item]]]) -> FileContent:
         """Return the content of a turn that these entries tell, given with their items."""
         told = _distinct(list(entries))
         self._run(told, ())
-        prompt = next((i.text for _, items in told for i in items if isinstance(i, Prompt | Command)), "")
+        prompt = next((i.text for _, items in told for i in items if isinstance(i, it.Prompt | it.Command)), "")
         answers = (m.text for m in reversed(self._messages) if m.role == "assistant" and m.text)
+        times = [entry.at for entry, _ in told if entry.at] or [""]
         return FileContent(
             number=self._number,
             prompt=prompt,
@@ -137,11 +98,11 @@ class Builder:
             events=tuple(self._events),
             messages=tuple(self._messages),
             edits=tuple(self._edits),
-            seconds=seconds_between(*_ends(entry.at for entry, _ in told)),
+            seconds=seconds_between(times[0], times[-1]),
             interrupted=self._interrupted,
         )
 
-    def _run(self, told: list[tuple[Entry, list[Item]]], path: Path, agent: str = "") -> None:
+    def _run(self, told: list[tuple[it.Entry, list[it.Item]]], path: values.Path, agent: str = "") -> None:
         replies = _replies(told)
         tools = {tool.id: (tool, reply.at) for reply in replies.values() for tool in reply.tools}
         answered: set[str] = set()
@@ -149,13 +110,13 @@ class Builder:
         for entry, items in told:
             for item in items:
                 key = getattr(item, "key", None)
-                if isinstance(item, Reply | Text | Thought | Tool) and key is not None:
+                if isinstance(item, it.Reply | it.Text | it.Thought | it.Tool) and key is not None:
                     reply = replies[key]
                     if not reply.told:
                         reply.told = True
                         self._reply(key, reply, path, agent)
                         started.update(tool.id for tool in reply.tools)
-                elif isinstance(item, Result) and item.id not in answered:
+                elif isinstance(item, it.Result) and item.id not in answered:
                     answered.add(item.id)
                     self._result(item, tools.get(item.id), entry, path)
                 else:
@@ -163,88 +124,87 @@ class Builder:
         for id_ in tools:
             if id_ in started and id_ not in answered and id_ not in self._elsewhere:
                 self._nested(id_, path)
-                self._events.append(ToolEnded(id_, tools[id_][0].name, "interrupted", "cut", 0.0, path))
+                self._events.append(values.ToolEnded(id_, tools[id_][0].name, "interrupted", "cut", 0.0, path))
 
-    def _reply(self, key: str, reply: _Reply, path: Path, agent: str) -> None:
+    def _reply(self, key: str, reply: _Reply, path: values.Path, agent: str) -> None:
         again = key in self._elsewhere and not path
         self._calls += not again
         seen = Visible() if path else self._visible
-        call = Call(
+        call = values.Call(
             self._calls, "summary" if reply.summary else "answer", path, seen.budget(reply.usage, None if path else self._window), reply.usage,
             model=reply.model, agent=agent,
         )  # fmt: skip
         if not again:
-            self._events.append(ModelStarted(call, path))
+            self._events.append(values.ModelStarted(call, path))
         for item in reply.said:
             if item.text:
-                kind = TextDelta if isinstance(item, Text) else ThinkingDelta
+                kind = values.TextDelta if isinstance(item, it.Text) else values.ThinkingDelta
                 self._events.append(kind(item.text, self._calls, path))
         if not again:
-            self._events.append(ModelEnded(call, path))
-        self._events += (ToolStarted(tool.id, tool.name, tool.args, path) for tool in reply.tools)
+            self._events.append(values.ModelEnded(call, path))
+        self._events += (values.ToolStarted(tool.id, tool.name, tool.args, path) for tool in reply.tools)
         if not path:
-            text = "".join(item.text for item in reply.said if isinstance(item, Text))
+            text = "".join(item.text for item in reply.said if isinstance(item, it.Text))
             asked = tuple(ToolCall(tool.id, tool.name, tool.args) for tool in reply.tools)
             self._say(Message(key, "assistant", text, asked), "assistant", 0)
             self._visible.add("assistant", sum(item.size for item in (*reply.said, *reply.tools)))
 
-    def _result(self, item: Result, asked: tuple[Tool, str] | None, entry: Entry, path: Path) -> None:
+    def _result(self, item: it.Result, asked: tuple[it.Tool, str] | None, entry: it.Entry, path: values.Path) -> None:
         name = asked[0].name if asked else item.name
         self._nested(item.id, path)
         took = seconds_between(asked[1], entry.at) if asked else 0.0
         status = "error" if item.error else "ok"
-        self._events.append(ToolEnded(item.id, name, item.text, "error" if item.error else "ok", took, path))
+        self._events.append(values.ToolEnded(item.id, name, item.text, "error" if item.error else "ok", took, path))
         if not path:
             about = {"name": name or None, "tool_call_id": item.id, "status": status}
             self._say(Message(f"result-{item.id}", "tool", item.text, **about), "tool results", item.size)  # type: ignore[arg-type]
         if asked and asked[0].memory and not item.error:
             self._edits += _edits(asked[0], item, self._number)
 
-    def _nested(self, call: str, path: Path) -> None:
+    def _nested(self, call: str, path: values.Path) -> None:
         agent = self._agents.get(call)
         if agent is not None and len(path) < _DEPTH and call not in path:
             self._run([(entry, entry.items) for entry in agent.entries], (*path, call), agent.name)
 
-    def _other(self, item: Item, entry: Entry, path: Path) -> None:
+    def _other(self, item: it.Item, entry: it.Entry, path: values.Path) -> None:
         id_ = entry.id or f"line-{entry.line}"
         match item:
-            case Prompt() | Context() if not path:
-                source = item.source if isinstance(item, Context) else None
+            case it.Prompt() | it.Context() if not path:
+                source = item.source if isinstance(item, it.Context) else None
                 self._say(Message(id_, "user", item.text, source=source), "user", item.size)
-            case Command():
-                self._events.append(Notice(item.text, path))
-            case Note() if item.text:
-                self._events.append(Notice(item.text, path))
-            case Interruption():
+            case it.Command():
+                self._events.append(values.Notice(item.text, path))
+            case it.Note() if item.text:
+                self._events.append(values.Notice(item.text, path))
+            case it.Interruption():
                 self._interrupted = item.text or INTERRUPTED
-            case Compaction():
+            case it.Compaction():
                 self._compacted(item, entry, path)
-            case Summary():
+            case it.Summary():
                 self._summary(item, entry, path)
-            case Fact(name="system_prompt") if not path:
+            case it.Fact(name="system_prompt") if not path:
                 self._visible.parts["system"] = item.size
 
-    def _compacted(self, item: Compaction, entry: Entry, path: Path) -> None:
+    def _compacted(self, item: it.Compaction, entry: it.Entry, path: values.Path) -> None:
         offload = Offload(None, item.text, 0, entry.at, item.cause, item.before, item.after, foreign=True)
         if item.cleared:
-            self._events.append(Notice(item.text or "old results of tools were cleared from the context", path))
+            self._events.append(values.Notice(item.text or "old results of tools were cleared from the context", path))
             return
-        self._events.append(Compacted(offload, path))
+        self._events.append(values.Compacted(offload, path))
         if not path:
             self._visible.compact()
             if item.text:
-                self._say(
-                    Message(entry.id or f"line-{entry.line}", "user", item.text, source=SUMMARY), "summary", item.size
-                )
+                id_ = entry.id or f"line-{entry.line}"
+                self._say(Message(id_, "user", item.text, source=SUMMARY), "summary", item.size)
 
-    def _summary(self, item: Summary, entry: Entry, path: Path) -> None:
+    def _summary(self, item: it.Summary, entry: it.Entry, path: values.Path) -> None:
         """Add the summary to a compaction that has none yet; without one it tells of the compaction itself."""
-        told = [n for n, e in enumerate(self._events) if isinstance(e, Compacted) and e.path == path]
+        told = [n for n, e in enumerate(self._events) if isinstance(e, values.Compacted) and e.path == path]
         known = self._events[told[-1]] if told else None
-        if isinstance(known, Compacted) and not known.offload.summary:
-            self._events[told[-1]] = Compacted(replace(known.offload, summary=item.text), path)
+        if isinstance(known, values.Compacted) and not known.offload.summary:
+            self._events[told[-1]] = values.Compacted(replace(known.offload, summary=item.text), path)
         elif not path and (self._messages or self._number > 1):  # else the session goes on from one in another file
-            self._events.append(Compacted(Offload(None, item.text, 0, entry.at, foreign=True), path))
+            self._events.append(values.Compacted(Offload(None, item.text, 0, entry.at, foreign=True), path))
             self._visible.compact()
         if not path:
             id_ = entry.id or f"line-{entry.line}"
@@ -256,43 +216,43 @@ class Builder:
         self._visible.add(part, size)
 
 
-def _distinct(told: list[tuple[Entry, list[Item]]]) -> list[tuple[Entry, list[Item]]]:
+def _distinct(told: list[tuple[it.Entry, list[it.Item]]]) -> list[tuple[it.Entry, list[it.Item]]]:
     """Return the entries; if an id comes again after its result, the later call and its result are numbered."""
     keys: dict[str, str] = {}
     answered: dict[str, int] = {}
     """Id -> how many calls of it were answered before the one that is open."""
-    made: list[tuple[Entry, list[Item]]] = []
+    made: list[tuple[it.Entry, list[it.Item]]] = []
     done: set[str] = set()
     for entry, items in told:
         new = list(items)
         for n, item in enumerate(items):
-            if isinstance(item, Tool) and item.id:
+            if isinstance(item, it.Tool) and item.id:
                 if item.id in done and keys[item.id] != item.key:
                     answered[item.id] = answered.get(item.id, 0) + 1
                     done.discard(item.id)
                 keys[item.id] = item.key
-            elif isinstance(item, Result) and item.id in keys:
+            elif isinstance(item, it.Result) and item.id in keys:
                 done.add(item.id)
-            if isinstance(item, Tool | Result) and item.id in answered:
+            if isinstance(item, it.Tool | it.Result) and item.id in answered:
                 new[n] = replace(item, id=f"{item.id}-{answered[item.id] + 1}")
         made.append((entry, new))
     return made if answered else told
 
 
-def _replies(told: Iterable[tuple[Entry, list[Item]]]) -> dict[str, _Reply]:
+def _replies(told: Iterable[tuple[it.Entry, list[it.Item]]]) -> dict[str, _Reply]:
     """Return key -> reply. Usage that is told several times counts once, with the most output: earlier lines hold a stub."""
     replies: dict[str, _Reply] = {}
     tools: set[str] = set()
     for entry, items in told:
         for item in items:
-            if not isinstance(item, Reply | Text | Thought | Tool):
+            if not isinstance(item, it.Reply | it.Text | it.Thought | it.Tool):
                 continue
             reply = replies.setdefault(item.key, _Reply(entry.at))
-            if isinstance(item, Reply):
+            if isinstance(item, it.Reply):
                 reply.model = item.model or reply.model
                 reply.summary |= item.summary
                 reply.usage = larger(reply.usage, item.usage)
-            elif isinstance(item, Tool):
+            elif isinstance(item, it.Tool):
                 if item.id not in tools:
                     tools.add(item.id)
                     reply.tools.append(item)
@@ -301,17 +261,16 @@ def _replies(told: Iterable[tuple[Entry, list[Item]]]) -> dict[str, _Reply]:
     return replies
 
 
-def larger(one: Usage | None, other: Usage | None) -> Usage | None:
+def larger(one: values.Usage | None, other: values.Usage | None) -> values.Usage | None:
     """Return two reports of one call as one: the larger of each figure."""
     if one is None or other is None:
         return one or other
     cost = one.cost if other.cost is None else other.cost
-    return Usage(
-        max(one.input, other.input), max(one.output, other.output), max(one.cached or 0, other.cached or 0), cost
-    )
+    cached = max(one.cached or 0, other.cached or 0)
+    return values.Usage(max(one.input, other.input), max(one.output, other.output), cached, cost)
 
 
-def _edits(tool: Tool, result: Result, turn: int) -> Iterator[FileEdit]:
+def _edits(tool: it.Tool, result: it.Result, turn: int) -> Iterator[FileEdit]:
     """Yield what a call did to memory files; of items of the index, which hold no texts, their names only."""
     found = {path: (after, hunks) for path, after, hunks in changes(tool.name, tool.args) if is_memory_file(path)}
     for path in tool.memory:
@@ -319,11 +278,6 @@ def _edits(tool: Tool, result: Result, turn: int) -> Iterator[FileEdit]:
         whole = result.after if result.after is not None and len(tool.memory) == 1 else after
         before = result.before if len(tool.memory) == 1 else None
         yield FileEdit(path, tool.id, turn, before, whole, () if whole is not None and before is not None else hunks)
-
-
-def _ends(times: Iterable[str]) -> tuple[str, str]:
-    told = [at for at in times if at]
-    return (told[0], told[-1]) if told else ("", "")
 
 
 def seconds_between(start: str, end: str) -> float:

@@ -31,18 +31,6 @@ else:
     _quick = orjson.loads
 
 
-@dataclass(frozen=True, slots=True)
-class JsonLine:
-    """One line that holds an object."""
-
-    number: int
-    """From 1."""
-    start: int
-    end: int
-    """[start, end) in the file, without its line feed."""
-    value: dict[str, Any]
-
-
 @dataclass
 class BadLines:
     """Lines that could not be read."""
@@ -58,8 +46,11 @@ class BadLines:
             self.numbers.append(number)
 
 
-def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[JsonLine]:
-    """Yield the lines of a file that hold an object; the others are added to `bad`, blank ones are left out."""
+def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, tuple[int, int], dict[str, Any]]]:
+    """Yield (number from 1, [start, end) in the file, object) of the lines that hold one; others are added to `bad`.
+
+    Blank ones are left out.
+    """
     at = 0
     for number, raw in enumerate(file, 1):
         start, at = at, at + len(raw)
@@ -73,7 +64,7 @@ def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[JsonLine]:
             bad.add(number)
             bad.last = not raw.endswith(b"\n")
         else:
-            yield JsonLine(number, start, at, value)
+            yield number, (start, at), value
 
 
 def object_of(body: bytes) -> dict[str, Any] | None:
@@ -134,9 +125,8 @@ def _unpacked(path: Path, changed: int, size: int) -> bytes:
     except zstandard.ZstdError as error:
         raise RefusedError(f"{path} can't be unpacked ({error})", "choose another file") from None
     if len(content) > _UNPACKED:
-        raise LimitError(
-            f"{path} has more than {_UNPACKED >> 20:,} MB when unpacked", "unpack it with zstd -d, and open that"
-        )
+        what = f"{path} has more than {_UNPACKED >> 20:,} MB when unpacked"
+        raise LimitError(what, "unpack it with zstd -d, and open that")
     return bytes(content)
 
 

@@ -1,37 +1,23 @@
 """The entries of a session, arranged -> its turns: which entries each has, and its figures."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import Compacted, ModelEnded, ToolStarted
+from deepnb.wings.open import items as it
 from deepnb.wings.open.content import Builder, Visible
-from deepnb.wings.open.items import (
-    HEAD,
-    Agent,
-    Arrangement,
-    Command,
-    Compaction,
-    Entry,
-    Item,
-    Other,
-    Prompt,
-    Reply,
-    Result,
-    Tool,
-)  # fmt: skip
 from deepnb.wings.open.values import Begin, FileCompaction, FileContent, FileTurn, SessionIndex
 
-_ALIKE = HEAD - 20
+_ALIKE = it.HEAD - 20
 """Characters by which a task is known."""
 
-Full = Callable[[Entry], list[Item]]
+Full = Callable[[it.Entry], list[it.Item]]
 """Gives the items of an entry with their whole texts."""
 
 
@@ -41,7 +27,7 @@ class Draft:
 
     number: int
     begin: Begin
-    entries: list[tuple[Entry, int, int]] = field(default_factory=list)
+    entries: list[tuple[it.Entry, int, int]] = field(default_factory=list)
     """(entry, from which to which of its items): a line may end one turn and begin another."""
     visible: Visible = field(default_factory=Visible)
     """What the context held when it began."""
@@ -49,24 +35,29 @@ class Draft:
     """Replies that began in a turn before, and calls whose results came in another: a prompt was typed in between."""
 
 
-class Turns:
-    """The turns of a session: figures at once, content when asked for."""
+class IndexedSession:
+    """A session: the figures of its turns at once, their content when asked for."""
 
-    def __init__(self, arrangement: Arrangement, full: Full, window: int | None) -> None:
+    def __init__(self, arrangement: it.Arrangement, facts: Mapping[str, Any], full: Full = attrgetter("items")) -> None:
+        """`facts` are fields of its index that the arrangement does not tell."""
         self._full = full
-        self._window = window
         self._agents = {agent.call: agent for agent in arrangement.agents if agent.call}
         self._drafts = drafts(arrangement.main)
         _adopt(arrangement.agents, self._drafts, self._agents)
         _across(self._drafts)
-        self.figures: tuple[FileTurn, ...] = tuple(self._figures())
+        self._window: int | None = facts.get("window")
+        counts, notices = arrangement.counts, tuple(arrangement.notices)
+        self.index = SessionIndex(turns=tuple(self._figures()), counts=counts, notices=notices, **facts)
 
-    def content(self, number: int) -> FileContent:
-        """Return turn `number`, word for word."""
-        draft = self._drafts[number - 1]
+    def content(self, turn: int) -> FileContent:
+        """Return one turn word for word; turns count from 1."""
+        if not 1 <= turn <= len(self._drafts):
+            there = f"has turns 1 to {len(self._drafts)}" if self._drafts else "has no turns"
+            raise NotFoundError(f"no turn {turn}: session {self.index.id} {there}", "%agent turns lists them")
+        draft = self._drafts[turn - 1]
         agents = {call: self._whole(agent) for call, agent in self._agents.items() if call in self._calls(draft)}
         told = [(entry, whole_items(self._full, entry)[start:end]) for entry, start, end in draft.entries]
-        return Builder(number, agents, draft.visible.copy(), self._window, draft.elsewhere).build(told)
+        return Builder(turn, agents, draft.visible.copy(), self._window, draft.elsewhere).build(told)
 
     def _figures(self) -> Iterable[FileTurn]:
         visible = Visible()
@@ -79,46 +70,45 @@ class Turns:
     def _calls(self, draft: Draft) -> set[str]:
         """Return ids of all tool calls of a turn, those of nested agents included."""
         found: set[str] = set()
-        open_ = [(entry, entry.items) for entry, _, _ in draft.entries]
+        open_ = [entry for entry, _, _ in draft.entries]
         while open_:
-            _, items = open_.pop()
-            for item in items:
-                if isinstance(item, Tool | Result) and item.id not in found:
+            for item in open_.pop().items:
+                if isinstance(item, it.Tool | it.Result) and item.id not in found:
                     found.add(item.id)
                     if item.id in self._agents:
-                        open_ += ((entry, entry.items) for entry in self._agents[item.id].entries)
+                        open_ += self._agents[item.id].entries
         return found
 
-    def _whole(self, agent: Agent) -> Agent:
+    def _whole(self, agent: it.Agent) -> it.Agent:
         entries = [replace(entry, items=whole_items(self._full, entry)) for entry in agent.entries]
         return replace(agent, entries=entries)
 
 
-def whole_items(full: Full, entry: Entry) -> list[Item]:
+def whole_items(full: Full, entry: it.Entry) -> list[it.Item]:
     """Return the items of an entry with their whole texts, and with what was found about them as the file was indexed."""
     if not entry.place[1]:  # made when the file was indexed
         return entry.items
     found = full(entry)
     for n, (whole, known) in enumerate(zip(found, entry.items, strict=False)):
-        if isinstance(known, Prompt) and not isinstance(whole, Prompt):
-            found[n] = Prompt(whole.text, whole.size)
-        elif isinstance(whole, Reply) and isinstance(known, Reply):
+        if isinstance(known, it.Prompt) and not isinstance(whole, it.Prompt):
+            found[n] = it.Prompt(whole.text, whole.size)
+        elif isinstance(whole, it.Reply) and isinstance(known, it.Reply):
             whole.key, whole.model, whole.usage, whole.summary = known.key, known.model, known.usage, known.summary
         elif hasattr(whole, "key") and hasattr(known, "key"):
             whole.key = known.key
-        if isinstance(whole, Result) and isinstance(known, Result):
+        if isinstance(whole, it.Result) and isinstance(known, it.Result):
             whole.name, whole.error = known.name or whole.name, known.error
-        if isinstance(whole, Compaction) and isinstance(known, Compaction):
+        if isinstance(whole, it.Compaction) and isinstance(known, it.Compaction):
             whole.before, whole.after = known.before, known.after
     return found
 
 
-def drafts(entries: Sequence[Entry]) -> list[Draft]:
+def drafts(entries: Sequence[it.Entry]) -> list[Draft]:
     """Return the turns of a thread: each begins with a prompt; what comes before the first is one if a model replied."""
     made: list[Draft] = []
-    before: list[tuple[Entry, int, int]] = []
+    before: list[tuple[it.Entry, int, int]] = []
     for entry in entries:
-        starts = [n for n, item in enumerate(entry.items) if isinstance(item, Prompt)]
+        starts = [n for n, item in enumerate(entry.items) if isinstance(item, it.Prompt)]
         first = starts[0] if starts else len(entry.items)
         if first or not starts:
             (made[-1].entries if made else before).append((entry, 0, first))
@@ -131,15 +121,15 @@ def drafts(entries: Sequence[Entry]) -> list[Draft]:
     return made or ([_started(before)] if _replied(before) else [])
 
 
-def _replied(entries: Iterable[tuple[Entry, int, int]]) -> bool:
-    return any(entry.has(Reply, Tool, Result, Compaction) for entry, _, _ in entries)
+def _replied(entries: Iterable[tuple[it.Entry, int, int]]) -> bool:
+    return any(entry.has(it.Reply, it.Tool, it.Result, it.Compaction) for entry, _, _ in entries)
 
 
-def _started(entries: list[tuple[Entry, int, int]]) -> Draft:
-    return Draft(1, "command" if any(e.has(Command) for e, _, _ in entries) else "start", entries)
+def _started(entries: list[tuple[it.Entry, int, int]]) -> Draft:
+    return Draft(1, "command" if any(e.has(it.Command) for e, _, _ in entries) else "start", entries)
 
 
-def _adopt(agents: Iterable[Agent], made: list[Draft], known: dict[str, Agent]) -> None:
+def _adopt(agents: Iterable[it.Agent], made: list[Draft], known: dict[str, it.Agent]) -> None:
     """Put nested agents that no call of a tool names where the first of their entries was, as one."""
     for agent in agents:
         if agent.call or not agent.entries or not made:
@@ -148,8 +138,8 @@ def _adopt(agents: Iterable[Agent], made: list[Draft], known: dict[str, Agent]) 
         home = next((d for d in reversed(made) if d.entries and d.entries[0][0].at <= at), made[0])
         agent.call = f"agent-{agent.id}"
         known[agent.call] = agent
-        stub: list[Item] = [Result("", 0, agent.call, agent.name or "subagent")]
-        home.entries.append((Entry(stub, agent.entries[-1].at, agent.call), 0, 1))
+        stub: list[it.Item] = [it.Result("", 0, agent.call, agent.name or "subagent")]
+        home.entries.append((it.Entry(stub, agent.entries[-1].at, agent.call), 0, 1))
 
 
 def _across(made: Sequence[Draft]) -> None:
@@ -159,11 +149,11 @@ def _across(made: Sequence[Draft]) -> None:
     for draft in made:
         for entry, start, end in draft.entries:
             for item in entry.items[start:end]:
-                if isinstance(item, Reply) and replies.setdefault(item.key, draft.number) != draft.number:
+                if isinstance(item, it.Reply) and replies.setdefault(item.key, draft.number) != draft.number:
                     draft.elsewhere.add(item.key)
-                elif isinstance(item, Tool):
+                elif isinstance(item, it.Tool):
                     called.setdefault(item.id, (draft, item.name))
-                elif isinstance(item, Result) and item.id in called:
+                elif isinstance(item, it.Result) and item.id in called:
                     first, name = called[item.id]
                     item.name = item.name or name
                     if first is not draft:
@@ -174,12 +164,11 @@ def _figures(draft: Draft, content: FileContent) -> FileTurn:
     own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
     nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
     times = [entry.at for entry, _, _ in draft.entries if entry.at]
-    first = next(
-        (entry.at for entry, _, _ in draft.entries if entry.has(Prompt) and entry.at), times[0] if times else ""
-    )
+    asked = [entry.at for entry, _, _ in draft.entries if entry.has(it.Prompt) and entry.at]
+    first = next(iter((*asked, *times)), "")
     return FileTurn(
         number=draft.number,
-        prompt=excerpt(content.prompt, HEAD),
+        prompt=excerpt(content.prompt, it.HEAD),
         begin=draft.begin,
         started=first,
         ended=times[-1] if times else "",
@@ -199,7 +188,7 @@ def _compactions(content: FileContent) -> Iterable[FileCompaction]:
         if isinstance(event, ModelEnded) and not event.path:
             calls += 1
         elif isinstance(event, Compacted) and not event.path:
-            offload = replace(event.offload, summary=excerpt(event.offload.summary, HEAD))
+            offload = replace(event.offload, summary=excerpt(event.offload.summary, it.HEAD))
             yield FileCompaction(offload, calls)
 
 
@@ -214,51 +203,25 @@ def _places(found: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(out)
 
 
-class HeldSession:
-    """Its turns, and their content."""
-
-    def __init__(self, arrangement: Arrangement, facts: Mapping[str, Any]) -> None:
-        """`facts` are fields of its index that the entries do not tell."""
-        self._turns = Turns(arrangement, lambda entry: entry.items, None)
-        unknown = Counter(
-            item.text
-            for entries in (arrangement.main, *(agent.entries for agent in arrangement.agents))
-            for entry in entries
-            for item in entry.items
-            if isinstance(item, Other)
-        )
-        counts, notices = arrangement.counts, tuple(arrangement.notices)
-        self.index = SessionIndex(
-            turns=self._turns.figures, unknown=dict(unknown), counts=counts, notices=notices, **facts
-        )
-
-    def content(self, turn: int) -> FileContent:
-        """Return one turn word for word; turns count from 1."""
-        return self._turns.content(check_turn(self.index, turn))
-
-
-def check_turn(index: SessionIndex, turn: int) -> int:
-    """Return the number, if there is such a turn."""
-    if not 1 <= turn <= len(index.turns):
-        there = f"has turns 1 to {len(index.turns)}" if index.turns else "has no turns"
-        raise NotFoundError(f"no turn {turn}: session {index.id} {there}", "%agent turns lists them")
-    return turn
+def unknown(entries: Iterable[it.Entry]) -> dict[str, int]:
+    """Return the types of lines and blocks that a reader has no use for -> how many there are."""
+    return dict(Counter(item.text for entry in entries for item in entry.items if isinstance(item, it.Other)))
 
 
 # -- nested agents, and the tool calls that started them
 
 
-def link(agents: Sequence[Agent], entries: Iterable[Entry]) -> None:
+def link(agents: Sequence[it.Agent], entries: Iterable[it.Entry]) -> None:
     """Find the tool call that started each agent: by the id its result names, or by the task's words."""
-    items = [(entry, item) for entry in entries for item in entry.items if isinstance(item, Tool | Result)]
-    by_result = {item.agent: item.id for _, item in items if isinstance(item, Result) and item.agent}
-    tasks = [(entry, item) for entry, item in items if isinstance(item, Tool) and item.task]
+    items = [(entry, item) for entry in entries for item in entry.items if isinstance(item, it.Tool | it.Result)]
+    by_result = {item.agent: item.id for _, item in items if isinstance(item, it.Result) and item.agent}
+    tasks = [(entry, item) for entry, item in items if isinstance(item, it.Tool) and item.task]
     taken = {agent.call for agent in agents if agent.call}
     for agent in agents:
         agent.call = agent.call or by_result.get(agent.id, "")
         taken.add(agent.call)
     for agent in agents:
-        prompts = (item.text.strip() for entry in agent.entries for item in entry.items if isinstance(item, Prompt))
+        prompts = (item.text.strip() for entry in agent.entries for item in entry.items if isinstance(item, it.Prompt))
         if not agent.call and (asked := next(prompts, "")[:_ALIKE]):
             own = set(map(id, agent.entries))
             others = (t for e, t in tasks if t.id not in taken and id(e) not in own)

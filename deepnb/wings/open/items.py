@@ -4,8 +4,6 @@ A reader makes items of each line; from the same items the index is made (their 
 that a file of any size fits) and, of one turn's lines, the content.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

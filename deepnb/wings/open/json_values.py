@@ -3,8 +3,6 @@
 And of the arguments of a tool call: which memory files it changes, and what it puts there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -38,9 +36,7 @@ def array(value: object) -> list[Any]:
 
 def count(value: object) -> int:
     """Return the value if it is a count, else 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
-        return 0
-    return int(value)
+    return int(dollars(value) or 0)
 
 
 def dollars(value: object) -> float | None:
@@ -125,7 +121,6 @@ _TOOLS = frozenset(
 _SHELLS = frozenset(("shell", "exec_command", "shell_command", "local_shell_call", "local_shell", "container.exec"))
 Change = tuple[str, str | None, tuple[tuple[str, str], ...]]
 """(path, the whole text after or None, what was replaced by what) of a file that a call changes."""
-_PATHS = ("file_path", "filePath", "path")
 
 
 def is_memory_file(path: str) -> bool:
@@ -144,33 +139,25 @@ def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
     """Yield each file that a call changes."""
     name = tool.lower()
     if name in _SHELLS:
-        yield from _patched(_command(args))
+        command = args.get("command") or args.get("cmd") or mapping(args.get("action")).get("command")
+        yield from _patched("\n".join(map(text, command)) if isinstance(command, list) else text(command))
         return
     if name not in _TOOLS:
         return
     if name == "apply_patch":
         yield from _patched(next((text(args[k]) for k in ("input", "patch", "patchText") if args.get(k)), ""))
         return
-    path = next((text(args[key]) for key in _PATHS if args.get(key)), "")
+    path = next((text(args[key]) for key in ("file_path", "filePath", "path") if args.get(key)), "")
     if not path or text(args.get("command")) == "view":
         return
-    if hunks := tuple(_replacements(args)):
-        yield path, None, hunks
+    edits = [args, *map(mapping, array(args.get("edits")))]
+    sides = (("old_string", "new_string"), ("oldText", "newText"), ("old_str", "new_str"))
+    hunks = [(edit.get(old), edit.get(new)) for edit in edits for old, new in sides]
+    if hunks := [(text(old), text(new)) for old, new in hunks if isinstance(old, str) or isinstance(new, str)]:
+        yield path, None, tuple(hunks)
     else:
         whole = next((args[key] for key in ("content", "file_text") if isinstance(args.get(key), str)), None)
         yield path, None if whole is None else text(whole), ()
-
-
-def _replacements(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for edit in (args, *map(mapping, array(args.get("edits")))):
-        for old, new in (("old_string", "new_string"), ("oldText", "newText"), ("old_str", "new_str")):
-            if isinstance(edit.get(old), str) or isinstance(edit.get(new), str):
-                yield text(edit.get(old)), text(edit.get(new))
-
-
-def _command(args: Mapping[str, Any]) -> str:
-    command = args.get("command") or args.get("cmd") or mapping(args.get("action")).get("command")
-    return "\n".join(map(text, command)) if isinstance(command, list) else text(command)
 
 
 def _patched(patch: str) -> Iterator[Change]:

@@ -1,7 +1,5 @@
 """Sessions that are files of JSON lines: what all such formats have in common."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections import Counter
@@ -15,16 +13,9 @@ from typing import Any
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file, read_line
-from deepnb.wings.open.indexing import Turns, check_turn
+from deepnb.wings.open.indexing import IndexedSession
 from deepnb.wings.open.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
-from deepnb.wings.open.values import FileContent, SessionIndex, SessionRow
-
-Parse = Callable[[dict[str, Any]], Entry]
-"""What one line says, without the knowledge of any other."""
-Arrange = Callable[[list[Entry], dict[Path, list[Entry]]], Arrangement]
-"""(entries of the file, those of its companions) -> the session as it stands."""
-Companions = Callable[[Path], Iterable[Path]]
-"""Files that belong to a session, each in a folder of its own or beside it."""
+from deepnb.wings.open.values import SessionRow
 
 _TAIL = 1 << 17
 """Bytes of a file's end that a list of sessions looks at."""
@@ -40,17 +31,19 @@ class JsonlFormat:
     kind: str
     fits: Callable[[Sequence[dict[str, Any]]], bool]
     """Whether the first objects of a file are of this format."""
-    parse: Parse
-    arrange: Arrange
-    companions: Companions = lambda path: ()
-    version: str = ""
+    parse: Callable[[dict[str, Any]], Entry]
+    """What one line says, without the knowledge of any other."""
+    arrange: Callable[[list[Entry], dict[Path, list[Entry]]], Arrangement]
+    """(entries of the file, those of its companions) -> the session as it stands."""
+    companions: Callable[[Path], Iterable[Path]] = lambda path: ()
+    """Files that belong to a session, each in a folder of its own or beside it."""
 
     def matches(self, head: Head) -> bool:
         return self.fits(head.objects)
 
-    def open(self, head: Head, session: str | None) -> JsonlSession:
+    def open(self, head: Head, session: str | None) -> IndexedSession:
         with _no_collection():
-            opened = JsonlSession(self, head.path)
+            opened = self._read(head.path)
         if session not in (None, opened.index.id):
             raise NotFoundError(f"{head.path} has no session {session}", f"its session is {opened.index.id}")
         return opened
@@ -66,70 +59,41 @@ class JsonlFormat:
         id_ = facts.get("id") or head.path.stem
         return (SessionRow(str(head.path), id_, self.kind, at, about, head.size, _context(last)),)
 
-
-class JsonlSession:
-    """A session that is a file of JSON lines, with the files of its nested agents."""
-
-    def __init__(self, of: JsonlFormat, path: Path) -> None:
-        self._format = of
-        self._files = [path]
-        bad, unknown = BadLines(), Counter[str]()
-        entries = self._scan(path, 0, bad, unknown)
-        beside: dict[Path, list[Entry]] = {}
-        bad_beside = BadLines()
-        for companion in of.companions(path):
-            self._files.append(companion)
-            beside[companion] = self._scan(companion, len(self._files) - 1, bad_beside, unknown)
-        arrangement = of.arrange(entries, beside)
-        facts = _facts(entries) | {k: v for k, v in _facts(arrangement.main).items() if k == "window"}
-        window = int(facts["window"]) if facts.get("window") else None
-        self._turns = Turns(arrangement, self._full, window)
-        notices = list(arrangement.notices)
-        if bad_beside.count:
-            notices.append(f"lines of nested agents' files that can't be read: {bad_beside.count:,}")
+    def _read(self, path: Path) -> IndexedSession:
+        files, bad, bad_nested, unknown = [path, *self.companions(path)], BadLines(), BadLines(), Counter[str]()
+        scanned = [self._scan(file, n, bad_nested if n else bad, unknown) for n, file in enumerate(files)]
+        arrangement = self.arrange(scanned[0], dict(zip(files[1:], scanned[1:], strict=True)))
+        if bad_nested.count:
+            arrangement.notices.append(f"lines of nested agents' files that can't be read: {bad_nested.count:,}")
         if bad.last:
-            notices.append("the last line is cut: its writer may still be at work")
-        self.index = SessionIndex(
-            format=of.name,
-            kind=of.kind,
-            path=str(path),
-            id=facts.get("id") or path.stem,
-            turns=self._turns.figures,
-            title=facts.get("title") or facts.get("summary", ""),
-            cwd=facts.get("cwd", ""),
-            version=facts.get("version", "") or of.version,
-            window=window,
-            system_prompt=facts.get("system_prompt"),
-            bytes=path.stat().st_size,
-            counts=arrangement.counts,
-            unknown=dict(unknown),
-            bad_lines=tuple(bad.numbers),
-            bad=bad.count,
-            notices=tuple(notices),
-        )
+            arrangement.notices.append("the last line is cut: its writer may still be at work")
+        found = _facts(scanned[0]) | {k: v for k, v in _facts(arrangement.main).items() if k == "window"}
+        facts: dict[str, Any] = {"format": self.name, "kind": self.kind, "path": str(path)}
+        facts |= {"id": found.get("id") or path.stem, "title": found.get("title") or found.get("summary", "")}
+        facts |= {"cwd": found.get("cwd", ""), "version": found.get("version", ""), "bytes": path.stat().st_size}
+        facts |= {"system_prompt": found.get("system_prompt"), "unknown": dict(unknown)}
+        facts |= {"bad_lines": tuple(bad.numbers), "bad": bad.count}
+        facts["window"] = int(found["window"]) if found.get("window") else None
 
-    def content(self, turn: int) -> FileContent:
-        """Return one turn word for word; turns count from 1."""
-        return self._turns.content(check_turn(self.index, turn))
+        def full(entry: Entry) -> list[Item]:
+            read = self.parse(read_line(files[entry.file], entry.place))
+            return list((read.facts["mirror"] if entry.facts.get("inner") else read).items)
+
+        return IndexedSession(arrangement, facts, full)
 
     def _scan(self, path: Path, file: int, bad: BadLines, unknown: Counter[str]) -> list[Entry]:
         entries = []
         with open_file(path) as opened:
-            for line in json_lines(opened, bad):
-                entry = self._format.parse(line.value)
+            for number, place, value in json_lines(opened, bad):
+                entry = self.parse(value)
                 for one in filter(None, (entry, entry.facts.get("mirror"))):
-                    one.line, one.place, one.file = line.number, (line.start, line.end), file
+                    one.line, one.place, one.file = number, place, file
                     for item in one.items:
                         item.cut()
                         if isinstance(item, Other):
                             unknown[item.text] += 1
                 entries.append(entry)
         return entries
-
-    def _full(self, entry: Entry) -> list[Item]:
-        value = read_line(self._files[entry.file], entry.place)
-        read = self._format.parse(value)
-        return list((read.facts["mirror"] if entry.facts.get("inner") else read).items)
 
 
 @contextmanager
@@ -154,7 +118,6 @@ def _facts(entries: Iterable[Entry]) -> dict[str, str]:
 
 
 def _tail(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a file's last lines."""
     with open_file(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _TAIL))

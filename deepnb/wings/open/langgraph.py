@@ -14,7 +14,7 @@ from deepnb.values.errors import DeepnbError, NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.chat import message, message_items
 from deepnb.wings.open.file import Head
-from deepnb.wings.open.indexing import HeldSession, link
+from deepnb.wings.open.indexing import IndexedSession, link, unknown
 from deepnb.wings.open.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.wings.open.json_values import array, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
@@ -44,7 +44,7 @@ class LangGraphFormat:
     def rows(self, head: Head) -> tuple[SessionRow, ...]:
         return rows_of(head.path, changed(head.path))
 
-    def open(self, head: Head, session: str | None) -> HeldSession:
+    def open(self, head: Head, session: str | None) -> IndexedSession:
         return open_thread(head.path, session)
 
 
@@ -56,54 +56,44 @@ def _database(place: Path | str) -> AbstractContextManager[Checkpoints]:
 
 def rows_of(place: Path | str, at: str = "") -> tuple[SessionRow, ...]:
     """Return the threads of a file, or of the PostgreSQL database at an address."""
+    rows = []
     with _database(place) as database:
-        return tuple(_rows(database, at))
+        for thread, begun, newest in database.threads()[:_MOST_ROWS]:
+            row = SessionRow(database.where, thread, LANGGRAPH.kind, time_of(newest) or at)
+            try:
+                given = mapping(database.at(thread, "", begun)[0].get("__start__")).get("messages")
+                said = map(message, given if isinstance(given, list) else [given])
+                first = next((one for one in said if one and one["type"] == "human"), {})
+                prompt = excerpt(content_text(first.get("content")), HEAD)
+                rows.append(replace(row, prompt=prompt, bytes=database.size(thread)))
+            except DeepnbError as error:
+                rows.append(replace(row, problem=error.what))
+    return tuple(rows)
 
 
-def open_thread(place: Path | str, session: str | None) -> HeldSession:
+def open_thread(place: Path | str, session: str | None) -> IndexedSession:
     """Return a thread of a file, or of the PostgreSQL database at an address: the newest, unless one is named."""
     with _database(place) as database:
-        return _opened(database, session)
-
-
-def _rows(database: Checkpoints, at: str) -> Iterator[SessionRow]:
-    for thread, begun, newest in database.threads()[:_MOST_ROWS]:
-        row = SessionRow(database.where, thread, LANGGRAPH.kind, time_of(newest) or at)
-        try:
-            given = mapping(database.at(thread, "", begun)[0].get("__start__")).get("messages")
-            said = map(message, given if isinstance(given, list) else [given])
-            first = next((one for one in said if one and one["type"] == "human"), {})
-            prompt = excerpt(content_text(first.get("content")), HEAD)
-            yield replace(row, prompt=prompt, bytes=database.size(thread))
-        except DeepnbError as error:
-            yield replace(row, problem=error.what)
-
-
-def _opened(database: Checkpoints, session: str | None) -> HeldSession:
-    names = [thread for thread, *_ in database.threads()]
-    if not names:
-        raise NotFoundError(f"{database.where} has no threads", "choose another database")
-    if session is not None and session not in names:
-        known = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-        raise NotFoundError(f"{database.where} has no thread {session}", f"it has {known}")
-    thread = session or names[0]
-    root = database.branch(thread)
-    nested = {space: database.branch(thread, space) for space in database.namespaces(thread)[:_MOST_AGENTS]}
-    facts = {
-        "format": LANGGRAPH.name,
-        "kind": LANGGRAPH.kind,
-        "path": database.where,
-        "id": thread,
-        "cwd": text(root.metadata.get("cwd")),
-        "version": text(mapping(root.metadata.get("versions")).get("deepagents")),
-        "bytes": database.size(thread),
-    }
+        names = [thread for thread, *_ in database.threads()]
+        if not names:
+            raise NotFoundError(f"{database.where} has no threads", "choose another database")
+        if session is not None and session not in names:
+            known = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            raise NotFoundError(f"{database.where} has no thread {session}", f"it has {known}")
+        thread = session or names[0]
+        root = database.branch(thread)
+        nested = {space: database.branch(thread, space) for space in database.namespaces(thread)[:_MOST_AGENTS]}
+        facts = {
+            "format": LANGGRAPH.name, "kind": LANGGRAPH.kind, "path": database.where, "id": thread,
+            "cwd": text(root.metadata.get("cwd")), "bytes": database.size(thread),
+            "version": text(mapping(root.metadata.get("versions")).get("deepagents")),
+        }  # fmt: skip
     arranged = _arranged(root, nested)
     if len(names) > 1:
-        arranged.notices.append(
-            f"the database has {len(names):,} threads: this is {thread}; --list shows them, --thread NAME opens another"
-        )
-    return HeldSession(arranged, facts)
+        how = "--list shows them, --thread NAME opens another"
+        arranged.notices.append(f"the database has {len(names):,} threads: this is {thread}; {how}")
+    entries = [*arranged.main, *(entry for agent in arranged.agents for entry in agent.entries)]
+    return IndexedSession(arranged, {**facts, "unknown": unknown(entries)})
 
 
 def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:
@@ -123,7 +113,6 @@ def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:
 
 
 def _entries(found: Branch, space: str) -> list[Entry]:
-    """Return the messages, and the compactions where they were."""
     out: list[Entry] = []
     events = [(count(mapping(event).get("created_at_index")) or there, event) for there, event in found.events]
     told: set[tuple[int, str]] = set()

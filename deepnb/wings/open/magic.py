@@ -1,7 +1,6 @@
 """`%agent open`, and what the other subcommands do in a session that was opened: they show it, or refuse."""
 
-from __future__ import annotations
-
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from deepnb.views.search_marks import found_view
 from deepnb.views.text import counted, tokens
 from deepnb.views.turn import long_turn_view
 from deepnb.views.values import brief
-from deepnb.views.view import Stack, View, notice_view, table_view, text_view
+from deepnb.views.view import Stack, TextView, View, notice_view, table_view
 from deepnb.wings.open.session import OpenedSession, list_sessions, open_session
 from deepnb.wings.open.values import SessionRows
 from deepnb.wings.open.view import file_turns_view, opened_view, sessions_view
@@ -55,35 +54,50 @@ def rows_picture(rows: SessionRows) -> View:
 
 def instead(magic: str, name: str) -> Command | None:
     """Return what a subcommand does in an opened session; None where that is the same as in any other."""
-    return None if (magic, name) in _SAME else _COMMANDS.get((magic, name), _refuse)
+    return None if (magic, name) in _SAME else partial(_shown, f"{magic} {name}")
 
 
-def _opened(scene: Scene) -> OpenedSession:
+def _shown(name: str, scene: Scene, args: Args) -> Result:
+    """Return what a subcommand shows of an opened session; all that is neither here nor in `_SAME` is refused."""
     opened = scene.sessions.current
     assert isinstance(opened, OpenedSession)  # `instead` is asked of no other
-    return opened
+    match name.split():
+        case ["agent", "status"]:
+            return opened_view(opened.index, opened.thread)
+        case ["agent", "turns"] if args["which"] is None:
+            return file_turns_view(opened.figures, scene.stamp)
+        case ["agent", "turns"] if args["which"].isdigit():
+            return long_turn_view(opened.turn(int(args["which"])))
+        case ["agent", "turns"]:
+            return found_view(opened.passages(args["which"]), args["which"], scene.stamp)
+        case ["agent", "fork"]:
+            return _fork(opened, scene, args)
+        case ["agent", "history"] if args["bring"] is None:
+            if not opened.index.compactions:
+                return notice_view("the context of this session was not compacted, as far as its file tells")
+            return history_picture(opened, args["search"])
+        case ["agent", "transcript"]:
+            table: object = opened.transcript()
+            return table
+        case ["agent", "subagents"] if args["what"] is None:
+            spent = [
+                (name, f"{one.calls:,}", tokens(one.input, one.exact), tokens(one.output, one.exact))
+                for name, one in opened.spent().items()
+            ]
+            head = ("subagent", "calls", "in", "out")
+            return table_view(head, spent, "subagents", (1, 2, 3), "no subagents", scene.stamp)
+        case ["memory", "show"]:
+            paths = [args["path"]] if args["path"] else opened.memory.shown
+            return _stack(*(TextView(path, opened.memory.read(path), scene.stamp) for path in paths))
+        case ["memory", "diff"]:
+            return _memory_diff(opened, scene, args)
+        case ["memory", "search"]:
+            return found_view(opened.passages(args["query"]), args["query"], scene.stamp)
+    raise opened.refusal
 
 
-def _refuse(scene: Scene, args: Args) -> Result:
-    raise _opened(scene).refusal
-
-
-def _status(scene: Scene, args: Args) -> Result:
-    opened = _opened(scene)
-    return opened_view(opened.index, opened.thread)
-
-
-def _turns(scene: Scene, args: Args) -> Result:
-    opened, which = _opened(scene), args["which"]
-    if which is None:
-        return file_turns_view(opened.figures, scene.stamp)
-    if which.isdigit():
-        return long_turn_view(opened.turn(int(which)))
-    return found_view(opened.passages(which), which, scene.stamp)
-
-
-def _fork(scene: Scene, args: Args) -> Result:
-    name = _opened(scene).fork(args["name"], args["at"])
+def _fork(opened: OpenedSession, scene: Scene, args: Args) -> Result:
+    name = opened.fork(args["name"], args["at"])
     live = scene.sessions.use_own()
     thread, offered = live.workspace.thread, [held for held in live.memory.pending() if held.line]
     what = f"thread {name}, forked from {thread.parent}: {counted(len(thread.snapshot.messages), 'message')}"
@@ -94,39 +108,8 @@ def _fork(scene: Scene, args: Args) -> Result:
     return Stack(shown, notice_view(f"{lines} of its memory can be taken: %memory pending, %memory accept ID or all"))
 
 
-def _history(scene: Scene, args: Args) -> Result:
-    if args["bring"] is not None:
-        return _refuse(scene, args)
-    opened = _opened(scene)
-    if not opened.index.compactions:
-        return notice_view("the context of this session was not compacted, as far as its file tells")
-    return history_picture(opened, args["search"])
-
-
-def _transcript(scene: Scene, args: Args) -> Result:
-    table: object = _opened(scene).transcript()
-    return table
-
-
-def _subagents(scene: Scene, args: Args) -> Result:
-    if args["what"] is not None:
-        return _refuse(scene, args)
-    rows = [
-        (name, f"{one.calls:,}", tokens(one.input, one.exact), tokens(one.output, one.exact))
-        for name, one in _opened(scene).spent().items()
-    ]
-    return table_view(("subagent", "calls", "in", "out"), rows, "subagents", (1, 2, 3), "no subagents", scene.stamp)
-
-
-def _memory_show(scene: Scene, args: Args) -> Result:
-    memory = _opened(scene).memory
-    paths = [args["path"]] if args["path"] else memory.shown
-    return _stack(*(text_view(path, memory.read(path), scene.stamp) for path in paths))
-
-
-def _memory_diff(scene: Scene, args: Args) -> Result:
+def _memory_diff(opened: OpenedSession, scene: Scene, args: Args) -> Result:
     """Return what changed between two turns, or in each turn that edited memory."""
-    opened = _opened(scene)
     if args["a"] is not None:
         a, b = args["a"], args["b"]
         return diff_view(opened.memory.diff(a, b), f"memory from turn {a} to {b or 'the end'}", scene.stamp)
@@ -137,26 +120,10 @@ def _memory_diff(scene: Scene, args: Args) -> Result:
     return _stack(*([notice_view(first)] if more else []), *views)
 
 
-def _memory_search(scene: Scene, args: Args) -> Result:
-    return found_view(_opened(scene).passages(args["query"]), args["query"], scene.stamp)
-
-
 def _stack(*views: View) -> View:
     return Stack(*views) if views else notice_view("this session edited no memory file")
 
 
-_COMMANDS: dict[tuple[str, str], Command] = {
-    ("agent", "status"): _status,
-    ("agent", "turns"): _turns,
-    ("agent", "fork"): _fork,
-    ("agent", "history"): _history,
-    ("agent", "transcript"): _transcript,
-    ("agent", "subagents"): _subagents,
-    ("memory", "show"): _memory_show,
-    ("memory", "diff"): _memory_diff,
-    ("memory", "search"): _memory_search,
-}
-"""What is shown of an opened session; all that is neither here nor in `_SAME` is refused."""
 _SAME = frozenset(
     (
         *(("agent", name) for name in ("open", "threads", "switch", "use", "models", "export", "code")),

@@ -6,12 +6,11 @@ Others add a format by an entry point of the group `deepnb.formats` that names a
     my-agent = "my_agent.deepnb_format:FORMAT"
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -35,11 +34,9 @@ class SessionFile(Protocol):
     @property
     def index(self) -> SessionIndex:
         """Its turns in figures."""
-        ...
 
     def content(self, turn: int) -> FileContent:
         """One turn word for word; turns count from 1."""
-        ...
 
 
 @runtime_checkable
@@ -49,24 +46,19 @@ class Format(Protocol):
     @property
     def name(self) -> str:
         """`claude-code`."""
-        ...
 
     @property
     def kind(self) -> str:
         """`Claude Code`."""
-        ...
 
     def matches(self, head: Head) -> bool:
         """Whether a file that begins like this is of this format."""
-        ...
 
     def rows(self, head: Head) -> tuple[SessionRow, ...]:
         """The sessions in a file, without reading all of it."""
-        ...
 
     def open(self, head: Head, session: str | None) -> SessionFile:
         """A session of the file; where it has several and none is named, the newest."""
-        ...
 
 
 GROUP = "deepnb.formats"
@@ -85,7 +77,7 @@ def formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
     from importlib.metadata import entry_points
 
     found, problems = list(_BUILT_IN), []
-    for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
+    for point in sorted(entry_points(group=GROUP), key=attrgetter("name")):
         try:
             made = point.load()
         except Exception as error:  # whatever a package of others does when it is imported
@@ -164,16 +156,13 @@ def _files(place: Path) -> Iterator[Path]:
             names.clear()
         for name in files:
             file = Path(folder, name)
-            if _may_be(name) and file.is_file() and not file.is_symlink():
+            if name.startswith("agent-"):  # a nested agent: it belongs to another session
+                continue
+            if (name.endswith(_ENDS) or ".jsonl." in name) and file.is_file() and not file.is_symlink():
                 found.append((file.stat().st_mtime, file))
         if len(found) >= _FILES:
             break
-    return (file for _, file in sorted(found, key=lambda one: one[0], reverse=True))
-
-
-def _may_be(name: str) -> bool:
-    """Return whether a file's name is one of a session; those of nested agents belong to another."""
-    return (name.endswith(_ENDS) or ".jsonl." in name) and not name.startswith("agent-")
+    return (file for _, file in sorted(found, key=itemgetter(0), reverse=True))
 
 
 # -- what a file that no reader knows seems to be, in a few words
@@ -193,7 +182,10 @@ def seems(head: Head) -> tuple[str, str]:
     if not start.strip():
         return "is empty", "choose another file"
     if head.is_sqlite:
-        return _database(head), "open a database of LangGraph checkpoints"
+        tables = f"the tables {', '.join(sorted(head.tables)[:5])}" if head.tables else "no tables"
+        is_opencode = {"session", "message", "part"} <= head.tables
+        what = "a database of OpenCode, which is not read" if is_opencode else f"an SQLite database with {tables}"
+        return f"is {what}", "open a database of LangGraph checkpoints"
     for magic, name in _MAGIC:
         if start.startswith(magic):
             return f"seems to be {name}", _JSONL
@@ -226,9 +218,3 @@ def _object(value: Mapping[str, Any]) -> tuple[str, str] | None:
     if isinstance(kind, str) and kind.startswith(("thread.", "turn.", "item.")) and "payload" not in keys:
         return "is the output of codex exec --json", "open the rollout in the sessions folder of Codex"
     return None
-
-
-def _database(head: Head) -> str:
-    if {"session", "message", "part"} <= head.tables:
-        return "is a database of OpenCode, which is not read"
-    return f"is an SQLite database with {'the tables ' + ', '.join(sorted(head.tables)[:5]) if head.tables else 'no tables'}"

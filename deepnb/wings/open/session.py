@@ -47,7 +47,7 @@ MOST_CHARACTERS = 8_000_000
 """Characters of messages that a fork begins with."""
 MOST_LINES = 200
 """Lines of memory that are offered."""
-_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")  # the blanks and the slash of `my logs/1`
 _ID, _WHOLE = 8, 24
 """Characters of a long id that a name has, and of an id that a name has whole."""
 
@@ -198,10 +198,8 @@ class OpenedSession(Session):
         """The one thread of it."""
         compacted = tuple(turn.number for turn in self.figures if turn.compactions)
         words = tuple(turn.prompt for turn in self.figures[-20:])
-        count = len(self.figures)
-        return ThreadInfos(
-            [ThreadInfo(self.thread, count, 0, True, compacted=compacted, prompts=words, source=self.source)]
-        )
+        about: dict[str, Any] = {"compacted": compacted, "prompts": words, "source": self.source}
+        return ThreadInfos([ThreadInfo(self.thread, len(self.figures), 0, True, **about)])
 
     def switch(self, name: str) -> str:
         """Its one thread, or an error: the others are threads of the session that opened it."""
@@ -218,8 +216,6 @@ class OpenedSession(Session):
         number = len(self.figures) if at is None else at
         self._workspace.thread.turn(number)
         return carry(self._workspace, self.index, self.into.workspace, name, number)
-
-    # -- what it tells
 
     def budget(self) -> Budget | None:
         """What the last request held, as far as the file tells it."""
@@ -330,18 +326,14 @@ def _sections(session: OpenedSession) -> Iterator[HistorySection]:
 
 
 def _section(session: OpenedSession, gone: list[Message], offload: Offload) -> HistorySection:
-    roles = (f"tool {m.name or ''}".strip() if m.role == "tool" else m.role for m in gone)
-    said = (redact(_said(message)) for message in gone)
-    items = tuple(HistoryMessage(n, *one) for n, one in enumerate(zip(roles, said, strict=True), 1))
+    items = []
+    for n, m in enumerate(gone, 1):
+        role = f"tool {m.name or ''}".strip() if m.role == "tool" else m.role
+        calls = (f"{call.name}({', '.join(f'{k}={v!r}' for k, v in call.args.items())})" for call in m.tool_calls)
+        items.append(HistoryMessage(n, role, redact("\n".join(filter(None, (m.text, *calls))))))
     offload = replace(offload, messages=len(items))
-    return HistorySection(
-        offload.at, session.index.path, "\n\n".join(i.text for i in items), len(items), items, offload
-    )
-
-
-def _said(message: Message) -> str:
-    calls = (f"{call.name}({', '.join(f'{k}={v!r}' for k, v in call.args.items())})" for call in message.tool_calls)
-    return "\n".join(filter(None, (message.text, *calls)))
+    whole = "\n\n".join(item.text for item in items)
+    return HistorySection(offload.at, session.index.path, whole, len(items), tuple(items), offload)
 
 
 # -- a turn of it as the beginning of a live thread
@@ -357,9 +349,8 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
 
     work.current.idle()
     if work.options.graph is not None:
-        raise RefusedError(
-            "a graph of your own can't go on from an opened session", "%agent use MODEL, then fork again"
-        )
+        what = "a graph of your own can't go on from an opened session"
+        raise RefusedError(what, "%agent use MODEL, then fork again")
     source = opened.current.thread.name
     first, messages = view(opened, index.turns[:number])
     origin = f"{index.kind}, session {index.id}, turns {first} to {number}"
@@ -402,7 +393,12 @@ def _turns(opened: OpenedWorkspace, index: SessionIndex, made: Thread, number: i
     """Return the turns as the thread's own: those that a compaction has removed by their first words and figures."""
     turns = []
     for figures in index.turns[:number]:
-        content = opened.content.content(figures.number) if figures.number >= first else _short(figures)
+        if figures.number >= first:
+            content = opened.content.content(figures.number)
+        else:
+            events: list[Event] = [ModelEnded(call, call.path) for call in figures.calls]
+            events += (Compacted(one.offload) for one in figures.compactions)
+            content = FileContent(figures.number, figures.prompt, "", tuple(events), ())
         answers = [call.budget for call in figures.calls if not call.path and call.purpose == "answer"]
         turns.append(
             Turn(
@@ -414,12 +410,6 @@ def _turns(opened: OpenedWorkspace, index: SessionIndex, made: Thread, number: i
         )  # fmt: skip
     turns[-1] = replace(turns[-1], after=made.snapshot)
     return turns
-
-
-def _short(figures: FileTurn) -> FileContent:
-    events: list[Event] = [ModelEnded(call, call.path) for call in figures.calls]
-    events += (Compacted(one.offload) for one in figures.compactions)
-    return FileContent(figures.number, figures.prompt, "", tuple(events), ())
 
 
 def _offer(work: Workspace, files: Mapping[str, str], origin: str) -> None:

@@ -1,7 +1,5 @@
 """deepnb's own transcripts, kept and exported ones: version 1, as `deepnb/context/transcript.py` describes it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,24 +8,7 @@ from typing import Any
 from deepnb.values.agent import TASK
 from deepnb.values.messages import SUMMARY
 from deepnb.values.turn import Usage
-from deepnb.wings.open.items import (
-    HEAD,
-    Agent,
-    Arrangement,
-    Compaction,
-    Context,
-    Entry,
-    Fact,
-    Interruption,
-    Item,
-    Note,
-    Other,
-    Prompt,
-    Reply,
-    Result,
-    Text,
-    Tool,
-)
+from deepnb.wings.open import items as it
 from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
@@ -41,7 +22,7 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
     return bool(objects) and all(isinstance(objects[0].get(key), kind) for key, kind in kinds.items())
 
 
-def parse(value: dict[str, Any]) -> Entry:
+def parse(value: dict[str, Any]) -> it.Entry:
     """Return what one line says."""
     kind = text(value.get("type"))
     facts: dict[str, Any] = {"type": kind, "session": text(value.get("session")), "n": count(value.get("n"))}
@@ -52,59 +33,59 @@ def parse(value: dict[str, Any]) -> Entry:
     if kind == "turn":
         facts |= {"model": text(value.get("model")), "resumed": bool(value.get("resumed"))}
     id_ = text(value.get("id")) if kind in ("message", "moved") else ""
-    return Entry(list(_items(kind, value)), iso(value.get("at")), id_, text(value.get("parent")) or None, facts)
+    return it.Entry(list(_items(kind, value)), iso(value.get("at")), id_, text(value.get("parent")) or None, facts)
 
 
-def _items(kind: str, value: Mapping[str, Any]) -> Iterator[Item]:
+def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
     match kind:
         case "session":
-            yield Fact(text(value.get("thread")), 0, "id")
-            yield Fact(str(count(value.get("v")) or ""), 0, "version")
+            yield it.Fact(text(value.get("thread")), 0, "id")
+            yield it.Fact(str(count(value.get("v")) or ""), 0, "version")
         case "message":
             yield from _message(value)
         case "call":
             key = f"call-{text(value.get('session'))}-{count(value.get('n'))}"
-            yield Reply(key=key, usage=_usage(value), summary=True)
+            yield it.Reply(key=key, usage=_usage(value), summary=True)
         case "compacted":
             summary, cause = text(value.get("summary")), value.get("cause")
             known: Any = cause if cause in ("by hand", "overflow") else "trigger"
-            yield Compaction(summary, len(summary), count(value.get("before")), count(value.get("after")), known)
+            yield it.Compaction(summary, len(summary), count(value.get("before")), count(value.get("after")), known)
         case "notice":
-            yield Note(text(value.get("text")))
+            yield it.Note(text(value.get("text")))
         case "flushed":
-            yield Note(f"{len(array(value.get('lines')))} lines were put down in {text(value.get('file'))}")
+            yield it.Note(f"{len(array(value.get('lines')))} lines were put down in {text(value.get('file'))}")
         case "approval":
-            yield Note(f"{text(value.get('name'))}: {text(value.get('decision'))} {text(value.get('reason'))}".strip())
+            yield it.Note(
+                f"{text(value.get('name'))}: {text(value.get('decision'))} {text(value.get('reason'))}".strip()
+            )
         case "end":
             if why := text(value.get("interrupted")):
-                yield Interruption(why)
+                yield it.Interruption(why)
             if why := text(value.get("error")):
-                yield Note(why)
+                yield it.Note(why)
         case _ if kind not in _SILENT:
-            yield Other(f"line {kind or '(no type)'}"[:HEAD])
+            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
-def _message(value: Mapping[str, Any]) -> Iterator[Item]:
+def _message(value: Mapping[str, Any]) -> Iterator[it.Item]:
     said, key, source = text(value.get("text")), text(value.get("id")), text(value.get("source"))
     match value.get("role"):
         case "user" if source != SUMMARY:  # the summary is told where the compaction is
-            yield Context(said, len(said), source) if source else Prompt(said, len(said))
+            yield it.Context(said, len(said), source) if source else it.Prompt(said, len(said))
         case "assistant":
-            yield Reply(key=key, usage=_usage(value))
-            yield Text(said, len(said), key)
+            yield it.Reply(key=key, usage=_usage(value))
+            yield it.Text(said, len(said), key)
             for call in map(mapping, array(value.get("tool_calls"))):
                 args, name = mapping(call.get("args")), text(call.get("name"))
-                agent, task = (
-                    ("", "") if name != TASK else (text(args.get("subagent_type")), text(args.get("description")))
-                )
-                yield Tool(
-                    agent, size(args), key, text(call.get("id")), name, args, memory_files(name, args), task[:HEAD]
-                )
+                asked = args if name == TASK else {}
+                agent, task = text(asked.get("subagent_type")), text(asked.get("description"))[: it.HEAD]
+                files, id_ = memory_files(name, args), text(call.get("id"))
+                yield it.Tool(agent, size(args), key, id_, name, args, files, task)
         case "tool":
             failed = value.get("status") == "error"
-            yield Result(said, len(said), text(value.get("tool_call_id")), text(value.get("name")), failed)
+            yield it.Result(said, len(said), text(value.get("tool_call_id")), text(value.get("name")), failed)
         case "system":
-            yield Context(said, len(said), "system")
+            yield it.Context(said, len(said), "system")
 
 
 def _usage(value: Mapping[str, Any]) -> Usage | None:
@@ -115,52 +96,52 @@ def _usage(value: Mapping[str, Any]) -> Usage | None:
     return Usage(count(told.get("input")), count(told.get("output")), cached, dollars(told.get("cost")))
 
 
-def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:
+def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the thread as it stands, and its nested agents by the calls of `task`."""
     lines = _once(entries)
     live = _live(lines)
-    stretches: list[list[Entry]] = [[]]
+    stretches: list[list[it.Entry]] = [[]]
     for entry in lines:
         if entry.facts["type"] == "turn" and not entry.facts.get("resumed"):
             stretches.append([])
         stretches[-1].append(entry)
-    main, nested, prompts, model = list[Entry](), defaultdict[tuple[str, ...], list[Entry]](list), 0, ""
+    main, nested, prompts, model = list[it.Entry](), defaultdict[tuple[str, ...], list[it.Entry]](list), 0, ""
     for stretch in stretches:
         own = [e for e in stretch if not e.facts.get("path")]
         counts = any(e.id in live and e.facts["type"] == "message" for e in own)
-        prompts += sum(e.has(Prompt) and e.id not in live for e in own)
+        prompts += sum(e.has(it.Prompt) and e.id not in live for e in own)
         for entry in stretch if counts else ():
             model = entry.facts.get("model") or model
             for item in entry.items:
-                if isinstance(item, Reply):
+                if isinstance(item, it.Reply):
                     item.model = model
             if entry.facts.get("path"):
                 nested[entry.facts["path"]].append(entry)
             elif entry.facts["type"] != "message" or entry.id in live:
                 main.append(entry)
-    agents = [Agent("/".join(path), call=path[-1], entries=own) for path, own in nested.items()]
+    agents = [it.Agent("/".join(path), call=path[-1], entries=own) for path, own in nested.items()]
     tasks = {
         i.id: i.text
         for e in (*main, *(e for own in nested.values() for e in own))
         for i in e.items
-        if isinstance(i, Tool)
+        if isinstance(i, it.Tool)
     }
     for agent in agents:
         agent.name = tasks.get(agent.call, "")
     told = {OTHER_BRANCHES: prompts, "subagents": len(agents)}
-    return Arrangement(main, agents, {name: n for name, n in told.items() if n})
+    return it.Arrangement(main, agents, {name: n for name, n in told.items() if n})
 
 
-def _once(entries: list[Entry]) -> list[Entry]:
+def _once(entries: list[it.Entry]) -> list[it.Entry]:
     """Return each line once, and of a message that was written again the last."""
-    found: dict[tuple[str, int], Entry] = {}
+    found: dict[tuple[str, int], it.Entry] = {}
     for entry in entries:
         found.setdefault((entry.facts["session"], entry.facts["n"]), entry)
     last = {e.id: e for e in found.values() if e.facts["type"] == "message"}
     return [e for e in found.values() if e.facts["type"] != "message" or last[e.id] is e]
 
 
-def _live(lines: Sequence[Entry]) -> set[str]:
+def _live(lines: Sequence[it.Entry]) -> set[str]:
     """Return ids of the messages on the way from the head to the root, as the session of the last line left it."""
     session = lines[-1].facts["session"] if lines else ""
     parents: dict[str, str | None] = {}

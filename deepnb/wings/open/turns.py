@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from deepnb.values.lazy import LazyMapping
@@ -77,16 +77,10 @@ def _lazy(made: type[T], facts: Mapping[str, Any]) -> T:
 def _lazy_turn(of: SessionTurns, figures: FileTurn, thread: str) -> LazyTurn:
     own = [call for call in figures.calls if not call.path and call.purpose == "answer"]
     facts: dict[str, Any] = {
-        "number": figures.number,
-        "thread": thread,
-        "usage": figures.usage,
-        "budget": own[-1].budget if own else None,
-        "model": figures.models[-1] if figures.models else "",
-        "seconds": seconds_between(figures.started, figures.ended),
-        "started": figures.started,
-        "of": of,
-        "index": figures,
-    }
+        "number": figures.number, "thread": thread, "usage": figures.usage, "budget": own[-1].budget if own else None,
+        "model": figures.models[-1] if figures.models else "", "started": figures.started,
+        "seconds": seconds_between(figures.started, figures.ended), "of": of, "index": figures,
+    }  # fmt: skip
     return _lazy(LazyTurn, facts)
 
 
@@ -107,17 +101,10 @@ class SessionTurns:
     def snapshot(self, thread: str, number: int) -> Snapshot:
         """Return the thread after so many turns: its messages, and its memory files as far as edits tell them."""
         offloads = [c.offload for turn in self._session.index.turns[:number] for c in turn.compactions]
-        files = LazyMapping(lambda: self.memory(number))
-        offload = offloads[-1] if offloads else None
-        facts: dict[str, Any] = {
-            "thread": thread,
-            "files": files,
-            "binary": {},
-            "memory": files,
-            "skills": (),
-            "offload": offload,
-        }
-        return _lazy(FileSnapshot, {**facts, "read": lambda: self.messages(number)})
+        files = LazyMapping(partial(self.memory, number))
+        facts: dict[str, Any] = {"thread": thread, "files": files, "binary": {}, "memory": files, "skills": ()}
+        facts |= {"offload": offloads[-1] if offloads else None, "read": partial(self.messages, number)}
+        return _lazy(FileSnapshot, facts)
 
     def messages(self, number: int) -> Messages:
         """Return all messages of the first turns, read once."""
@@ -137,7 +124,8 @@ class SessionTurns:
         for edit in self._edits():
             if edit.path not in files and edit.path not in created:
                 if edit.before is not None or edit.hunks:
-                    files[edit.path] = edit.before if edit.before is not None else _passages(edit, 0)
+                    passages = "\n".join(old for old, _ in edit.hunks if old)
+                    files[edit.path] = passages if edit.before is None else edit.before
                 else:
                     created.add(edit.path)
             if edit.turn <= number:
@@ -153,17 +141,11 @@ class SessionTurns:
 
 
 def _edited(text: str, edit: FileEdit) -> str:
-    """Return a file after an edit."""
     if edit.after is not None:
         return edit.after
     for old, new in edit.hunks:
-        text = text.replace(old, new, 1) if old and old in text else _joined(text, new) if new not in text else text
+        if old and old in text:
+            text = text.replace(old, new, 1)
+        elif new not in text:
+            text = f"{text.rstrip()}\n{new}" if text.strip() else new
     return text
-
-
-def _passages(edit: FileEdit, side: int) -> str:
-    return "\n".join(hunk[side] for hunk in edit.hunks if hunk[side])
-
-
-def _joined(text: str, more: str) -> str:
-    return f"{text.rstrip()}\n{more}" if text.strip() else more

@@ -1,7 +1,5 @@
 """A session made elsewhere, as its file tells it: an index of its turns, and one turn's content."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,7 +1,5 @@
 """A session made elsewhere: what it is, its context over time, and its turns; and a list of such sessions."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,6 +9,7 @@ from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
 from deepnb.views.view import Picture, table_html, table_text, table_view
+from deepnb.wings.open.content import seconds_between
 from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
 
 _BARS, _SIGNS = 90, 60
@@ -135,7 +134,7 @@ def turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
             short(_some([f"{name} {n}" if n > 1 else name for name, n in turn.tools.items()]), 40),
             "" if turn.context is None else f"{turn.context:,}",
             f"{turn.usage.input:,} / {turn.usage.output:,}" if turn.usage.input or turn.usage.output else "",
-            seconds(_took(turn)),
+            seconds(seconds_between(turn.started, turn.ended)),
             ", ".join(["compacted"] * bool(turn.compactions) + ["memory"] * bool(turn.edits)),
         )
         for turn in turns
@@ -185,12 +184,3 @@ def _some(words: Sequence[str]) -> str:
     """Return the first of them, and how many more there are."""
     more = len(words) - _NAMED
     return ", ".join(words[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _took(turn: FileTurn) -> float:
-    from datetime import datetime
-
-    try:
-        return max(0.0, (datetime.fromisoformat(turn.ended) - datetime.fromisoformat(turn.started)).total_seconds())
-    except (ValueError, TypeError):
-        return 0.0

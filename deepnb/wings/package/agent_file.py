@@ -29,7 +29,7 @@ class ModelCode:
 
 
 def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -> ModelCode:
-    """The code of the model that is meant in a session; CantWriteError where it can't be written."""
+    """Return the code of the model that is meant in a session; raise CantWriteError where it can't be written."""
     if model == OFFLINE:
         return ModelCode(repr(OFFLINE))
     made = resolve(model, base_url=base_url, namespace=namespace).model
@@ -51,7 +51,7 @@ _NOT_SAID = ("profile", "client", "async_client", "root_client", "root_async_cli
 
 
 def _fields(model: Any) -> Iterator[tuple[str, str]]:
-    """(name, text) of the fields that were given."""
+    """Yield (name, text) of the fields that were given."""
     for name in sorted(model.model_fields_set):
         info, value = type(model).model_fields.get(name), getattr(model, name, None)
         if info is None or info.exclude or name in _NOT_SAID or value is None or hasattr(value, "get_secret_value"):
@@ -96,7 +96,7 @@ class AgentFile:
 
 
 def agent_file(options: Options, module: Module, known: Sequence[str]) -> AgentFile:
-    """The file for these options; `known` are the tools that subagents can name. CantWriteError where there can't be one."""
+    """Return the file for these options, or raise CantWriteError; `known` are the tools that subagents can name."""
     try:
         models = [model_code(options.model, options.base_url, options.namespace)]
     except CantWriteError as why:
@@ -109,15 +109,11 @@ def agent_file(options: Options, module: Module, known: Sequence[str]) -> AgentF
         given["subagents"] = "[\n" + "".join(f"        {text},\n" for text in agents) + "    ]"
     gone = [LeftOut(name, why) for name, why in _ELSEWHERE.items() if getattr(options, name) not in (None, ())]
     asked = "what is allowed here is asked about there: approve= in agent.py allows it"
-    gone += [
-        LeftOut(f"allow {one}", asked) for one, rule in policy_of(options.approve).rules.items() if rule == "allow"
-    ]
-    return AgentFile(
-        _text(given, models, module),
-        frozenset(line for one in models for line in one.requirements),
-        tuple(dict.fromkeys(one.key for one in models if one.key)),
-        (*gone, *left_out),
-    )
+    rules = policy_of(options.approve).rules
+    gone += [LeftOut(f"allow {one}", asked) for one, rule in rules.items() if rule == "allow"]
+    needs = frozenset(line for one in models for line in one.requirements)
+    keys = tuple(dict.fromkeys(one.key for one in models if one.key))
+    return AgentFile(_text(given, models, module), needs, keys, (*gone, *left_out))
 
 
 def _text(given: Mapping[str, str], models: Sequence[ModelCode], module: Module) -> str:
@@ -131,7 +127,7 @@ def _text(given: Mapping[str, str], models: Sequence[ModelCode], module: Module)
 
 
 def _plain(options: Options) -> Iterator[tuple[str, str]]:
-    """(name, text) of the options that are plain values, and not the default."""
+    """Yield (name, text) of the options that are plain values, and not the default."""
     for one in fields(Options):
         value = getattr(options, one.name)
         if (
@@ -154,7 +150,7 @@ def _plain(options: Options) -> Iterator[tuple[str, str]]:
 def _subagents(
     options: Options, module: Module, known: Sequence[str], models: list[ModelCode]
 ) -> tuple[list[str], list[LeftOut]]:
-    """The texts of the subagents, and those left out; a model of their own is added to `models`."""
+    """Return the texts of the subagents, and those left out; a model of their own is added to `models`."""
     texts, left_out = list[str](), list[LeftOut]()
     for agent in options.subagents:
         try:

@@ -14,7 +14,7 @@ _distributions = cache(packages_distributions)
 
 
 def distribution(module: str) -> str | None:
-    """The installed package that a module comes from; empty for Python itself, None where it comes from none."""
+    """Return the installed package that a module comes from; empty for Python itself, None where it comes from none."""
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return ""
@@ -25,7 +25,7 @@ def distribution(module: str) -> str | None:
 
 
 def requirement(name: str) -> str:
-    """A line of `requirements.txt` for an installed package, in the version that is there."""
+    """Return a line of `requirements.txt` for an installed package, in the version that is there."""
     if name == "deepnb":  # an editable install keeps the version it was made at
         return f"{name}=={sys.modules[name].__version__}"
     try:
@@ -35,7 +35,7 @@ def requirement(name: str) -> str:
 
 
 def place(value: Any) -> tuple[str, str] | None:
-    """(module, name) by which a function or class is imported; None for one of the notebook, or of a file beside it."""
+    """Return (module, name) by which a function or class is imported; None for one of the notebook or a file beside it."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or module == "__main__" or "." in name:
         return None
@@ -45,6 +45,6 @@ def place(value: Any) -> tuple[str, str] | None:
 
 
 def is_builtin(name: str) -> bool:
-    """Whether every Python has this name; a shell adds `display` and others, and takes the place of `input`."""
+    """Return whether every Python has this name; a shell adds `display` and others, and takes the place of `input`."""
     value = getattr(builtins, name, None)
     return name in ("Ellipsis", "NotImplemented") or getattr(value, "__module__", "") in ("builtins", "_io", "io")

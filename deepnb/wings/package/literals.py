@@ -16,7 +16,7 @@ _PLAIN = (str, bytes, bool, int, float, complex, type(None))
 
 
 def literal(value: object) -> str | None:
-    """The text that gives this value again; None where there is none, or only a long one."""
+    """Return the text that gives this value again; None where there is none, or only a long one."""
     if not is_plain(value):
         return None
     text = repr(value)
@@ -24,7 +24,7 @@ def literal(value: object) -> str | None:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """The texts in a plain value, as they are without quotes and escapes."""
+    """Yield the texts in a plain value, as they are without quotes and escapes."""
     if isinstance(value, bytes):
         yield value.decode("latin-1")
     elif isinstance(value, str):
@@ -39,7 +39,7 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def annotation(value: object) -> str | None:
-    """The text of a type built of those of `typing` and of builtins, which takes `import typing`."""
+    """Return the text of a type built of those of `typing` and of builtins, which takes `import typing`."""
     if not isinstance(value, types.GenericAlias | types.UnionType) and type(value).__module__ != "typing":
         return None
     text = repr(value)
@@ -51,7 +51,7 @@ def annotation(value: object) -> str | None:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is made of numbers, texts, and containers of them alone."""
+    """Return whether a value is made of numbers, texts, and containers of them alone."""
     if type(value) is float:
         return math.isfinite(value)
     if type(value) is dict:
@@ -66,18 +66,14 @@ class CantWriteError(Exception):
 
 
 def in_value(name: str, value: Any) -> str:
-    """What a plain value of this name holds that is a credential; empty for nothing."""
+    """Return what a plain value of this name holds that is a credential; empty for nothing."""
     held = tuple(texts(value))
     found = in_texts((f"{name} = {value!r}", *held, *(f"{name} = {text}" for text in held)))
-    return found or next(filter(None, (_secrecy(name, text) for text in held)), "")
-
-
-def _secrecy(name: str, text: str) -> str:
-    """Why one text of a value is not to be given away; a text out of a mapping has its own name before it."""
-    own, given, one = text.partition(" = ")
-    return secrecy(own, one) if given else secrecy(name, text)
+    parts = (text.partition(" = ") for text in held)  # a text out of a mapping has its own name before it
+    reasons = (secrecy(own, text) if named else secrecy(name, own) for own, named, text in parts)
+    return found or next(filter(None, reasons), "")
 
 
 def in_texts(given: Iterable[str]) -> str:
-    """What the first of these texts that has any credential holds; empty for nothing."""
+    """Return what the first of these texts that has any credential holds; empty for nothing."""
     return next((reasons(found) for text in given if (found := credentials(text))), "")

@@ -9,6 +9,7 @@ import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -53,28 +54,23 @@ class _Draft:
 
 
 def module_of(tools: Sequence[Any], listed: int | None = None) -> Module:
-    """The module of these tools; `TOOLS` in it has the first `listed` of them, all if not given."""
+    """Return the module of these tools; `TOOLS` in it has the first `listed` of them, all if not given."""
     draft, names, left_out = _Draft(), dict[int, str](), list[LeftOut]()
     for tool in tools:
         trial = draft.copy()
         try:
             names[id(tool)] = _add_tool(trial, tool)
         except CantWriteError as why:
-            left_out.append(LeftOut(_label(tool), str(why)))
+            named = tool.get("name") or tool.get("type") if isinstance(tool, Mapping) else getattr(tool, "name", None)
+            left_out.append(LeftOut(str(named or getattr(tool, "__name__", "tool")), str(why)))
         else:
             draft = trial
     mine = [names[id(tool)] for tool in tools[:listed] if id(tool) in names]
     return Module(_text(draft, mine), names, frozenset(draft.requirements), tuple(left_out))
 
 
-def _label(tool: Any) -> str:
-    if isinstance(tool, Mapping):
-        return str(tool.get("name") or tool.get("type") or "tool")
-    return str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
-
-
 def _text(draft: _Draft, tools: Iterable[str]) -> str:
-    """The module: values close together, definitions two lines apart."""
+    """Return the module: values close together, definitions two lines apart."""
     parts = ['"""Tools of the agent, with what they use, as they are in the notebook."""']
     parts += ["\nfrom __future__ import annotations"] if draft.future else []
     imports = sorted(draft.imports, key=lambda line: (line.startswith("from "), line))
@@ -88,11 +84,8 @@ def _text(draft: _Draft, tools: Iterable[str]) -> str:
     return "\n".join(parts) + "\n"
 
 
-# -- one thing after another
-
-
 def _add_tool(draft: _Draft, tool: Any) -> str:
-    """Add a tool; gives its name in the module."""
+    """Add a tool; return its name in the module."""
     if getattr(tool, "server", None) is not None:
         raise CantWriteError(f"belongs to the MCP server {tool.server.name}, which this kernel runs")
     if isinstance(tool, Mapping):
@@ -111,7 +104,7 @@ def _add_tool(draft: _Draft, tool: Any) -> str:
 
 
 def _add_definition(draft: _Draft, value: Any) -> str:
-    """Add a function or class, as an import or as its source; gives its name."""
+    """Add a function or class, as an import or as its source; return its name."""
     if (found := place(value)) is not None:
         module, name = found
         _mean(draft, name, value)
@@ -150,17 +143,17 @@ def _add_name(draft: _Draft, name: str, value: Any, user: Source) -> None:
         if _mean(draft, name, value):
             draft.imports.add(f"from typing import {name}")
     elif inspect.isroutine(value) or isinstance(value, type):
-        made = _called(name, lambda: _add_definition(draft, value))
+        made = _called(name, partial(_add_definition, draft, value))
         if made != name and _mean(draft, name, value):
             draft.blocks[name] = f"{name} = {made}"
     elif (function := getattr(value, "func", None)) is not None and hasattr(value, "args_schema"):
-        _called(name, lambda: _add_source(draft, function_source(function), value))
+        _called(name, lambda: _add_source(draft, function_source(function), value))  # which may be what can't be done
     else:
         _add_value(draft, name, value)
 
 
 def _called(name: str, add: Callable[[], str]) -> str:
-    """What `add` gives; why it can't is said of the name."""
+    """Return what `add` gives; why it can't is said of the name."""
     try:
         return add()
     except CantWriteError as why:
@@ -183,20 +176,17 @@ def _add_module(draft: _Draft, name: str, module: ModuleType, user: Source) -> N
 def _add_value(draft: _Draft, name: str, value: Any) -> None:
     if (text := literal(value)) is not None:
         _check(in_value(name, value), name)
-        if _mean(draft, name, value, same=draft.blocks.get(name) == f"{name} = {text}"):
-            draft.blocks[name] = f"{name} = {text}"
     elif (text := annotation(value)) is not None:
         draft.imports.add("import typing")
-        if _mean(draft, name, value, same=draft.blocks.get(name) == f"{name} = {text}"):
-            draft.blocks[name] = f"{name} = {text}"
     else:
-        long = is_plain(value)
-        why = "is too long for code: read it from a file" if long else "is only in this kernel"
+        why = "is too long for code: read it from a file" if is_plain(value) else "is only in this kernel"
         raise CantWriteError(f"uses {name} ({type(value).__name__}), which {why}")
+    if _mean(draft, name, value, same=draft.blocks.get(name) == f"{name} = {text}"):
+        draft.blocks[name] = f"{name} = {text}"
 
 
 def _mean(draft: _Draft, name: str, value: Any, *, same: bool = False) -> bool:
-    """Whether a name is new to the module; one that stands for something else there is an error."""
+    """Return whether a name is new to the module; one that stands for something else there is an error."""
     if name not in draft.meaning:
         draft.meaning[name] = value
         return True

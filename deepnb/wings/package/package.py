@@ -1,9 +1,7 @@
 """This agent as a LangGraph application: what goes into it, through the gate that memory passes, and writing it."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from posixpath import normpath
@@ -35,13 +33,12 @@ _BY_NAME = "is packaged only if you name it"
 
 
 def package(workspace: Workspace, directory: str | Path, include: Sequence[str], *, write: bool) -> Package:
-    """What an application of this agent has; with `write`, it is written to the directory."""
+    """Return what an application of this agent has; with `write`, it is written to the directory."""
     workspace.current.idle()
     options = workspace.options
     if options.graph is not None:
-        raise RefusedError(
-            "only deepnb's own agent is packaged, not your graph", "name the graph in a langgraph.json of your own"
-        )
+        what = "only deepnb's own agent is packaged, not your graph"
+        raise RefusedError(what, "name the graph in a langgraph.json of your own")
     place = _place(directory)
     own = [tool for agent in options.subagents for tool in agent.tools or () if not isinstance(tool, str)]
     module = module_of([*options.tools, *own], len(options.tools))
@@ -55,10 +52,12 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
     files, gone = _files(workspace, include, known)
     left_out = (*_bound(workspace), *module.left_out, *agent.left_out, *gone)
     lines = {*engine, *agent.requirements, *module.requirements}
-    texts = {"langgraph.json": langgraph_json(), "agent.py": agent.text}
+    served = json.dumps({"dependencies": ["."], "graphs": {GRAPH: "./agent.py:graph"}}, indent=2)
+    texts = {"langgraph.json": f"{served}\n", "agent.py": agent.text}
     texts |= {f"{NAME}.py": module.text} if module.names else {}
     told = [one for one in left_out if one.why != _BY_NAME]  # which other files there are is nobody else's business
-    texts |= {"requirements.txt": requirements_txt(lines), "README.md": readme(place.name, agent.keys, told)}
+    texts["requirements.txt"] = "".join(f"{line}\n" for line in sorted(lines, key=str.casefold))
+    texts["README.md"] = readme(place.name, agent.keys, told)
     made = [PackageFile(path, text.encode(), _WHAT[path]) for path, text in texts.items()]
     whole = Package(place, tuple(_replaced(place, one) for one in (*made, *files)), left_out, typed=str(directory))
     for one in whole.files:  # nothing that was missed before leaves the kernel
@@ -77,7 +76,6 @@ _WHAT: Mapping[str, str] = {
 
 
 def _bound(workspace: Workspace) -> Iterator[LeftOut]:
-    """The tools over the notebook."""
     from deepnb.workshop.namespace import namespace_tools
 
     code = (*CODE_TOOLS, *PROPOSAL_TOOLS) if workspace.current.kernel else ()
@@ -91,7 +89,6 @@ def _bound(workspace: Workspace) -> Iterator[LeftOut]:
 def _files(
     workspace: Workspace, include: Sequence[str], known: Sequence[str]
 ) -> tuple[list[PackageFile], list[LeftOut]]:
-    """The files that go through the gate, and those that don't."""
     backend = workspace.backend
     found = backend.glob("**/*", "/").matches or ()
     named = workspace.home.memory_paths()
@@ -107,7 +104,9 @@ def _files(
         try:
             content, note = _through_the_gate(response.path, response.content or b"", heard, passed)
             if response.path.startswith(FOLDER) and response.path.endswith(".md"):
-                _check_agent(workspace, response.path, content, known)
+                agents = [agent.name for agent in workspace.options.subagents]
+                if problem := check(content, response.path, known, agents).problem:
+                    raise CantWriteError(f"does not work there ({problem})")
         except CantWriteError as why:
             left_out.append(LeftOut(response.path, str(why)))
         else:
@@ -117,7 +116,6 @@ def _files(
 
 
 def _kind(workspace: Workspace, path: str) -> str:
-    """What a file is to the agent."""
     if path.startswith(FOLDER):
         return "subagent"
     names, _ = guarded_paths(workspace.options.memory, ())
@@ -127,7 +125,7 @@ def _kind(workspace: Workspace, path: str) -> str:
 
 
 def _named(there: Sequence[str], include: Sequence[str]) -> set[str]:
-    """The files that are named, or below a directory that is; never the journal."""
+    """Return the files that are named, or below a directory that is; never the journal."""
     out = set[str]()
     for name in include:
         path = f"/{name.strip('/')}"
@@ -140,7 +138,7 @@ def _named(there: Sequence[str], include: Sequence[str]) -> set[str]:
 
 
 def _goes_by_default(workspace: Workspace, path: str) -> bool:
-    """Whether a file is one of the memory files, a skill or a subagent, and not mounted."""
+    """Return whether a file is one of the memory files, a skill or a subagent, and not mounted."""
     options = workspace.options
     if path.startswith(tuple(workspace.home.storage.mounts)):
         return False
@@ -150,18 +148,11 @@ def _goes_by_default(workspace: Workspace, path: str) -> bool:
 
 
 def _others(workspace: Workspace, paths: Sequence[str]) -> Iterator[LeftOut]:
-    """The files that stay, those of one directory as one."""
+    """Yield the files that stay, those of one directory as one."""
     folders = dict.fromkeys(path if path.count("/") == 1 else f"{path[: path.index('/', 1)]}/" for path in paths)
     for name in folders:
         if name not in ("/.deepnb/", PREFIX):
             yield LeftOut(name, _BY_NAME)
-
-
-def _check_agent(workspace: Workspace, path: str, content: bytes, known: Sequence[str]) -> None:
-    """Raise an error for a subagent that the server could not make."""
-    found = check(content, path, known, [agent.name for agent in workspace.options.subagents])
-    if found.problem:
-        raise CantWriteError(f"does not work there ({found.problem})")
 
 
 # -- the gate
@@ -170,7 +161,7 @@ def _check_agent(workspace: Workspace, path: str, content: bytes, known: Sequenc
 def _through_the_gate(
     path: str, content: bytes, heard: tuple[Sequence[str], Sequence[str]], passed: frozenset[str]
 ) -> tuple[bytes, str]:
-    """The bytes that may leave the kernel, and what was changed in them."""
+    """Return the bytes that may leave the kernel, and what was changed in them."""
     if credentials(path):
         raise CantWriteError("has a credential in its path")
     if normpath(path) != path or any(map(is_control, path)):
@@ -190,7 +181,7 @@ def _through_the_gate(
 
 
 def _heard(workspace: Workspace) -> tuple[list[str], list[str]]:
-    """(texts of others, what the user says) in all threads; what was read of the agent's own files is neither."""
+    """Return (texts of others, what the user says) in all threads; what was read of the agent's files is neither."""
     threads = [workspace.threads[name] for name in workspace.threads.names]
     messages = [one for thread in threads for one in thread.snapshot.messages]
     others = [one.text for one in messages if one.role == "user" or (one.role == "tool" and one.name not in READS)]
@@ -221,7 +212,13 @@ def _replaced(place: Path, one: PackageFile) -> PackageFile:
 
 
 def _written(made: Package) -> Package:
-    _check_others(made)
+    base = made.directory / FILES
+    mine = {made.directory / one.path for one in made.files}
+    links = [one for one in (base, *base.rglob("*")) if one.is_symlink()]
+    others = [one for one in base.rglob("*") if not one.is_dir() and one not in mine]
+    if strange := next(iter((*links, *others)), None):  # what is in `files/` is served, whoever put it there
+        what = f"{strange.relative_to(made.directory)} is in {made.directory} and not part of this package"
+        raise RefusedError(what, "remove it, or choose another directory")
     try:
         for one in made.files:
             file = made.directory / one.path
@@ -233,44 +230,18 @@ def _written(made: Package) -> Package:
     return replace(made, written=True)
 
 
-def _check_others(made: Package) -> None:
-    """Raise an error where files are in the way: what is in `files/` is served, whoever put it there."""
-    base = made.directory / FILES
-    mine = {made.directory / one.path for one in made.files}
-    links = [one for one in (base, *base.rglob("*")) if one.is_symlink()]
-    others = [one for one in base.rglob("*") if not one.is_dir() and one not in mine]
-    if strange := next(iter((*links, *others)), None):
-        what = f"{strange.relative_to(made.directory)} is in {made.directory} and not part of this package"
-        raise RefusedError(what, "remove it, or choose another directory")
-
-
 GRAPH = "agent"
 """The name of the graph on the server."""
 
 COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph dev --no-browser")
 
 
-def langgraph_json() -> str:
-    """The file that the server reads."""
-    return json.dumps({"dependencies": ["."], "graphs": {GRAPH: "./agent.py:graph"}}, indent=2) + "\n"
-
-
-def requirements_txt(lines: Iterable[str]) -> str:
-    """The packages, a line each."""
-    return "".join(f"{line}\n" for line in sorted(set(lines), key=str.casefold))
-
-
 def readme(title: str, keys: Sequence[str], left_out: Sequence[LeftOut]) -> str:
-    """How to serve the agent, and what to know of it."""
+    """Return how to serve the agent, and what to know of it."""
     key = f"Set {' and '.join(f'`{name}`' for name in keys)} in the environment first.\n\n" if keys else ""
     gone = "".join(f"- {one.name}: {one.why}\n" for one in left_out)
-    return _README.format(
-        title=title,
-        first=COMMANDS[0],
-        second=COMMANDS[1],
-        key=key,
-        left_out=f"\n## Left out\n\n{gone}" if gone else "",
-    )
+    gone = f"\n## Left out\n\n{gone}" if gone else ""
+    return _README.format(title=title, first=COMMANDS[0], second=COMMANDS[1], key=key, left_out=gone)
 
 
 _README = """\

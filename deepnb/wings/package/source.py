@@ -41,7 +41,7 @@ class Source:
 
 
 def function_source(function: Any) -> Source:
-    """That of a function; CantWriteError where it has none that can stand alone."""
+    """Return the source of a function; raise CantWriteError where it has none that can stand alone."""
     function = inspect.unwrap(function)
     code = getattr(function, "__code__", None)
     if code is None or inspect.ismethod(function):
@@ -58,7 +58,7 @@ def function_source(function: Any) -> Source:
 
 
 def class_source(kind: type) -> Source:
-    """That of a class, which a notebook's cell or a file defines."""
+    """Return the source of a class, which a notebook's cell or a file defines."""
     text = _class_text(kind)
     if text is None:
         raise CantWriteError("is a class whose source can't be found")
@@ -83,25 +83,17 @@ def _source(text: str, name: str, values: Mapping[str, Any], future: bool) -> So
     if len(tree.body) != 1 or not isinstance(node := tree.body[0], _Definition):
         raise CantWriteError("is not defined by a def or class of its own")
     names = {*_referenced(table), *_quoted(node)} - {node.name, "__name__", "__class__"}
-    chains = tuple(
-        sorted({ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute) and _is_chain(one)})
-    )
+    attributes = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
+    chains = tuple(sorted({ast.unparse(one) for one in attributes if _is_chain(one)}))
     decorators = tuple(ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list)
-    return Source(
-        node.name,
-        text.strip("\n"),
-        tuple(sorted(names)),
-        chains,
-        tuple(_imports(node)),
-        tuple(one for found in ast.walk(node) if isinstance(found, ast.Constant) for one in texts(found.value)),
-        decorators,
-        values,
-        future,
-    )
+    constants = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
+    said, imports = tuple(one for value in constants for one in texts(value)), tuple(_imports(node))
+    text = text.strip("\n")
+    return Source(node.name, text, tuple(sorted(names)), chains, imports, said, decorators, values, future)
 
 
 def _referenced(table: symtable.SymbolTable, *, top: bool = True) -> Iterator[str]:
-    """The names that are looked up outside of a definition."""
+    """Yield the names that are looked up outside of a definition."""
     for symbol in table.get_symbols():
         if symbol.is_referenced() and (top or symbol.is_global()):
             yield symbol.get_name()
@@ -110,7 +102,7 @@ def _referenced(table: symtable.SymbolTable, *, top: bool = True) -> Iterator[st
 
 
 def _quoted(node: _Definition) -> Iterator[str]:
-    """The names in annotations that are texts."""
+    """Yield the names in annotations that are texts."""
     for one in ast.walk(node):
         wanted = getattr(one, "annotation", None), getattr(one, "returns", None)
         for text in (w.value for w in wanted if isinstance(w, ast.Constant) and isinstance(w.value, str)):

@@ -103,8 +103,6 @@ class EventFeed:
                 asks = "Interrupt" in said
                 self._listener.on_tool_error(GraphBubbleUp() if asks else RuntimeError(said), run_id=UUID(run))
 
-    # -- helpers
-
     def _start(self, call: Mapping[str, Any]) -> None:
         """A call of the main agent begins that no event tells of."""
         id_ = str(call["id"])
@@ -116,7 +114,7 @@ class EventFeed:
         self._listener.on_tool_start({"name": call["name"]}, "", run_id=run, inputs=inputs, tool_call_id=id_)
 
     def _begins(self, run: str, answer: BaseMessage | None) -> bool:
-        """Whether a call of a model is to be told of. That of a run that is followed begins when a piece of its answer has come."""
+        """Return whether a call of a model is to be told of; in a run that is followed, once a piece of its answer has come."""
         if (held := self._held.pop(run, None)) is None:
             return run in self._models
         if answer is not None and answer.id in self._known:
@@ -124,13 +122,8 @@ class EventFeed:
             return False
         one, data = held
         asked = (data.get("input") or {}).get("messages") or [[]]
-        self._listener.on_chat_model_start(
-            {},
-            [self._decoder.messages(asked[0])],
-            run_id=UUID(run),
-            parent_run_id=self._enclosing(one),
-            metadata=dict(one.get("metadata") or {}),
-        )
+        sent, above, about = self._decoder.messages(asked[0]), self._enclosing(one), dict(one.get("metadata") or {})
+        self._listener.on_chat_model_start({}, [sent], run_id=UUID(run), parent_run_id=above, metadata=about)
         return True
 
     def _model_ended(self, one: Mapping[str, Any], run: str, output: Mapping[str, Any]) -> None:
@@ -155,7 +148,7 @@ class EventFeed:
             )
 
     def _taken(self, above: str | None, name: str, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The call that has begun, which the event does not name: one of this name, the one with these arguments first."""
+        """Return the call that has begun and the event does not name: of this name, that with these arguments first."""
         named = [call for call in self._open.get(above, ()) if call["name"] == name]
         found = next((call for call in named if call["args"] == given), named[0] if named else None)
         if found is not None:
@@ -164,22 +157,18 @@ class EventFeed:
         return found
 
     def _enclosing(self, one: Mapping[str, Any]) -> UUID | None:
-        """The run of the tool that an event happened in, the innermost."""
+        """Return the run of the tool that an event happened in, the innermost."""
         found = next((run for run in reversed(one.get("parent_ids") or ()) if run in self._tools), None)
         return UUID(found) if found else None
 
     def _result(self, output: Any) -> Any:
         if isinstance(output, Mapping) and output.get("type") == "tool":
-            return self._decoder.message(
-                {**output, "id": output.get("id") or f"result of {output.get('tool_call_id')}"}
-            )
+            id_ = output.get("id") or f"result of {output.get('tool_call_id')}"
+            return self._decoder.message({**output, "id": id_})
         update = output.get("update") if isinstance(output, Mapping) else None
         if isinstance(update, Mapping):
             return Command(update={"messages": self._decoder.messages(update.get("messages"))})
         return output
-
-
-# -- a graph on a LangGraph server, run, read and written as one of this process is
 
 
 _STREAM = (*MODES, "events")
@@ -225,14 +214,14 @@ class ServerGraph(Questions):
         feed = EventFeed(listener, self._decoder, known, follows=under_way is not None, whole=whole)
         parts = self._joined(name, under_way, run) if under_way else self._begun(name, given, config, run)
         try:
-            yield from self._told(run.read(parts, listener, self._server.errors), feed, listener, known)
+            yield from self._updates(run.read(parts, listener, self._server.errors), feed, listener, known)
             self._await_end(name, run, listener)
         except (Cancelled, GeneratorExit):
             run.cancel()
             raise
 
     def _begun(self, name: str, given: Any, config: Config, run: _Run) -> Callable[[], Iterator[Any]]:
-        """A run that begins, or goes on where the thread stopped."""
+        """Return what begins a run, or goes on where the thread stopped."""
         id_ = self._threads.ensure(name, config.get("metadata") or {})
         how: dict[str, Any] = {"input": None}
         if isinstance(given, Command):
@@ -253,13 +242,13 @@ class ServerGraph(Questions):
         )
 
     def _joined(self, name: str, under_way: Mapping[str, Any], run: _Run) -> Callable[[], Iterator[Any]]:
-        """A run that goes on, from its first event, as far as the server has kept them."""
+        """Return what reads a run that goes on, from its first event, as far as the server has kept them."""
         id_ = str(self._threads.id(name))
         run.created(id_, str(under_way["run_id"]))
         # A server that is asked for several modes here sends the last one alone: it is asked for none, and sends all.
         return lambda: self._server.client.runs.join_stream(id_, str(under_way["run_id"]), last_event_id="0")
 
-    def _told(
+    def _updates(
         self, parts: Iterator[Any], feed: EventFeed, listener: Listener, known: frozenset[str]
     ) -> Iterator[tuple[str, Any]]:
         before: dict[str, Any] | None = None
@@ -279,7 +268,10 @@ class ServerGraph(Questions):
                 case "updates" if part.data.get(keys.INTERRUPT):
                     yield "updates", {keys.INTERRUPT: asked_in(part.data[keys.INTERRUPT])}
                 case "error":
-                    raise _failed(part.data)
+                    data = part.data if isinstance(part.data, Mapping) else {}
+                    kind, said = (str(data.get(key) or "") for key in ("error", "message"))
+                    words = " ".join(redact(f"{kind}: {said}" if said else kind or "no reason given").split())
+                    raise RunError(f"the run failed on the server: {words}", "its log says more; run the cell again")
 
     def _await_end(self, name: str, run: _Run, listener: Listener) -> None:
         """A stream that ends says not whether its run has; an error where that goes on without us."""
@@ -322,9 +314,8 @@ class ServerGraph(Questions):
         place = source["configurable"]
         if self._threads.id(name) is None:
             self._threads.copy(place["thread_id"], name, config.get("metadata") or {})
-        self.restore_checkpoint(
-            {**config, "configurable": {**config["configurable"], "checkpoint_id": place["checkpoint_id"]}}
-        )
+        there = {**config["configurable"], "checkpoint_id": place["checkpoint_id"]}
+        self.restore_checkpoint({**config, "configurable": there})
 
     def restore_checkpoint(self, config: Config) -> None:
         self._write(config, None, keys.COPY_NODE)
@@ -342,7 +333,7 @@ class ServerGraph(Questions):
         place = config["configurable"]
         id_, at = self._threads.ensure(place["thread_id"], config.get("metadata") or {}), place.get("checkpoint_id")
         given: Any = dict(values) if values is not None else None
-        self._server.ask(lambda c: c.threads.update_state(id_, given, as_node=node, checkpoint_id=at))
+        self._server.ask(self._server.client.threads.update_state, id_, given, as_node=node, checkpoint_id=at)
 
 
 class _Run:
@@ -361,7 +352,7 @@ class _Run:
             self._stop()
 
     def read(self, begin: Callable[[], Iterator[Any]], listener: Listener, errors: Callable[[], Any]) -> Iterator[Any]:
-        """The parts of the stream as they come."""
+        """Yield the parts of the stream as they come."""
         parts: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
         def pump() -> None:
@@ -409,15 +400,8 @@ class _Run:
             return
 
 
-def _failed(data: Any) -> RunError:
-    """What made a run fail, in one line."""
-    kind, said = (str(data.get(key) or "") for key in ("error", "message")) if isinstance(data, Mapping) else ("", "")
-    words = " ".join(redact(f"{kind}: {said}" if said else kind or "no reason given").split())
-    return RunError(f"the run failed on the server: {words}", "its log says more; run the cell again")
-
-
 def _writer(nodes: Mapping[str, Any]) -> str:
-    """The node that state is written as from: the fewer nodes follow on it, the fewer are dropped again."""
+    """Return the node that state is written as from: the fewer nodes follow on it, the fewer are dropped again."""
     edges = nodes.get("edges") or ()
     branches = {one["source"] for one in edges if one.get("conditional")}
     ends = [str(one["source"]) for one in edges if one["target"] == END and one["source"] not in branches]

@@ -17,11 +17,11 @@ _HEADERS: dict[str, tuple[str, Key]] = {}
 def enter_header(address: ServerAddress, name: str) -> None:
     """Hold a header for a server: its value is that of a variable of the environment, else it is asked for."""
     variable = f"DEEPNB_HEADER_{re.sub('[^A-Z0-9]', '_', name.upper())}"
-    value = os.environ.get(variable) or ask_hidden(
+    asked, do = (
         f"value of the header {name} for {address.host}",
-        "the value of a header",
         f"set {variable} in the environment that starts Jupyter",
     )
+    value = os.environ.get(variable) or ask_hidden(asked, "the value of a header", do)
     value, do = value.strip(), f"%agent use {address.url} --header {name} asks again"
     if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
         raise InvalidError(f"{name!r} can't be the name of a header", "--header Authorization, or --header X-Api-Key")

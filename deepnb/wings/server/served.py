@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from deepnb.context.counting import Meter
 from deepnb.engine import keys
 from deepnb.values.agent import Feature, Features
-from deepnb.values.budget import Rule, rule_for
+from deepnb.values.budget import rule_for
 from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
 from deepnb.values.server_address import ServerAddress, server_address
 from deepnb.wings.server.header import kept_header
@@ -43,7 +43,7 @@ class Assistant:
 
 
 def server(address: ServerAddress) -> Server:
-    """The server at an address, with the header that was entered for it."""
+    """Return the server at an address, with the header that was entered for it."""
     try:
         from deepnb.wings.server.server import Server
     except ImportError as error:
@@ -55,21 +55,21 @@ def server(address: ServerAddress) -> Server:
 
 
 def assistants(found: Server) -> list[Assistant]:
-    """The agents of a server, by name."""
-    rows: Any = found.ask(lambda client: client.assistants.search(limit=100))
+    """Return the agents of a server, by name."""
+    rows: Any = found.ask(found.client.assistants.search, limit=100)
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) and "assistant_id" in row for row in rows):
         raise InvalidError(f"what answers at {found.address.url} is no LangGraph server", "%agent use http://host:port")
     made = [Assistant(str(row["assistant_id"]), str(row["graph_id"]), str(row.get("name") or "")) for row in rows]
-    return sorted(made, key=lambda one: one.shown)
+    return sorted(made, key=attrgetter("shown"))
 
 
 def chosen(found: Server) -> Assistant:
-    """The agent that an address means: by name, by that of its graph, or by id; the only one, where none is named."""
+    """Return the agent that an address means, by name, by its graph's, or by id; the only one if none is named."""
     listed, name = assistants(found), found.address.assistant
     if not name and len(listed) == 1:
         return listed[0]
-    for meant in (lambda one: one.name, lambda one: one.graph, lambda one: one.id):
-        if one := next((one for one in listed if name and meant(one) == name), None):
+    for field in ("name", "graph", "id"):
+        if one := next((one for one in listed if name and getattr(one, field) == name), None):
             return one
     url = found.address.url
     do = ", ".join(f"%agent use {url}/{one.shown}" for one in listed) or "deploy one"
@@ -79,7 +79,7 @@ def chosen(found: Server) -> Assistant:
 
 
 def served_options(given: Mapping[str, Any]) -> Options:
-    """The options of a session on an agent of a server: what was `given`, the rest as the server has it."""
+    """Return the options of a session on an agent of a server: what was `given`, the rest as the server has it."""
     usual = Options()
     refused = (OF_THE_GRAPH | {"backend", "checkpointer", "store", "assistant_id"}) - {*_OWN_PROMPTS}
     if wrong := next((one for one in given if one in refused and given[one] != getattr(usual, one)), None):
@@ -94,15 +94,17 @@ def served_options(given: Mapping[str, Any]) -> Options:
 
 
 def served(options: Options, host: Host) -> Built:
-    """The agent with what the session needs to know of it."""
+    """Return the agent with what the session needs to know of it."""
     made = options.graph
     assert made is not None and made.served is not None
     rule = replace(rule_for(options.max_input_tokens), compacts=False)
+    meter = meter_of(None, rule)
+    meter.unseen = "the server does not show the tools of a request: they are not counted"
     return Built(
         graph=made.served,
         model=made.graph.address.host,
         rule=rule,
-        meter=_meter(rule),
+        meter=meter,
         compaction=None,
         tools=(),
         guard=host.backend,
@@ -113,13 +115,6 @@ def served(options: Options, host: Host) -> Built:
     )
 
 
-def _meter(rule: Rule) -> Meter:
-    """Counts what the server shows of a request."""
-    made = meter_of(None, rule)
-    made.unseen = "the server does not show the tools of a request: they are not counted"
-    return made
-
-
 def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tuple[Attachment, Any]:
     from deepagents.backends import StateBackend
 
@@ -127,8 +122,8 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
     from deepnb.wings.server.graph import ServerGraph
     from deepnb.wings.server.threads import Decoder, ServerThreads
 
-    nodes: Any = found.ask(lambda client: client.assistants.get_graph(one.id))
-    schemas: Any = found.ask(lambda client: client.assistants.get_schemas(one.id))
+    nodes: Any = found.ask(found.client.assistants.get_graph, one.id)
+    schemas: Any = found.ask(found.client.assistants.get_schemas, one.id)
     channels = tuple((schemas.get("state_schema") or {}).get("properties") or ())
     if channels and messages not in channels:
         lists = next((name for name in channels if "messages" in name.lower()), "...")
@@ -148,7 +143,7 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
 
 
 def _stored(found: Server, one: Assistant) -> Any:
-    """The memory of an agent that deepnb packaged; None where it has that of several users, of whom nobody says which is this one."""
+    """Return the memory of an agent that deepnb packaged; None if it has that of several users, and none is known as ours."""
     from deepagents.backends import StoreBackend
 
     from deepnb.backends.memory_store import files_of
@@ -162,38 +157,32 @@ def _stored(found: Server, one: Assistant) -> Any:
 
 
 def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Features:
-    """What an agent on a server has, as far as the names of its nodes and channels say."""
+    """Return what an agent on a server has, as far as the names of its nodes and channels say."""
     window = Feature("window", "the server does not say it", "Session(graph=URL, max_input_tokens=N)", has=False)
-    return Features(
-        name,
-        (
-            window,
-            Feature("checkpointer", "the server's: threads go on when this kernel ends"),
-            _files(channels),
-            _memory(nodes, channels, memory, stored),
-            Feature("skills", "in the server's store")
-            if stored is not None
-            else Feature(
-                "skills", "the server does not show them", "they are changed where the graph is made", has=False
-            ),
-            Feature(
-                "subagents", "the server does not show them", "they are changed where the graph is made", has=False
-            ),
-            _history(channels, keys.OFFLOAD),
-            _approvals(nodes, packaged=stored is not None),
-            *own_ways(kept=False),
-            Feature(
-                "comparisons", "their forks would be its own", "%agent fork NAME, then the prompt", has=False, ours=True
-            ),
-            Feature("persistence by deepnb", "the server keeps its threads", "%agent threads lists them", has=False),
-        ),
+    files = Feature("files", "those in the state of each thread")
+    if "files" not in channels:
+        files = Feature("files", "its state has none", "add deepagents' FilesystemMiddleware()", has=False)
+    unseen = "the server does not show them", "they are changed where the graph is made"
+    skills = Feature("skills", *unseen, has=False) if stored is None else Feature("skills", "in the server's store")
+    history = Feature("history", "it offloads what it summarizes")
+    if keys.OFFLOAD not in channels:
+        add = "add deepnb.middleware.CompactionMiddleware(model)"
+        history = Feature("history", "it offloads nothing", add, has=False)
+    fork = "%agent fork NAME, then the prompt"
+    found = (
+        window,
+        Feature("checkpointer", "the server's: threads go on when this kernel ends"),
+        files,
+        _memory(nodes, channels, memory, stored),
+        skills,
+        Feature("subagents", *unseen, has=False),
+        history,
+        _approvals(nodes, packaged=stored is not None),
+        *own_ways(kept=False),
+        Feature("comparisons", "their forks would be its own", fork, has=False, ours=True),
+        Feature("persistence by deepnb", "the server keeps its threads", "%agent threads lists them", has=False),
     )
-
-
-def _files(channels: Sequence[str]) -> Feature:
-    if "files" in channels:
-        return Feature("files", "those in the state of each thread")
-    return Feature("files", "its state has none", "add deepagents' FilesystemMiddleware()", has=False)
+    return Features(name, found)
 
 
 def _memory(nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Feature:
@@ -203,16 +192,9 @@ def _memory(nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], s
         do = "session.snapshot.memory is what its prompt holds"
         return Feature("memory", "the server's store has that of several users", do, has=False)
     if any(re.search("Memory", name) for name in nodes) and "files" in channels:
-        return Feature(
-            "memory", f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise"
-        )
+        what = f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise"
+        return Feature("memory", what)
     return Feature("memory", "no memory files are in its prompt", "add deepnb.middleware.MemoryMiddleware()", has=False)
-
-
-def _history(channels: Sequence[str], key: str) -> Feature:
-    if key in channels:
-        return Feature("history", "it offloads what it summarizes")
-    return Feature("history", "it offloads nothing", "add deepnb.middleware.CompactionMiddleware(model)", has=False)
 
 
 def _approvals(nodes: set[str], *, packaged: bool) -> Feature:

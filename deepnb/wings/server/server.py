@@ -1,13 +1,11 @@
 """A LangGraph server and what is asked of it: each error of its SDK is one line. Its store is one of LangGraph's."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import httpx
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
@@ -18,6 +16,7 @@ from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundE
 from deepnb.values.server_address import LOST, ServerAddress
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _TIMES = httpx.Timeout(connect=5, read=300, write=300, pool=5)
 """Seconds; while a run is silent, the server sends a sign of life."""
@@ -32,7 +31,7 @@ class GoneError(NotFoundError):
 class Server:
     """Where requests go, and the header that goes with them: it is in no other request, and in no text."""
 
-    def __init__(self, address: ServerAddress, header: str = "", value: Callable[[], str] = lambda: "") -> None:
+    def __init__(self, address: ServerAddress, header: str = "", value: Callable[[], str] = str) -> None:
         """`header` is a name, and `value` gives what it holds."""
         self.address = address
         self.header = header
@@ -47,8 +46,8 @@ class Server:
     @cached_property
     def client(self) -> SyncLangGraphClient:
         """The SDK's. It reads no key from the environment, which would be that of another service."""
-        return SyncLangGraphClient(
-            httpx.Client(
+        with self.errors():
+            requests = httpx.Client(
                 base_url=self.address.url,
                 headers={self.header: self._value()} if self.header else {},
                 timeout=_TIMES,
@@ -56,17 +55,17 @@ class Server:
                 trust_env=not self.address.is_loopback,
                 event_hooks={"response": [self._no_other_place]},
             )
-        )
+            return SyncLangGraphClient(requests)
 
     def close(self) -> None:
         """Close its connections."""
         if "client" in self.__dict__:
             self.client.close()
 
-    def ask(self, work: Callable[[SyncLangGraphClient], T]) -> T:
-        """What `work` gets from the client; an error in one line."""
+    def ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a call of the client gives; an error is one line."""
         with self.errors():
-            return work(self.client)
+            return call(*args, **kwargs)
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -88,9 +87,8 @@ class Server:
         if response.has_redirect_location:
             place = httpx.URL(response.headers["location"])
             where = f"{place.scheme}://{place.netloc.decode()}" if place.host else "another path"
-            raise RefusedError(
-                f"the server at {self.address.url} redirects to {where}", "%agent use URL with the address that answers"
-            )
+            what = f"the server at {self.address.url} redirects to {where}"
+            raise RefusedError(what, "%agent use URL with the address that answers")
         # The SDK would go on from there by itself after a break, and tell again what was told.
         response.headers.pop("location", None)
 
@@ -119,7 +117,7 @@ class Server:
 
 
 def lost(address: ServerAddress) -> RunError:
-    """That a server which ran something can't be heard any more."""
+    """Return that a server which ran something can't be heard any more."""
     return RunError(f"{LOST} {address.url}", "%agent resume follows its run, if the server goes on")
 
 
@@ -130,7 +128,7 @@ class ServerStore(BaseStore):
         self._server = server
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """The results of the operations, in their order."""
+        """Return the results of the operations, in their order."""
         return [self._done(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -138,25 +136,25 @@ class ServerStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _done(self, op: Op) -> Result:
+        ask, store = self._server.ask, self._server.client.store
         match op:
             case GetOp():
                 try:
-                    found: Any = self._server.ask(lambda c: c.store.get_item(op.namespace, op.key))
+                    found: Any = ask(store.get_item, op.namespace, op.key)
                 except GoneError:
                     return None
                 return _item(Item, found) if found else None
             case SearchOp():
-                what = {"filter": op.filter, "limit": op.limit, "offset": op.offset}
-                asked: Any = self._server.ask(lambda c: c.store.search_items(op.namespace_prefix, **what))  # type: ignore[arg-type]
+                what: Any = {"filter": op.filter, "limit": op.limit, "offset": op.offset}
+                asked: Any = ask(store.search_items, op.namespace_prefix, **what)
                 return [_item(SearchItem, one) for one in asked["items"]]
             case PutOp(value=None):
-                self._server.ask(lambda c: c.store.delete_item(op.namespace, op.key))
+                ask(store.delete_item, op.namespace, op.key)
             case PutOp():
-                value = dict(op.value or {})
-                self._server.ask(lambda c: c.store.put_item(op.namespace, op.key, value))
+                ask(store.put_item, op.namespace, op.key, dict(op.value or {}))
             case ListNamespacesOp():
                 prefix = next((list(m.path) for m in op.match_conditions or () if m.match_type == "prefix"), [])
-                named: Any = self._server.ask(lambda c: c.store.list_namespaces(prefix, limit=op.limit))
+                named: Any = ask(store.list_namespaces, prefix, limit=op.limit)
                 return [tuple(one) for one in named["namespaces"]]
         return None
 

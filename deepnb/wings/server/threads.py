@@ -4,35 +4,24 @@ A server knows a thread by a UUID. The name that deepnb gives it is in its metad
 its UUID.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
-from langchain_core.messages import (
-    AIMessage,
-    AIMessageChunk,
-    BaseMessage,
-    HumanMessage,
-    RemoveMessage,
-    SystemMessage,
-    ToolMessage,
-    convert_to_messages,
-)
+from langchain_core import messages as langchain
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Interrupt, Overwrite, PregelTask, StateSnapshot
 
 from deepnb.engine import keys
 from deepnb.wings.server.server import GoneError, Server
 
-_KINDS: Mapping[str, type[BaseMessage]] = {
-    "human": HumanMessage,
-    "ai": AIMessage,
-    "AIMessageChunk": AIMessageChunk,
-    "tool": ToolMessage,
-    "system": SystemMessage,
-    "remove": RemoveMessage,
+_KINDS: Mapping[str, type[langchain.BaseMessage]] = {
+    "human": langchain.HumanMessage,
+    "ai": langchain.AIMessage,
+    "AIMessageChunk": langchain.AIMessageChunk,
+    "tool": langchain.ToolMessage,
+    "system": langchain.SystemMessage,
+    "remove": langchain.RemoveMessage,
 }
 _OVERWRITE = "__overwrite__"
 
@@ -43,26 +32,26 @@ class Decoder:
     def __init__(self, channel: str = keys.MESSAGES) -> None:
         """`channel` is that of the conversation."""
         self.channel = channel
-        self._known: dict[str, tuple[Mapping[str, Any], BaseMessage]] = {}
+        self._known: dict[str, tuple[Mapping[str, Any], langchain.BaseMessage]] = {}
 
-    def messages(self, listed: Any) -> list[BaseMessage]:
-        """The messages of a list."""
+    def messages(self, listed: Any) -> list[langchain.BaseMessage]:
+        """Return the messages of a list."""
         return [self.message(one) for one in listed] if isinstance(listed, list) else []
 
-    def message(self, given: Any) -> BaseMessage:
-        """One message."""
+    def message(self, given: Any) -> langchain.BaseMessage:
+        """Return one message."""
         if not isinstance(given, Mapping):
-            return convert_to_messages([given])[0]
+            return langchain.convert_to_messages([given])[0]
         known = self._known.get(str(given.get("id")))
         if known is not None and known[0] == given:
             return known[1]
         made = message(given)
-        if made.id and not isinstance(made, AIMessageChunk):
+        if made.id and not isinstance(made, langchain.AIMessageChunk):
             self._known[made.id] = (given, made)
         return made
 
     def values(self, state: Any) -> dict[str, Any]:
-        """The values of a state, with the conversation under its usual name."""
+        """Return the values of a state, with the conversation under its usual name."""
         named = {k: v for k, v in state.items() if k != keys.INTERRUPT} if isinstance(state, Mapping) else {}
         if self.channel in named:
             named[keys.MESSAGES] = self.messages(named.pop(self.channel))
@@ -72,16 +61,11 @@ class Decoder:
         return named
 
     def snapshot(self, name: str, state: Mapping[str, Any]) -> StateSnapshot:
-        """The state of a thread of this name."""
-        tasks = tuple(
-            PregelTask(
-                str(one.get("id")),
-                str(one.get("name")),
-                tuple(one.get("path") or ()),
-                interrupts=tuple(interrupts(one.get("interrupts"))),
-            )
-            for one in state.get("tasks") or ()
-        )
+        """Return the state of a thread of this name."""
+        tasks = []
+        for one in state.get("tasks") or ():
+            id_, called, path = str(one.get("id")), str(one.get("name")), tuple(one.get("path") or ())
+            tasks.append(PregelTask(id_, called, path, interrupts=tuple(interrupts(one.get("interrupts")))))
         nowhere: Any = {"configurable": {"thread_id": name}}
         return StateSnapshot(
             self.values(state.get("values")),
@@ -90,21 +74,21 @@ class Decoder:
             state.get("metadata"),
             state.get("created_at"),
             place_of(name, state.get("parent_checkpoint")),
-            tasks,
+            tuple(tasks),
             tuple(one for task in tasks for one in task.interrupts),
         )
 
 
-def message(given: Mapping[str, Any]) -> BaseMessage:
-    """A message of the JSON that its `model_dump` made; of any other form, as LangChain reads it."""
+def message(given: Mapping[str, Any]) -> langchain.BaseMessage:
+    """Return a message of the JSON that its `model_dump` made; of any other form, as LangChain reads it."""
     kind = _KINDS.get(str(given.get("type")))
     if kind is None:
-        return convert_to_messages([dict(given)])[0]
+        return langchain.convert_to_messages([dict(given)])[0]
     return kind.model_validate({key: value for key, value in given.items() if value is not None})
 
 
 def interrupts(listed: Any) -> list[Interrupt[Any]]:
-    """What a run or a step asks."""
+    """Return what a run or a step asks."""
     return [
         Interrupt(one.get("value"), str(one.get("id") or ""), response_schema=one.get("response_schema"))
         for one in listed or ()
@@ -112,18 +96,18 @@ def interrupts(listed: Any) -> list[Interrupt[Any]]:
 
 
 def place_of(name: str, checkpoint: Any) -> Any:
-    """A checkpoint as LangGraph names it, or None."""
+    """Return a checkpoint as LangGraph names it, or None."""
     id_ = checkpoint.get("checkpoint_id") if isinstance(checkpoint, Mapping) else None
     return {"configurable": {"thread_id": name, "checkpoint_ns": "", "checkpoint_id": id_}} if id_ else None
 
 
 def to_json(values: Mapping[str, Any], channel: str = keys.MESSAGES) -> dict[str, Any]:
-    """Values as a server takes them: each message with an id, by which it is known again."""
+    """Return values as a server takes them: each message with an id, by which it is known again."""
     return {channel if name == keys.MESSAGES else name: _plain(value) for name, value in values.items()}
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, BaseMessage):
+    if isinstance(value, langchain.BaseMessage):
         return {**value.model_dump(), "id": value.id or str(uuid4())}
     if isinstance(value, Overwrite):
         return {_OVERWRITE: _plain(value.value)}
@@ -162,7 +146,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
     # -- names
 
     def id(self, name: str) -> str | None:
-        """The UUID of a thread; None where the server has none of this name."""
+        """Return the UUID of a thread; None where the server has none of this name."""
         if name not in self._ids:
             if _is_uuid(name):
                 self._ids[name] = name
@@ -172,21 +156,19 @@ class ServerThreads(BaseCheckpointSaver[str]):
         return self._ids.get(name)
 
     def ensure(self, name: str, facts: Mapping[str, Any]) -> str:
-        """The UUID of a thread, which is made with these facts where it is not there."""
+        """Return the UUID of a thread, which is made with these facts where it is not there."""
         id_ = self._ids[name] = self.id(name) or str(uuid4())
-        metadata = {**facts, _NAME: name}
-        self.server.ask(
-            lambda c: c.threads.create(thread_id=id_, graph_id=self.graph_id, metadata=metadata, if_exists="do_nothing")
-        )
+        how: Any = {"graph_id": self.graph_id, "metadata": {**facts, _NAME: name}, "if_exists": "do_nothing"}
+        self.server.ask(self.server.client.threads.create, thread_id=id_, **how)
         return id_
 
     def copy(self, source: str, name: str, facts: Mapping[str, Any]) -> str:
-        """The UUID of a new thread with all checkpoints of another, whose ids it has, too."""
+        """Return the UUID of a new thread with all checkpoints of another, whose ids it has, too."""
         id_ = self._there(source)
-        made: Any = self.server.ask(lambda c: c.threads.copy(id_))
+        made: Any = self.server.ask(self.server.client.threads.copy, id_)
         new = self._ids[name] = str(made["thread_id"])
         metadata = {_PARENT: "", **facts, _NAME: name}
-        self.server.ask(lambda c: c.threads.update(new, metadata=metadata))
+        self.server.ask(self.server.client.threads.update, new, metadata=metadata)
         self.parents[name] = str(metadata[_PARENT])
         return new
 
@@ -212,7 +194,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
         metadata = {"graph_id": self.graph_id, **facts}
         how: Any = {"limit": limit, "sort_by": "updated_at", "sort_order": "desc"}
         how["select"] = ["thread_id", "metadata", "status", "updated_at"]
-        return list(self.server.ask(lambda c: c.threads.search(metadata=metadata, **how)))
+        return list(self.server.ask(self.server.client.threads.search, metadata=metadata, **how))
 
     def _there(self, name: str) -> str:
         if (id_ := self.id(name)) is None:
@@ -222,34 +204,34 @@ class ServerThreads(BaseCheckpointSaver[str]):
     # -- states and runs
 
     def state(self, name: str, checkpoint: str | None = None) -> dict[str, Any]:
-        """A state as the server sends it; empty where the server has no such thread."""
+        """Return a state as the server sends it; empty where the server has no such thread."""
         if (id_ := self.id(name)) is None:
             return {}
         try:
-            return dict(self.server.ask(lambda c: c.threads.get_state(id_, checkpoint_id=checkpoint)))  # type: ignore[arg-type]
+            found: Any = self.server.ask(self.server.client.threads.get_state, id_, checkpoint_id=checkpoint)
+            return dict(found)
         except GoneError:
             return {}
 
     def run_under_way(self, name: str) -> Mapping[str, Any] | None:
-        """The run that goes on in a thread, or is to."""
+        """Return the run that goes on in a thread, or is to."""
         if (id_ := self.id(name)) is None:
             return None
         try:
-            runs: Any = self.server.ask(lambda c: c.runs.list(id_, limit=20))
+            runs: Any = self.server.ask(self.server.client.runs.list, id_, limit=20)
         except GoneError:
             return None
         return next((run for run in runs if run["status"] in _GOING), None)
 
     def is_over(self, name: str, run: str) -> bool:
-        """Whether a run has ended; one that the server no longer has is lost, which is an error."""
-        id_ = self._there(name)
-        found: Any = self.server.ask(lambda c: c.runs.get(id_, run))
+        """Return whether a run has ended; one that the server no longer has is lost, which is an error."""
+        found: Any = self.server.ask(self.server.client.runs.get, self._there(name), run)
         return found["status"] not in _GOING
 
     # -- what is asked of a checkpointer
 
     def get_tuple(self, config: Any) -> CheckpointTuple | None:
-        """The newest checkpoint of a thread, or the one that is named."""
+        """Return the newest checkpoint of a thread, or the one that is named."""
         place = config["configurable"]
         return self._tuple(place["thread_id"], self.state(place["thread_id"], place.get("checkpoint_id")))
 
@@ -261,7 +243,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
         before: Any = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        """The checkpoints of a thread, the newest first; without one, the newest of each thread, by when it changed."""
+        """Yield the checkpoints of a thread, the newest first; without one, the newest of each, by when it changed."""
         if config is None:
             for name, at in self.listed().items():
                 place: Any = {"configurable": {"thread_id": name, "checkpoint_ns": "", "checkpoint_id": at}}
@@ -271,7 +253,8 @@ class ServerThreads(BaseCheckpointSaver[str]):
         if (id_ := self.id(name)) is None:
             return
         try:
-            found: Any = self.server.ask(lambda c: c.threads.get_history(id_, limit=limit or _MANY, metadata=filter))
+            history = self.server.client.threads.get_history
+            found: Any = self.server.ask(history, id_, limit=limit or _MANY, metadata=filter)
         except GoneError:
             return
         for state in found:
@@ -284,12 +267,12 @@ class ServerThreads(BaseCheckpointSaver[str]):
             return
         self._ids.pop(thread_id, None)
         try:
-            self.server.ask(lambda c: c.threads.delete(id_))
+            self.server.ask(self.server.client.threads.delete, id_)
         except GoneError:
             return
 
     def _tuple(self, name: str, state: Mapping[str, Any]) -> CheckpointTuple | None:
-        """A checkpoint with what was given to its thread there, if anything was; the values are left out."""
+        """Return a checkpoint with what was given to its thread there, if anything was; the values are left out."""
         if (place := place_of(name, state.get("checkpoint"))) is None:
             return None
         given = next((t.get("result") for t in state.get("tasks") or () if t.get("name") == "__start__"), None)
@@ -309,7 +292,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
 
 
 def ids_of(values: Mapping[str, Any]) -> frozenset[str]:
-    """The ids of the messages of a state, and of the calls that have a result in it."""
+    """Return the ids of the messages of a state, and of the calls that have a result in it."""
     listed = values.get(keys.MESSAGES) or ()
     return frozenset(id_ for m in listed for id_ in (m.id, getattr(m, "tool_call_id", None)) if id_)
 
