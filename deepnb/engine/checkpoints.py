@@ -188,12 +188,20 @@ def _newest_ids(checkpointer: Any) -> Iterable[tuple[str, str]]:
     return ((p["thread_id"], p["checkpoint_id"]) for p in places if not p.get("checkpoint_ns"))
 
 
-def begins(checkpointer: Any, config: Mapping[str, Any], channel: str = keys.MESSAGES) -> dict[str, Begin]:
-    """Return the id of a prompt's message -> where its turn began, of all turns that ever began in a thread; `channel` holds them."""
+def begins(
+    checkpointer: Any, config: Mapping[str, Any], newest: str | None, channel: str = keys.MESSAGES
+) -> tuple[dict[str, Begin], str | None]:
+    """Return (the id of a prompt's message -> where its turn began, of all turns that ever began in a thread; the end of the last).
+
+    `channel` holds the messages, and `newest` is the id of the newest checkpoint: what was written between two turns is
+    of neither.
+    """
     written = {
         _id(one.config): _id(one.parent_config) for one in checkpointer.list(config, filter={"source": "update"})
     }
-    found = {}
+    found, last = {}, newest
+    while written.get(last):
+        last = written[last]
     for one in checkpointer.list(config, filter={"source": "input"}):
         given = one.checkpoint["channel_values"].get("__start__")
         messages = given.get(channel) if isinstance(given, Mapping) else None
@@ -203,7 +211,7 @@ def begins(checkpointer: Any, config: Mapping[str, Any], channel: str = keys.MES
         for message in messages if isinstance(messages, list) else ():
             if isinstance(message, BaseMessage) and message.id:
                 found[message.id] = Begin(one.checkpoint["ts"], before, ended, _id(one.config))
-    return found
+    return found, last
 
 
 def _id(config: Mapping[str, Any] | None) -> str | None:

@@ -145,8 +145,8 @@ class State:
             if kept is not None:
                 return kept
         place = {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}}
-        begun = begins(self._given, place, self._current.options.messages_key)
-        return turns_of(thread, messages, begun, files_at)
+        begun, last = begins(self._given, place, thread.snapshot.checkpoint, self._current.options.messages_key)
+        return turns_of(thread, messages, begun, last, files_at)
 
     def read_checkpoint(self, thread: Thread, values: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """See the thread's state anew: from `values` where a run just told them, else from its checkpoint."""

@@ -177,9 +177,9 @@ FilesSeen = Callable[[Snapshot, str | None], Mapping[str, str]]
 
 
 def turns_of(
-    thread: Thread, messages: Sequence[BaseMessage], begun: Mapping[str, Begin], files_at: FilesSeen
+    thread: Thread, messages: Sequence[BaseMessage], begun: Mapping[str, Begin], last: str | None, files_at: FilesSeen
 ) -> tuple[Turn, ...]:
-    """Return the turns of a thread whose snapshot has been read, out of its messages and where each `begun`."""
+    """Return the turns of a thread whose snapshot has been read, out of its messages, where each `begun` and the last ended."""
     waiting = {call.id for call in thread.asked}
     if thread.runs:  # its open calls are being run
         waiting |= {call["id"] for m in messages[-1:] for call in getattr(m, "tool_calls", ())}
@@ -222,7 +222,7 @@ def turns_of(
         stopped = thread.unfinished and not thread.asked
         why = (RUNS if thread.runs else ENDED) if stopped else None
         after = thread.snapshot
-        files = LazyMapping(partial(files_at, after, after.checkpoint))  # without what was written to memory since
+        files = LazyMapping(partial(files_at, after, last))  # without what was written to memory since
         made[-1] = replace(made[-1], after=replace(after, files=files), asked=thread.asked, interrupted=why)
     return tuple(made)
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepnb.gate import credentials, redact, redact_value, refusal
@@ -134,6 +134,7 @@ PARTS = st.sampled_from(
 MIXED = st.lists(PARTS | st.text(max_size=6), max_size=30).map("".join) | st.sampled_from([s.text for s in SAMPLES])
 
 
+@example("db.internal:5432:app:ann:eNEKfHFmX1xHN2")
 @given(MIXED)
 def test_redaction_holds_for_any_text(text):
     findings = credentials(text)

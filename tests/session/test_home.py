@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -145,6 +145,7 @@ def opener(kind: str) -> Iterator[Callable[[], Session]]:
 
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("kind", HOMES)
+@example(steps=[("run", 0), ("add", 0), ("file", 0)])
 @given(steps=st.lists(st.tuples(st.sampled_from(OPS), st.integers(0, 9)), max_size=8))
 def test_after_any_walk_files_memory_and_the_memory_of_each_turn_are_what_they_were(kind: str, steps: Any) -> None:
     with opener(kind) as open_:
