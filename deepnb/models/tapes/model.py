@@ -192,9 +192,7 @@ class TapeModel(BaseChatModel):
         at = 0
         for ms, piece in one.pieces:
             if self.pace:
-                until = time.monotonic() + min((ms - at) / 1000, LONGEST)
-                while (left := until - time.monotonic()) > 0:
-                    time.sleep(min(left, _STEP))
+                _wait(min((ms - at) / 1000, LONGEST))
             at = ms
             yield ChatGenerationChunk(message=self._chunk(piece))
         if one.error is not None:
@@ -239,3 +237,9 @@ def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
     reserved["window_guessed"] = said.pop("window_guessed", False)
     profile = cast(ModelProfile, said)
     return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace, **reserved)
+
+
+def _wait(seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, _STEP))
