@@ -18,6 +18,7 @@ from tests.support.local_server import KINDS, NAME, local_server
 from tests.support.openai_server import OpenAIServer
 from tests.support.shells import Shell
 from tests.support.tables import every_row
+from tests.support.wings import wing
 
 # -- usage
 
@@ -121,6 +122,7 @@ def test_a_model_that_is_not_given_tools_says_what_to_do_and_is_asked_once(fail:
 # -- addresses
 
 
+@wing("server")
 @every_row("path", ["/v1", "/v1/", "/api/v1", "/v1beta/openai", "/v1/chat/completions"])
 def test_the_address_of_a_model_server_is_no_agent(path: str) -> None:
     url = f"http://127.0.0.1:8080{path}"
