@@ -70,7 +70,7 @@ def prose(name: str) -> str:
     return re.sub(r"^```.*?^```", "", said, flags=re.S | re.M)
 
 
-PUBLIC = {"deepnb.formats": "open", "deepnb.course": "course", "deepnb.tour": "course"}
+PUBLIC = {"deepnb.formats": "open", "deepnb.course": "course"}
 """The public name of what is in a wing -> the wing."""
 
 

@@ -71,7 +71,7 @@ _PIECE = regex(
     r"(?P<name>[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3](?:[^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[.\-/@:](?=[A-Za-z0-9_])){0,119})"  # config.yaml
     r"|(?P<cjk>[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,400})"  # 配置文件
 )
-_LABEL = regex(r"^\W*[\w -]{1,24}[:：]\**\s*(?=\w)")  # TODO: ask Henrik
+_LABEL = regex(r"^\W*[\w -]{1,24}[:：]\**\s*(?=\w)")  # Deadline: ask Henrik
 _ADDRESS = regex(r"[\w.+-]+@[\w-]+\.\w|https?://")  # eve@example.com, https://example.com
 _LIMITS = regex(
     r"\b(?:not?|without|only|instead|rather|skip|ohne|nur|statt|ausschließlich|sans|seul(?:ement)?|sin|sólo|solo)\b|只|无需|没有|不",  # without asking

@@ -94,7 +94,6 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
     "course": Wing(
         names={
             "import deepnb.course": "grading:check",
-            "import deepnb.tour": "tour:run_tour",
             "%agent help WORD": "help:show_help",
             "%agent help TOPIC": "entries:topic_names",
             "python -m deepnb lab": "lab:run_lab",
