@@ -174,7 +174,7 @@ class GuardedBackend(Steps):
             return Written(f"Error: {error}", Merged(text))
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
-        """Add a line to the end of a file, as `Steps.append` does; return the error, if any."""
+        """Add a line to the end of a file that the writer may write; return the error, if any."""
         if wrong := unfit(path, line) or _withheld(path):
             return wrong
         try:

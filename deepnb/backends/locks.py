@@ -114,9 +114,9 @@ def hold_file(path: Path) -> Callable[[], None] | None:
 
 
 @contextmanager
-def named_lock(name: str, *, seconds: float = SECONDS) -> Iterator[None]:
+def named_lock(name: str) -> Iterator[None]:
     """Hold the lock of a name among this user's processes on this machine (those with the same TMPDIR)."""
-    with _lock(Tree(_own_folder()), (f"{sha256(name.encode()).hexdigest()[:32]}.lock",), name, seconds):
+    with _lock(Tree(_own_folder()), (f"{sha256(name.encode()).hexdigest()[:32]}.lock",), name, SECONDS):
         yield
 
 

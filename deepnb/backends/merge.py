@@ -17,10 +17,8 @@ from operator import itemgetter
 
 from deepnb.values.files import Hunk, lines_of
 
-_BEGINS = re.compile(
-    r"\s*($|[-*+>|#]|\d+[.)])"
-)  # an empty line, `- item`, `> quotation`, `| row |`, `# heading`, `1. item`
-"""A line that begins something of its own."""
+_BEGINS = re.compile(r"\s*($|[-*+>|#]|\d+[.)])")
+"""A line that begins something of its own: empty, `- item`, `> quotation`, `| row |`, `# heading`, `1. item`."""
 _SHOWN = 160
 """Characters of each side in a sentence."""
 

@@ -65,7 +65,7 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
         policy = policy_of(approve)
         files: Any = backend or StateBackend()
         away, files = _away(files), synchronous_backend(files)
-        self._effects = effects = Effects(lambda path: not _is_below(path, away), _FOREIGN)
+        effects = Effects(lambda path: not _is_below(path, away), _FOREIGN)
         super().__init__(lambda: policy, effects.of, before=partial(effects.state, files))
 
     def _effect_of(self, request: Any) -> Effect:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _BACKGROUND: ContextVar[Current | None] = ContextVar("background", default=None)
 """Of the session whose background turn the code is part of."""
 
+_OF_NONE = frozenset[str]().__contains__
+"""Says of no path that it is the session's."""
 _BY = " by the code "
 
 
@@ -245,7 +247,7 @@ class Paths:
         """`is_shared` as the options say it now: the same function until they say otherwise."""
         options = self._current.options
         if options.graph:  # none is
-            return frozenset[str]().__contains__
+            return _OF_NONE
         return self._shared(options.memory, options.skills)
 
     @property

@@ -308,7 +308,8 @@ class Threads:
         thread, kernel, turn = self._current.agent_thread, self._current.kernel, self._current.turn
         assert kernel is not None and turn is not None
         what = f"{CODE} turn {turn.number}, {', '.join(names.before)} restored"
-        self._undo.append((what, thread, partial(kernel.namespace.update, names.before)))
+        # a shell may have another namespace by then
+        self._undo.append((what, thread, lambda: kernel.namespace.update(names.before)))
         runs = [one for one in self._undo if one[0].startswith(CODE)]
         if len(runs) > KEPT_RUNS:
             self._undo.remove(runs[0])

@@ -4,6 +4,7 @@ import heapq
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import cache
 from typing import TypeVar
 
 MOST = 240
@@ -160,10 +161,14 @@ _WORDS = _WORDS_TEXT.split()
 
 def in_python(line: str) -> str:
     """Return a line with its magics as calls of a session: `%agent new b starts it` -> `session.new('b') starts it`."""
-    if "%" not in line:
-        return line
+    return _commands().sub(_call, line) if "%" in line else line
+
+
+@cache
+def _commands() -> re.Pattern[str]:
+    """Return the pattern of a command with what belongs to it; most sessions never compile it."""
     names = "|".join(re.escape(name) for name in sorted(CALLS, key=len, reverse=True))
-    return re.sub(rf"({names})(?![\w?])((?: (?!(?:{'|'.join(_WORDS)})\b)[^\s,;()]*[^\s,;:()])*)", _call, line)
+    return re.compile(rf"({names})(?![\w?])((?: (?!(?:{'|'.join(_WORDS)})\b)[^\s,;()]*[^\s,;:()])*)")
 
 
 def _call(found: re.Match[str]) -> str:

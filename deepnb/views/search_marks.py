@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from deepnb.values.events import TurnPassage
+from deepnb.values.files import pattern
 from deepnb.views import html as h
 from deepnb.views.text import clean, counted, quoted, short
 from deepnb.views.view import Picture, table_view
@@ -32,7 +33,7 @@ class SearchTerms:
 
     def all_in(self, text: str) -> bool:
         """Return whether the text holds each term."""
-        return all(_pattern(term).search(text) for term in self.terms)
+        return all(pattern(term).search(text) for term in self.terms)
 
     def text(self, text: str) -> str:
         """Return the text with »« round what was looked for."""
@@ -63,7 +64,7 @@ class SearchTerms:
     @property
     def _any(self) -> re.Pattern[str]:
         longest = sorted(self.terms, key=len, reverse=True)
-        return re.compile("|".join(_pattern(term).pattern for term in longest), re.IGNORECASE)
+        return re.compile("|".join(pattern(term).pattern for term in longest), re.IGNORECASE)
 
 
 NO_TERMS = SearchTerms()
@@ -74,10 +75,6 @@ def search_terms(text: str | None) -> SearchTerms:
     """Return what somebody typed, as terms."""
     found = (" ".join("".join(groups).split()) for groups in _TERM.findall(text or ""))
     return SearchTerms(tuple(dict.fromkeys(term for term in found if term)))
-
-
-def _pattern(term: str) -> re.Pattern[str]:
-    return re.compile(r"\s+".join(map(re.escape, term.split())), re.IGNORECASE)
 
 
 class Passage(Protocol):

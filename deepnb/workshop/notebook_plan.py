@@ -72,11 +72,9 @@ class NotebookDiff:
         return self.problem or ("added" if self.new else "changed")
 
     def unified(self) -> str:
-        """Return each cell's title, then its lines as `diff -u` prints them."""
+        """Return each cell's title, then its lines as `diff -u` prints them, without the names of the files."""
         diffs = ((cell.title, cell.lines.unified().rstrip("\n").split("\n")) for cell in self.cells)
-        return "\n".join(
-            line for title, lines in diffs for line in (title, *lines[2:])
-        )  # without the names of the files
+        return "\n".join(line for title, lines in diffs for line in (title, *lines[2:]))
 
 
 @dataclass(frozen=True)
