@@ -406,8 +406,20 @@ def test_what_a_tool_wrote_beside_a_cut_one_is_kept(decision, monkeypatch):
     no_open_calls(s.options.model.requests)
 
 
+class Waits(AgentMiddleware):
+    """Waits after a tool's result, before the next request, until it is let go or the run is cancelled."""
+
+    go = False
+
+    def before_model(self, state: Any, runtime: Any) -> None:
+        run = engine_run.current_run()
+        while state["messages"][-1].type == "tool" and not (self.go or run is None or run.listener.is_cancelled):
+            time.sleep(0.001)
+
+
 def test_between_steps():
-    s = Session(model=Scripted(answers=[call("ls", path="/"), "end"]))
+    waits = Waits()
+    s = Session(model=Scripted(answers=[call("ls", path="/"), "end"]), middleware=[waits])
     events = s.stream("p")
     for event in events:
         if isinstance(event, ToolEnded):
@@ -415,6 +427,7 @@ def test_between_steps():
     events.close()
     readable(s)
     assert s.pending == "interrupted before model: %agent resume", "the result is kept"
+    waits.go = True
     list(s.resume())
     assert s.text == "end" and [e.status for e in s.turns[0].events if isinstance(e, ToolEnded)] == ["ok"]
     assert s.run("q").text == "end"
@@ -536,7 +549,7 @@ def test_a_second_interrupt_while_the_first_is_served(monkeypatch: pytest.Monkey
 
 def test_a_resumed_turn_can_be_interrupted_again():
     with in_tool("busy") as (s, _):
-        s.options.model.delay = 0.3
+        s.options.model.delay = 1
         events = s.resume("again")
         for event in events:
             if isinstance(event, ModelStarted):
@@ -544,6 +557,7 @@ def test_a_resumed_turn_can_be_interrupted_again():
         events.close()
         assert s.pending == "interrupted before model: %agent resume"
         assert len(s.turns) == 1
+        s.options.model.delay = 0
         list(s.resume())
         assert s.text == "next"
         no_open_calls(s.options.model.requests)
