@@ -243,9 +243,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def _check_edit(call: PendingCall, args: Mapping[str, Any]) -> None:
     what = f"an edit of {call.name}"
     if not isinstance(args, Mapping):
-        raise InvalidError(
-            f"{what} must be a JSON object, not a {type(args).__name__}", '%agent edit {"name": value, ...}'
-        )
+        raise InvalidError(f"{what} must be a JSON object, not a {type(args).__name__}", '%agent edit {"name": VALUE}')
     if not call.parameters:
         return
     takes = f"the arguments are {', '.join(call.parameters)}"

@@ -103,6 +103,24 @@ def check_path(path: str) -> str:
     return path
 
 
+def disk_path(name: str | Path) -> Path:
+    """Return the file or directory of the disk that a name means, `~` read, wherever the kernel goes later; one line of error for a name that none can have."""
+    try:
+        path = Path(name).expanduser()
+        os.lstat(os.path.realpath(path))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return path
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # too long, a link in a circle, nobody's home, a NUL, half a character
+        shown = repr(str(name)) if len(str(name)) < 60 else f"a name of {len(str(name)):,} characters"
+        why = getattr(error, "strerror", None) or getattr(error, "reason", None) or error
+        raise InvalidError(f"{shown} can't be a file or a directory ({why})", "choose another name") from None
+    return path
+
+
 # -- A file of the disk that is written whole or not at all; what is new is its owner's alone, as the talk it may hold is
 
 
