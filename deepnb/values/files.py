@@ -103,12 +103,12 @@ def check_path(path: str) -> str:
     return path
 
 
-def disk_path(name: str | Path) -> Path:
+def disk_path(name: str | Path, problem: str = "can't be a file or a directory") -> Path:
     """Return the file or directory of the disk that a name means, `~` read, wherever the kernel goes later; one line of error for a name that none can have."""
     try:
         path = Path(name).expanduser()
         os.lstat(os.path.realpath(path))
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except (FileNotFoundError, NotADirectoryError):
         return path
     except (
         OSError,
@@ -117,7 +117,7 @@ def disk_path(name: str | Path) -> Path:
     ) as error:  # too long, a link in a circle, nobody's home, a NUL, half a character
         shown = repr(str(name)) if len(str(name)) < 60 else f"a name of {len(str(name)):,} characters"
         why = getattr(error, "strerror", None) or getattr(error, "reason", None) or error
-        raise InvalidError(f"{shown} can't be a file or a directory ({why})", "choose another name") from None
+        raise InvalidError(f"{shown} {problem} ({why})", "choose another name") from None
     return path
 
 
