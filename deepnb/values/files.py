@@ -15,7 +15,7 @@ from typing import Literal
 
 from deepnb.values.errors import InvalidError
 from deepnb.values.lazy import nothing
-from deepnb.values.text import Listing, short_repr
+from deepnb.values.text import Listing, short_repr, whole
 
 Op = Literal["equal", "replace", "delete", "insert"]
 
@@ -98,7 +98,12 @@ def lines_of(text: str | None) -> list[str]:
 
 def check_path(path: str) -> str:
     """Return the path, if it is one of a file in the backend: absolute, and without `..`."""
-    if not path.startswith("/") or path.endswith("/") or any(part in ("", ".", "..") for part in path[1:].split("/")):
+    if (
+        not path.startswith("/")
+        or path.endswith("/")
+        or any(part in ("", ".", "..") for part in path[1:].split("/"))
+        or whole(path) != path
+    ):
         raise InvalidError(f"{path!r} is not the path of a file", "type an absolute path, such as /AGENTS.md")
     return path
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 MOST = 240
 """Characters of such a line."""
@@ -54,6 +54,28 @@ def terminal_text(text: str) -> str:
 
 
 # -- Moments as they are written down
+
+
+def whole(text: str) -> str:
+    """Return a text in which halves of characters that take two (lone surrogates) are U+FFFD: no file, request or table could hold them."""
+    try:
+        _ = text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def whole_value(value: Any) -> Any:
+    """Return a JSON-like value whose texts, and keys, are whole; the same object where they are."""
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, dict):
+        made: Any = {whole_value(key): whole_value(item) for key, item in value.items()}
+    elif type(value) in (list, tuple):
+        made = type(value)(map(whole_value, value))
+    else:
+        return value
+    return value if made == value else made
 
 
 def moment(at: str) -> float:

@@ -95,7 +95,7 @@ def test_what_an_error_says_to_type_in_python_can_be_typed():
     wrong, tried = [], 0
     for where, words in sorted(set(errors())):
         for found in re.finditer(r"session\.\w[^ ,;()]*(\()?", line := in_python(words)):
-            end, depth = found.end(), bool(found[1])
+            end, depth = found.end(), int(bool(found[1]))
             while depth and end < len(line):
                 depth += {"(": 1, ")": -1}.get(line[end], 0)
                 end += 1
