@@ -27,7 +27,6 @@ from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
 from deepnb.values.lazy import nothing
 
-
 _NO_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """What ends a line for `str.splitlines`, but for no editor, search or edit."""
 _HIDDEN = {ord(char): 0xF8F0 + at for at, char in enumerate("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")}
