@@ -86,7 +86,9 @@ Form = Literal["lean", "short", "full"]
 _FORMS: Mapping[Form, str] = {"lean": LEAN, "short": SHORT, "full": GUIDELINES}
 
 
-_TAG = re.compile(rf"<(?={'|'.join(tag[1:] for tag in (MEMORY_OPEN, MEMORY_CLOSE, GUIDELINES_OPEN, GUIDELINES_CLOSE))})")
+_TAG = re.compile(
+    rf"<(?={'|'.join(tag[1:] for tag in (MEMORY_OPEN, MEMORY_CLOSE, GUIDELINES_OPEN, GUIDELINES_CLOSE))})"
+)
 """What in a memory file would begin or end the block: `</agent_memory>`."""
 
 
