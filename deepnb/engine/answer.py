@@ -121,8 +121,8 @@ class Reader:
     def read(self, message: AIMessage) -> AIMessage:
         """Return the answer without its thinking, and as the calls that it is, where it is nothing else; its texts are whole."""
         said = {name: getattr(message, name) for name in ("content", "tool_calls", "additional_kwargs")}
-        if (made := whole_value(said)) is not said:
-            message = message.model_copy(update=made)
+        if (clean := whole_value(said)) is not said:
+            message = message.model_copy(update=clean)
         if any(call["name"] in self.offered_as for call in message.tool_calls):
             message = message.model_copy(update={"tool_calls": [*map(self._own, message.tool_calls)]})
         if not isinstance(message.content, str):

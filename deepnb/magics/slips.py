@@ -146,7 +146,7 @@ def path_slip(line: str) -> str | None:
     if kind == "place":
         return f"usage: %agent {sub.usage}"
     path = re.sub(r"\\(?= )|[\"']", "", " ".join(words))  # my\ notes | "my notes
-    return f'a path with blanks stands in quotes: %agent {" ".join([first, *(w for w in rest if w not in words)])} "{path}"'
+    return f'a path with blanks needs quotes: %agent {" ".join([first, *(w for w in rest if w not in words)])} "{path}"'
 
 
 def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:

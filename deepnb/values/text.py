@@ -195,9 +195,13 @@ lists makes names or overwrites plays proposes reads rejects removes replaces re
 then to undoes with writes
 """
 """Words of a sentence, which end what belongs to a command."""
-_VALUE = rf"""(?!--|(?:{"|".join(_WORDS.split())})\b)("[^"]*"|'[^']*'|{{.*}}|[^\s,;()]*[^\s,;:()])"""
-_GIVEN = re.compile(rf" (?:(--[\w-]+)(?: {_VALUE})?|{_VALUE})")
-"""What a command is given: ` b` | ` "my b.db"` | ` {"name": VALUE}` | ` --at N` | ` --empty`."""
+
+
+@cache
+def _given() -> re.Pattern[str]:
+    """Return the pattern of what a command is given: ` b` | ` "my b.db"` | ` {"name": VALUE}` | ` --at N` | ` --empty`."""
+    value = rf"""(?!--|(?:{"|".join(_WORDS.split())})\b)("[^"]*"|'[^']*'|{{.*}}|[^\s,;()]*[^\s,;:()])"""
+    return re.compile(rf" (?:(--[\w-]+)(?: {value})?|{value})")
 
 
 def in_python(line: str) -> str:
@@ -219,10 +223,10 @@ def _commands() -> re.Pattern[str]:
 def _call(command: str, line: str, at: int) -> tuple[str, int]:
     """Return what a command is in Python with what it is given from that place on, and where that ends."""
     call, places = CALLS[command], list[str]()
-    if command in ("%agent", "%memory", "%skills") and _GIVEN.match(line, at):  # a subcommand that Python has not got
+    if command in ("%agent", "%memory", "%skills") and _given().match(line, at):  # a subcommand that Python has not got
         return command, at
     named, most = "", call.count("{}")
-    while most and (found := _GIVEN.match(line, at)) and (found[1] or len(places) < most):
+    while most and (found := _given().match(line, at)) and (found[1] or len(places) < most):
         if found[1]:
             named += f", {found[1].lstrip('-').replace('-', '_')}={_argument(found[2] or 'True')}"
         else:

@@ -42,7 +42,7 @@ def test_a_prompt_that_begins_with_the_word_of_a_subcommand_is_sent(prompt):
 @every_row(
     ("line", "typed"),
     [
-        ("persist my file.db", 'a path with blanks stands in quotes: %agent persist "my file.db"'),
+        ("persist my file.db", 'a path with blanks needs quotes: %agent persist "my file.db"'),
         ("export --yes my last report.html", '%agent export --yes "my last report.html"'),
         ("open old talks/march.jsonl --thread t1", '%agent open --thread t1 "old talks/march.jsonl"'),
         ("open ./old\\ talks/march.jsonl", '%agent open "./old talks/march.jsonl"'),

@@ -273,7 +273,7 @@ def written(form: Any, cells: list[Any]) -> str:
         else {"cells": made}
     )
     separators = (",", ": ") if end else (", ", ": ")
-    text = json.dumps(head, indent=indent, ensure_ascii=ascii_, sort_keys=True, separators=separators)
+    text: str = json.dumps(head, indent=indent, ensure_ascii=ascii_, sort_keys=True, separators=separators)
     return text.replace("\n", end) + end
 
 
