@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
 from deepnb.running.workspace import Workspace
@@ -28,6 +28,18 @@ COLUMNS = (
     *("source", "overrides", "read_in", "read_whole"),
 )
 """The long ones in the middle, where pandas leaves out what a terminal has no room for."""
+
+
+class AddedSkills(tuple[str, ...]):
+    """The names of skills that were added."""
+
+    left_out: tuple[str, ...]
+    """Why others were not, a line each."""
+
+    def __new__(cls, names: Iterable[str], left_out: Iterable[str] = ()) -> Self:
+        made = super().__new__(cls, names)
+        made.left_out = tuple(left_out)
+        return made
 
 
 class SessionSkills(Part):
@@ -124,33 +136,47 @@ class SessionSkills(Part):
 
         return tuple(package.checked.skill for package in bundled().values())
 
-    def add(self, what: str | Path, *, replace: bool = False) -> tuple[str, ...]:
+    def add(self, what: str | Path, *, replace: bool = False) -> AddedSkills:
         """Copy skills with all their files into the last source; gives their names.
 
         `what` is the name of a bundled one, a SKILL.md, a directory of one skill or of several, or a zip of
-        those. All of them are good, or none is added. `replace` takes the place of skills of the same name.
+        those. Those that can't be used are left out, and named in `left_out` of what is returned; where none is left,
+        that is an error. `replace` takes the place of skills of the same name.
         """
         from deepnb.skills.packages import bundled, packages
 
-        own = bundled()
-        added = [own[what]] if isinstance(what, str) and what in own else packages(disk_path(what))
-        for package in added:
-            if problem := package.checked.skill.problem:
-                raise InvalidError(f"not added: {problem}", "fix it, then add it again")
-            there = self._below(f"{self._source}{package.directory}/")
-            if there and not replace:
-                raise RefusedError(
-                    f"a skill {package.directory!r} already exists",
-                    f"%skills add --yes {as_word(str(what))} replaces it",
-                )
-        written: dict[str, bytes | None] = {}
-        try:
-            for package in added:
-                self._put(package, written)
-        except DeepnbError:
-            self._take_back(written)
-            raise
-        return tuple(package.checked.skill.name for package in added)
+        own, left_out = bundled(), list[str]()
+        found = [own[what]] if isinstance(what, str) and what in own else packages(disk_path(what), left_out)
+        names = list[str]()
+        taken: DeepnbError | None = None
+        for package in found:
+            skill = package.checked.skill
+            there = skill.name in names or self._below(f"{self._source}{skill.name}/")
+            if skill.problem is not None:
+                left_out.append(skill.problem)
+            elif there and not (replace and skill.name not in names):
+                do = f"%skills add --yes {as_word(str(what))} replaces it"
+                taken = RefusedError(f"a skill {skill.name!r} already exists", do)
+                left_out.append(f"{package.where}: {taken.what}")
+            else:
+                written: dict[str, bytes | None] = {}
+                try:
+                    self._put(package, written)
+                    names.append(skill.name)
+                except DeepnbError as error:
+                    self._take_back(written)
+                    if len(found) == 1:
+                        raise
+                    left_out.append(f"{package.where}: {error.typed}")
+                except BaseException:
+                    self._take_back(written)
+                    raise
+        if not names and taken is not None and len(left_out) == 1:
+            raise taken
+        if not names:
+            more = f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else ""
+            raise InvalidError(f"not added: {left_out[0]}{more}", "fix it, then add it again")
+        return AddedSkills(names, left_out)
 
     def enable(self, name: str) -> None:
         """Let the agent see a skill again, from its next turn on."""
