@@ -12,7 +12,7 @@ from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.skills.catalog import DISABLED, Found, disabled
 from deepnb.skills.packages import check_name, scaffold
 from deepnb.skills.rules import FILE_NAME, check
-from deepnb.values.agent import Finding, Skill, SkillRead, skill_line
+from deepnb.values.agent import Finding, Skill, SkillRead, skill_line, skills_listed
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import disk_path
 from deepnb.values.text import as_word
@@ -70,7 +70,7 @@ class SessionSkills(Part):
 
         skills, texts = self.list_skills(), self.texts()
         reads, count = self._reads(texts), self._workspace.built.meter.count
-        rows = []
+        rows, listed = [], self.listed()
         for s in skills:
             read = reads.get(s.path)
             rows.append(
@@ -78,7 +78,7 @@ class SessionSkills(Part):
                     "name": s.name or s.directory,
                     "description": s.description,
                     "state": "broken" if s.problem else "on" if s.enabled else "off",
-                    "tokens": count(skill_line(s.name, s.description, s.path)) if s.usable else 0,
+                    "tokens": count(skill_line(s.name, s.description, s.path)) if s.path in listed else 0,
                     "body": count(texts[s.path]) if s.path in texts else None,
                     "read_in": read.turns if read else (),
                     "read_whole": bool(read and read.whole and not read.changed),
@@ -89,6 +89,16 @@ class SessionSkills(Part):
                 }
             )
         return pd.DataFrame(rows, columns=COLUMNS).astype({"body": "Int64"})
+
+    def listed(self) -> frozenset[str]:
+        """Paths of the skills that each request has a line of: those that the budget has room for."""
+        from deepnb.skills.middleware import skills_budget  # which loads the engine
+
+        built, usable = self._workspace.built, [s for s in self.list_skills() if s.usable]
+        lines = skills_listed(
+            [(s.name, s.description, s.path) for s in usable], skills_budget(built.rule.window), built.meter.count
+        )
+        return frozenset(s.path for s, line in zip(usable, lines, strict=False) if line.startswith("- "))
 
     def show(self, name: str) -> tuple[Skill, str]:
         """A skill, one that can't be used too, and the text of its SKILL.md."""

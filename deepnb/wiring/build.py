@@ -80,7 +80,7 @@ def agent(
     own = layers.own(options.middleware, mine)
     form = None if options.response_format is None else Form(options.response_format)
     structured = () if form is None else (StructuredMiddleware(form),)
-    stack = (*memory.middleware, *layers.skills(files), *structured, *common.middleware, *own)
+    stack = (*memory.middleware, *layers.skills(files, mine), *structured, *common.middleware, *own)
     stack = (*first, *_lean(layers, mine, [*_tools_of(stack), *tools]), *stack)
     graph = create_agent(
         mine.model,

@@ -23,7 +23,7 @@ from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.layers import ALWAYS, Scope
 from deepnb.memory.middleware import MEMORY_MIDDLEWARE, DeltaMemoryMiddleware
 from deepnb.memory.searching import READS, MemorySearch, MemoryToolsMiddleware
-from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.skills.middleware import SkillsMiddleware, skills_budget
 from deepnb.subagents.delegation import DelegationMiddleware
 from deepnb.values.agent import FILE_TOOLS
 from deepnb.values.approvals import Policy
@@ -121,10 +121,11 @@ class Layers:
         tools = MemoryToolsMiddleware(backend, sources, self.now, self.search)
         return Memory((nested, self._worded(tools, own)), (files,), rebased)
 
-    def skills(self, backend: Any) -> tuple[Any, ...]:
+    def skills(self, backend: Any, own: Measured) -> tuple[Any, ...]:
         """Return the skills of the session's directories; none without the file tools, which a skill is read with."""
-        there = self.options.enable_skills and self.options.enable_filesystem
-        return (SkillsMiddleware(backend, self.options.skills),) if there else ()
+        if not (self.options.enable_skills and self.options.enable_filesystem):
+            return ()
+        return (SkillsMiddleware(backend, self.options.skills, skills_budget(own.rule.window), own.meter.count),)
 
     def common(
         self,

@@ -12,10 +12,12 @@ from langchain_core.runnables import RunnableConfig
 
 from deepnb import DeepnbError, Session
 from deepnb.engine.request import message_text
+from deepnb.magics.pictures import skills_picture
 from deepnb.skills import packages as packages_room
 from deepnb.skills.rules import BYTES
 from deepnb.values import tokenizer
 from deepnb.values.agent import SkillRead
+from deepnb.values.turn import Notice, ToolEnded
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
@@ -228,6 +230,32 @@ def test_the_good_ones_of_a_collection_are_added_and_the_others_listed(tmp_path)
     assert len(skills["other"].description) == 1_024 and "Of another name." in prompt_of(s)
     with pytest.raises(DeepnbError, match=r"not added: .*d/SKILL.md:1: the first line is not ---"):
         s.skills.add(root / "d")
+
+
+def test_many_skills_cost_no_more_than_their_budget_and_the_others_can_be_found():
+    s = session(call("glob", pattern="/skills/*120*/SKILL.md"), "done", "again")
+    for n in range(130):
+        s.files[f"/skills/skill-{n}/SKILL.md"] = text(
+            f"skill-{n}", f"Reports on table {n}. " + "Use it when asked. " * 12
+        )
+    s.run("go")
+    listed = s.skills.listed()
+    assert 20 < len(listed) < 130 and 7_700 < s.skills.list()["tokens"].sum() <= 8_000
+    assert s.budget().parts["skills"] <= 8_200
+    (line,) = (one for one in prompt(s).splitlines() if "are not listed here" in one)
+    assert line.startswith(
+        f"({130 - len(listed)} more skills are not listed here: glob /skills/*WORD*/SKILL.md finds one"
+    )
+    notices = [e.text for e in s.turns[0].events if isinstance(e, Notice)]
+    assert notices == [
+        f"{len(listed)} of 130 skills are listed in requests, the others have to be searched for: %skills disable NAME makes room"
+    ]
+    assert next(e.result for e in s.turns[0].events if isinstance(e, ToolEnded)) == "['/skills/skill-120/SKILL.md']"
+    s.run("again")
+    assert not [e for e in s.turns[1].events if isinstance(e, Notice)]
+    rows = {row.name: row.cost for row in skills_picture(s.skills).rows}
+    assert {name for name, cost in rows.items() if cost.endswith("tokens")} == {path.split("/")[2] for path in listed}
+    assert sum(cost == "not listed: the budget is spent" for cost in rows.values()) == 130 - len(listed)
 
 
 def prompt_of(s):
