@@ -160,10 +160,10 @@ def test_an_image_is_passed_to_a_model_that_sees(session: Session, sees: bool):
     model = Scripted(answers=[call("odd__draw"), "done"], profile={"image_inputs": sees, "max_input_tokens": 50_000})
     session.configure(model=model, approve={"odd__draw": "allow"})
     session.run("go")
-    *_, result, last = model.requests[-1] if sees else (*model.requests[-1], None)
+    result, *images = model.requests[-1][-2:] if sees else model.requests[-1][-1:]
     if sees:
         assert result.text == "drawn"
-        assert [block.get("base64") for block in last.content if block["type"] == "image"] == [PIXEL]
+        assert [block.get("base64") for block in images[0].content_blocks if block["type"] == "image"] == [PIXEL]
     else:
         assert result.text == "drawn\n\n[image image/png, 69 bytes, not passed on]"
 

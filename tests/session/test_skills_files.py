@@ -217,7 +217,7 @@ def test_the_good_ones_of_a_collection_are_added_and_the_others_listed(tmp_path)
     s = session()
     s.skills.new("a", "There already.")
     added = s.skills.add(tmp_path / "talk")
-    assert added == ("b", "other")
+    assert tuple(added) == ("b", "other")
     reasons = ("skill 'a' already exists", "the first line is not ---", "not written to /skills/e/key.txt",
                "f/link is a link", "more than 1,000 files")  # fmt: skip
     assert len(added.left_out) == 5
