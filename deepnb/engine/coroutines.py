@@ -39,14 +39,15 @@ async def in_thread(work: Callable[..., T], *given: Any, **named: Any) -> T:
         raise
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
+def run(work: Awaitable[T]) -> T:
     """Run a coroutine on the loop, with the caller's context variables; an interrupt cancels it there.
 
     Raise CancelledError, which is no Exception, in a thread whose loop waits no longer: it may never run again.
     """
     waiting = _WAITS.get()
     if waiting is not None and waiting[1].is_set():
-        work.close()
+        if isinstance(work, Coroutine):
+            work.close()
         raise asyncio.CancelledError
     done = asyncio.run_coroutine_threadsafe(_ended(work), waiting[0] if waiting else _loop())
     try:

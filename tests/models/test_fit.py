@@ -43,7 +43,8 @@ def served(kind: str) -> tuple[Any, Any]:
         other: Any = StrictGoogle([]) if kind == "google" else StrictOllama([])
         other.__enter__()
         if kind == "ollama":
-            return ChatOllama(model="some-model", base_url=other.address, profile=PROFILE), other
+            profile: Any = PROFILE
+            return ChatOllama(model="some-model", base_url=other.address, profile=profile), other
         google: Any = {"base_url": other.address, "api_key": "x", "max_retries": 0, "profile": PROFILE}
         return ChatGoogleGenerativeAI(model="gemini-2.5-flash", **google), other
     server: Any = StrictAnthropic([], cache=None) if kind == "anthropic" else StrictOpenAI([])
