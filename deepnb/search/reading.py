@@ -213,7 +213,7 @@ class Reader:
         for name, unit in rows:
             units.setdefault(name, []).append(unit)
         for run in query.runs:
-            if len(keys := self._longest(run)):
+            if len(keys := self._whole(run)):
                 units[run] = keys.tolist()
         alone = {word for name in units for word in terms(name)}.issuperset(query.words)
         gains: dict[int, float] = {}
@@ -226,22 +226,12 @@ class Reader:
         keys = np.array(sorted(gains), np.int64)
         return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * rarest * focus(len(query.words)))
 
-    def _longest(self, run: str) -> Keys:
-        """Return the units with the longest part of a run that is in any, where that has three characters or more.
-
-        No space says where a name begins and ends.
-        """
-        postings = [self._postings.of(pair).units for pair in pairs(run)]
-        most, best = 1, np.empty(0, np.int64)
-        for first in range(len(postings)):
-            keys, size = postings[first], 1
-            for other in postings[first + 1 :]:
-                if not len(keys := keys[among(keys, other)]):
-                    break
-                size += 1
-                if size > most:
-                    most, best = size, keys
-        return best
+    def _whole(self, run: str) -> Keys:
+        """Return the units with all the pairs of a run."""
+        keys, *others = (self._postings.of(pair).units for pair in pairs(run))
+        for other in others:
+            keys = keys[among(keys, other)]
+        return keys
 
     def vector(self, model: str, query: Vectors) -> Leg:
         if not self.db.vectors and model not in self._vectors:
