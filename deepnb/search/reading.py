@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from deepnb.search.database import Database
+from deepnb.search.days import Span, nearness
 from deepnb.search.passages import UNIT, Chunks, Row, windows
 from deepnb.search.scoring import (
     EXACT,
@@ -28,6 +29,7 @@ from deepnb.search.scoring import (
     nearest,
     rarity,
     scored,
+    unique,
     units_of,
 )
 from deepnb.search.words import (
@@ -246,6 +248,18 @@ class Reader:
         known = dict(self.db.rows(sql, (json.dumps(keys.tolist()),)))
         return np.array([known.get(key, np.nan) for key in keys.tolist()], np.float64)
 
+    def of_days(self, spans: tuple[Span, ...], allowed: Callable[[int], bool]) -> Leg:
+        """Return the units of these days in the files that are allowed, the newest first."""
+        ends = (
+            (0, LAST)
+            if any(s.yearly for s in spans)
+            else (min(s.first for s in spans).toordinal(), max(s.last for s in spans).toordinal())
+        )
+        rows = np.array(self.db.rows("SELECT id, day FROM units WHERE day BETWEEN ? AND ? ORDER BY id", ends), np.int64)
+        found = within(Leg(rows.reshape(-1, 2)[:, 0], rows.reshape(-1, 2)[:, 1].astype(np.float64)), allowed)
+        newest = found.scores.max(initial=0) + 1
+        return Leg(found.keys, 1 / (newest - found.scores)).where(nearness(spans, found.scores) == 1)
+
     # -- texts
 
     def near(self, low: int, high: int) -> list[Row]:
@@ -325,10 +339,10 @@ class Reader:
             self.vocabulary.extend([word for (word,) in rows])
 
 
-def within(leg: Leg, paths: dict[int, str], allowed: Callable[[str], bool]) -> Leg:
-    """Return the leg without the files that are not allowed."""
-    files = np.array(sorted(number for number, path in paths.items() if allowed(path)), np.int64)
-    return leg.where(among(leg.keys >> 43, files))
+def within(leg: Leg, allowed: Callable[[int], bool]) -> Leg:
+    """Return the leg without the files that are not allowed, of which only those it found are asked for."""
+    files = leg.keys >> 43
+    return leg.where(among(files, np.array([file for file in unique(files).tolist() if allowed(file)], np.int64)))
 
 
 def _chunk(key: int) -> int:

@@ -391,7 +391,7 @@ class _Part:
 
 def _grams(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Return the hash of each n-gram of each word between two spaces, and the word it is of."""
-    words = [word if word.isascii() else _bare(word) for word in words]
+    words = [word if word.isascii() else bare(word) for word in words]
     codes = np.frombuffer("".join(f" {word} " for word in words).encode("utf-32-le"), np.uint32).astype(np.uint64)
     sizes = np.array([len(word) + 2 for word in words])
     ends = np.repeat(np.cumsum(sizes), sizes)
@@ -409,7 +409,7 @@ def _grams(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]
     return np.concatenate(hashes), np.concatenate(owners)
 
 
-def _bare(word: str) -> str:
+def bare(word: str) -> str:
     """Return a word without its accents, and without the ending of a German plural where its vowel has changed."""
     word = _PLURAL.sub(r"\1", word)
     return "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign)) or word
