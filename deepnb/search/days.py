@@ -126,15 +126,20 @@ class _Found:
     def spans(self, text: str, today: date) -> tuple[Span, ...]:
         """Return the spans, where two are joined by a word such as "to" as one, and one that is "since" a day until today."""
         out: list[Span] = []
-        end = -1
+        begin = end = -1
         for a, b, span in sorted(self.places, key=lambda place: place[0]):
             if out and end >= 0 and _between(text[:end], text[end:a]):
-                span = _joined(out.pop(), span, today)
+                weekdays = all(map(_WEEKDAY.search, (text[begin:end], text[a:b])))
+                span = _joined(out.pop(), span, today, weekdays)
             elif _SINCE.search(text[:a]) or _SINCE.match(text[a:b]) or text[b:].startswith("以来"):
                 first = _in_year(span, span.first.year - (span.first > today)).first if span.yearly else span.first
                 span = Span(first, max(first, today))
+            elif span.first == span.last and _WEEK_OF.search(text[:a]):
+                span = Span(_week(span.first, 0).first, _week(span.first, 0).last, span.yearly)
+            elif out and end == a - 1 and text[a:b].lower().startswith("of "):  # the last week of October
+                out.pop()
             out.append(span)
-            end = b
+            begin, end = a, b
         return tuple(dict.fromkeys(out))[:MOST]
 
 
@@ -142,21 +147,16 @@ def _between(before: str, between: str) -> bool:
     return bool(_TO.fullmatch(between) or (_AND.fullmatch(between) and _BETWEEN.search(before)))
 
 
-def _joined(one: Span, other: Span, today: date) -> Span:
+def _joined(one: Span, other: Span, today: date, weekdays: bool) -> Span:
     """Return the days from one to another: "Monday to Wednesday", "20 December to 6 January"."""
-    if one.first > other.last:
-        if one.yearly:
-            one = Span(one.first.replace(year=one.first.year - 1), one.last)
-        else:
-            week = timedelta(days=7)
-            one, other = (
-                (one, Span(other.first, other.last + week))
-                if other.last + week <= today
-                else (Span(one.first - week, one.last), other)
-            )
-    if one.first > other.last:
-        raise ValueError("a range that ends before it begins")
-    return Span(one.first, other.last, one.yearly and other.yearly)
+    first, last = one.first, other.last
+    if weekdays:
+        last = first + timedelta(days=(last - first).days % 7)
+        back = timedelta(days=7 if last > today else 0)
+        first, last = first - back, last - back
+    elif first > last:
+        first = first.replace(year=last.year - 1)
+    return Span(first, last, one.yearly and other.yearly and one.first <= last)
 
 
 def day_of(text: str, before: int | None = None) -> date | None:
@@ -306,7 +306,13 @@ def _day_in_month(found: re.Match[str], today: date) -> Span:
 def _recent(found: re.Match[str], today: date) -> Span:
     """ "the last three days": with today."""
     unit = {"week": 7, "周": 7, "星期": 7, "礼拜": 7, "month": 30, "月": 30, "year": 365, "年": 365}
-    return Span(today - timedelta(days=_number(found["count"]) * unit.get(found["unit"].lower(), 1)), today)
+    return Span(today - timedelta(days=_number(found["count"] or "1") * unit.get(found["unit"].lower(), 1)), today)
+
+
+def _numbered_week(found: re.Match[str], today: date) -> Span:
+    weeks = (date.fromisocalendar(year, int(found["week"]), 1) for year in (today.year, today.year - 1))
+    first = next(monday for monday in weeks if monday <= today)
+    return Span(first, first + timedelta(days=6))
 
 
 def _in_quarter(found: re.Match[str], today: date) -> Span:
@@ -405,7 +411,7 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         (rf"(?P<which>上上个?|上个?){zh_weekday}", _zh_weekday),
         (rf"\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b", _ago),
         (rf"(?P<count>{_ZH}{{1,3}})个?{zh_unit}(?:以|之)?前", _ago),
-        (rf"\b(?:last|past|previous) {_COUNT} (?P<unit>day|week|month|year)s?\b", _recent),
+        (rf"\b(?:(?:last|past|previous) {_COUNT}|past) (?P<unit>day|week|month|year)s?\b", _recent),
         (rf"(?:最近|过去|近)(?:的)?(?P<count>{_ZH}{{1,3}})个?{zh_unit}间?", _recent),
         (r"大前天", _days_back(3)),
         (r"\bthe day before yesterday\b|前天|前晚|前儿", _days_back(2)),
@@ -413,20 +419,28 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         (r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今天|今日|今早|今晚|今儿", _days_back(0)),
         (r"\bthe week before last\b|上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", lambda _, today: _week(today, 2)),
         (r"\bthe month before last\b|上上个?月", lambda _, today: _month_back(today, 2)),
-        (r"\b(?P<which>last|previous|this|past) (?P<unit>weekend|week|month|year|quarter)\b(?! of\b)", _last),
+        (r"\b(?P<which>last|previous|this|past) (?P<unit>weekend|week|month|year|quarter)\b", _last),
         (r"(?P<which>上个?|这个?|本)(?P<unit>周末|周|星期|礼拜|月|季度)", _last),
-        (_ZH_YEAR + "(?!.{0,2}季度)", _date),
+        (_ZH_YEAR, _date),
     )
-    for pattern in absolute:
-        yield re.compile(pattern, re.IGNORECASE), _date, False
-    for pattern, read in relative:
-        yield re.compile(pattern, re.IGNORECASE), read, True
-    yield re.compile(rf"\b(?P<which>this|on) {weekday}", re.IGNORECASE), _weekday, False
-    yield re.compile(rf"(?<![下每个])(?P<which>这个?|本)?{zh_weekday}"), _zh_weekday, False
-    yield re.compile(rf"\b(?:{_YEAR[:-2]} )?Q(?P<quarter>[1-4])\b".replace("year", "before") + rf"(?:,? (?:of )?{_YEAR})?", re.IGNORECASE), _in_quarter, False  # fmt: skip
-    yield re.compile(rf"\b(?P<quarter>{'|'.join(_ORDINALS)}) quarter\b(?: (?:of )?{_YEAR})?", re.IGNORECASE), _in_quarter, False  # fmt: skip
-    yield re.compile(rf"(?:{_ZH_YEAR})?第?(?P<quarter>[一二三四1-4])季度"), _in_quarter, False
-    yield re.compile(rf"\bon the {_DAY}(?=\W*$|[^\w\s]|\s+(?:{_AFTER_DAY})\b)", re.IGNORECASE), _day_in_month, False
+    quarters = (
+        rf"\b(?:(?P<before>(?:19|20)\d\d) )?Q(?P<quarter>[1-4])\b(?:,? (?:of )?{_YEAR})?",
+        rf"\b(?P<quarter>{'|'.join(_ORDINALS)}) quarter\b(?: (?:of )?{_YEAR})?",
+        rf"(?:{_ZH_YEAR})?第?(?P<quarter>[一二三四1-4])季度",
+    )
+    others: tuple[tuple[str, Read], ...] = (
+        (rf"\b(?P<which>this|on) {weekday}", _weekday),
+        (rf"(?<![下每个])(?P<which>这个?|本)?{zh_weekday}", _zh_weekday),
+        (rf"\bon the {_DAY}(?=\W*$|[^\w\s]|\s+(?:{_AFTER_DAY})\b)", _day_in_month),
+    )
+    for rows, is_relative in (
+        (((pattern, _in_quarter) for pattern in quarters), False),
+        (((pattern, _date) for pattern in absolute), False),
+        (relative, True),
+        (others, False),
+    ):
+        for pattern, read in rows:
+            yield re.compile(pattern, re.IGNORECASE), read, is_relative
 
 
 def _weak_patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
@@ -436,7 +450,9 @@ def _weak_patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         (rf"\b(?:(?P<which>last|past|this|on) )?{weekday}", _weekday),
         (rf"\b(?:(?:on|from) )?(?:the )?{_DAY.replace(')?', ')')}", _day_in_month),
         (rf"(?<![\d月]){_ZH_DAY}", _day_in_month),
-        (r"\b(?:over|at|on|during) the (?P<unit>weekend)\b|(?P<which>周末)", _last),
+        (r"(?:\b(?:over|at|on|during) )?(?:\bthe )?(?P<unit>\bweekend\b|周末)", _last),
+        (r"\bmy (?P<unit>week|month|year)\b", _last),
+        (r"\b(?:week|kw|semaine|semana) (?P<week>\d\d?)\b", _numbered_week),
         (r"(?<![\d/.])(?P<a>\d\d?)/(?P<b>\d\d?)(?:/(?P<year>(?:19|20)\d\d))?(?![\d/])", _figures),
         (r"(?<![\d.])(?P<b>\d\d?)\.(?P<a>\d\d?)\.(?P<year>(?:19|20)\d\d)?(?!\d)", _figures),
         (rf"\b{_MONTH}", _date),
@@ -451,8 +467,10 @@ _PATTERNS, _WEAK = tuple(_patterns()), tuple(_weak_patterns())
 
 _TO = re.compile(r"(?:\s|'s)*(?:to|until|till|through|bis|zum?|jusqu['’]au|à|au|al?|hasta|-|–|—|~|到|至|から)\s*(?:the |le |el |on )?", re.IGNORECASE)  # fmt: skip
 _AND = re.compile(r"\s*(?:and|und|et|y|和|与)\s*(?:the |le |el |on )?", re.IGNORECASE)
+_WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE)
 _BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\b", re.IGNORECASE)
 _SINCE = re.compile(r"(?:\b(?:since|seit(?: dem)?|depuis(?: le)?|desde(?: el)?)|自从?)\s*(?:on )?(?:last )?$|since\b", re.IGNORECASE)  # fmt: skip
+_WEEK_OF = re.compile(r"\b(?:week|woche|semaine|semana)(?: of| vom| du| del)?(?: the)? $", re.IGNORECASE)
 _MID = r"(?:st|nd|rd|th|\.)? ?(to|until|till|through|and|bis|und|au|al?|et|y|-|–) ?(?:the |le |el )?"
 _NAMED = _MONTH.replace("?P<month>", "").replace(r"\b\.?", r"\b")
 _RANGES = (
