@@ -113,7 +113,7 @@ class _Found:
     def read(self, patterns: tuple[tuple[re.Pattern[str], Read, bool], ...], today: date) -> None:
         for pattern, read, relative in patterns:
             for found in list(pattern.finditer(self.text)) if len(self.places) < MOST else ():
-                with suppress(ValueError, OverflowError, KeyError):
+                with suppress(ValueError, OverflowError, KeyError, StopIteration):
                     a, b = found.span()
                     self.places.append((a, b, read(found, today)))
                     gap = " " * (b - a)
@@ -155,7 +155,7 @@ def _joined(one: Span, other: Span, today: date, weekdays: bool) -> Span:
         back = timedelta(days=7 if last > today else 0)
         first, last = first - back, last - back
     elif first > last:
-        first = first.replace(year=last.year - 1)
+        first = _in_year(one, last.year - 1).first
     return Span(first, last, one.yearly and other.yearly and one.first <= last)
 
 
@@ -212,7 +212,7 @@ def _in_year(span: Span, year: int) -> Span:
 # -- what is read
 
 
-def _date(found: re.Match[str], today: date) -> Span | None:
+def _date(found: re.Match[str], today: date) -> Span:
     """Return a day, a month or a year, with as much of it as the pattern has."""
     parts = found.groupdict()
     said = parts.get("year")

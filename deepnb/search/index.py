@@ -220,7 +220,7 @@ class Index:
     ) -> list[Hit]:
         """The best `k` passages, best first; fewer where fewer fit the query, none where nothing does.
 
-        k: 6 without a budget.
+        k: 6 without a budget; where the query is nothing but days, as many as there are.
         legs: which ways to search: "exact" (identifiers), "words" (stemmed), "grams" (similar words), "vector".
         fusion: "rank" joins the legs by reciprocal ranks, "weight" by `vector_weight` (0.7) x cosine +
             `text_weight` (0.3) x text score.
@@ -274,7 +274,8 @@ class Index:
                 return [row for row in reader.near(low, high) if row.key in of_day]
 
         spans = passages(keys, scores, near, lambda key: room.below(reader.heading(key)), documents)
-        return list(filled((hit(reader, span, found, room.passage) for span in spans), room, request.most))
+        most = request.k if DAY in found else request.most
+        return list(filled((hit(reader, span, found, room.passage) for span in spans), room, most))
 
     def _found(
         self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None

@@ -125,8 +125,8 @@ def in_english(text: str) -> tuple[str, list[str]]:
         text = pattern.sub(lambda found, phrase=phrase: put(found, phrase), text)  # type: ignore[misc]
     if _FRENCH.search(text):
         text = re.sub(r"\bhier\b", "yesterday", text, flags=re.IGNORECASE)
-    for pattern, phrase in _JAPANESE:
-        text = re.sub(pattern, phrase, text)
+    for japanese, phrase in _JAPANESE:
+        text = re.sub(japanese, phrase, text)
     return re.sub("([月火水木金土日])曜日?", lambda found: "周" + found[1].translate(_YOUBI), text), said
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from deepnb.search.database import Database
-from deepnb.search.days import Span, nearness
+from deepnb.search.days import Span, day_of, nearness
 from deepnb.search.passages import UNIT, Chunks, Row, windows
 from deepnb.search.scoring import (
     EXACT,
@@ -249,16 +249,26 @@ class Reader:
         return np.array([known.get(key, np.nan) for key in keys.tolist()], np.float64)
 
     def of_days(self, spans: tuple[Span, ...], allowed: Callable[[int], bool]) -> Leg:
-        """Return the units of these days in the files that are allowed, the newest first."""
-        ends = (
-            (0, LAST)
-            if any(s.yearly for s in spans)
-            else (min(s.first for s in spans).toordinal(), max(s.last for s in spans).toordinal())
-        )
-        rows = np.array(self.db.rows("SELECT id, day FROM units WHERE day BETWEEN ? AND ? ORDER BY id", ends), np.int64)
-        found = within(Leg(rows.reshape(-1, 2)[:, 0], rows.reshape(-1, 2)[:, 1].astype(np.float64)), allowed)
-        newest = found.scores.max(initial=0) + 1
-        return Leg(found.keys, 1 / (newest - found.scores)).where(nearness(spans, found.scores) == 1)
+        """Return the units of these days in the files that are allowed, the newest first.
+
+        Of a file that is itself of one of them these are all: a line of it may begin with another date.
+        """
+        ends = min(span.first for span in spans).toordinal(), max(span.last for span in spans).toordinal()
+        if any(span.yearly for span in spans):
+            ends = 0, LAST
+        rows = self.db.rows("SELECT id, day FROM units WHERE day BETWEEN ? AND ? ORDER BY id", ends)
+        every = np.array(rows, np.int64).reshape(-1, 2)
+        found = within(Leg(every[:, 0], every[:, 1].astype(np.float64)), allowed)
+        found = found.where(nearness(spans, found.scores) == 1)
+        day_of_unit = dict(zip(found.keys.tolist(), found.scores.tolist(), strict=True))
+        for file in {key >> 43 for key in day_of_unit}:
+            day = day_of(self.paths[file])
+            if day and nearness(spans, np.array([day.toordinal()], np.float64))[0] == 1:
+                units = self.db.rows("SELECT id FROM units WHERE id BETWEEN ? AND ?", file_range(file))
+                day_of_unit.update((unit, day.toordinal()) for (unit,) in units)
+        keys = np.array(sorted(day_of_unit), np.int64)
+        days = np.array([day_of_unit[key] for key in keys.tolist()], np.float64)
+        return Leg(keys, 1 / (1 + days.max(initial=0) - days))
 
     # -- texts
 

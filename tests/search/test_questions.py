@@ -73,3 +73,17 @@ def test_a_long_day_is_given_in_its_order_and_nothing_of_another_day_with_it() -
     hits = index.search("yesterday", today=TODAY, passage=200)
     assert "\n".join(hit.text for hit in hits) == "\n".join(lines[:9])
     assert index.search("yesterday", today=TODAY, within=lambda path: False) == []
+
+
+def test_a_note_of_a_day_is_given_whole_and_a_week_has_more_than_six() -> None:
+    text = "- 9:15 Called the vet\n- 2026-12-04 is the day of the launch\n- 2025-01-20 was too early\n"
+    files = {f"/memory/2026-11-{day}.md": text for day in range(10, 26)}
+    index = Index()
+    index.update(dict(files))
+    for question, days in (
+        ("yesterday", [24]),
+        ("two weeks ago", [15, 14, 13, 12, 11, 10]),
+        ("last week", range(22, 15, -1)),
+    ):
+        hits = index.search(question, today=TODAY)
+        assert [(hit.path, hit.text) for hit in hits] == [(f"/memory/2026-11-{day}.md", text.strip()) for day in days]
