@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -31,7 +31,7 @@ _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "su
 _NUMBERS = {
     word: n for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
 }
-_NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3}
+_NUMBERS |= {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3, "eleven": 11, "twelve": 12}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 _AFTER_DAY = "and|at|in|i|we|he|she|they|did|was|were|about|with|for|when|to|by|from"
 _HAN = {sign: n for n, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
@@ -128,7 +128,18 @@ class _Found:
         out: list[Span] = []
         begin = end = -1
         for a, b, span in sorted(self.places, key=lambda place: place[0]):
-            if out and end >= 0 and _between(text[:end], text[end:a]):
+            gap = text[end:a].lower().strip(" ,，(（") if out else None
+            whole = [one.first.replace(month=12, day=31) == one.last and not one.yearly for one in (*out[-1:], span)]
+            if gap in _NEXT and out[-1].yearly != span.yearly and any(whole):  # May last year, 去年五月
+                one, year = (span, out.pop()) if span.yearly else (out.pop(), span)
+                span = replace(_in_year(one, year.first.year), yearly=False)
+            elif gap in _NEXT and (days := [bool(_WEEKDAY.search(part)) for part in (text[begin:end], text[a:b])]) in (
+                [True, False],
+                [False, True],
+            ):  # Tuesday, 4 May: of the two the date counts
+                other = out.pop()
+                span = span if days[0] else other
+            elif out and _between(text[:end], text[end:a]):
                 weekdays = all(map(_WEEKDAY.search, (text[begin:end], text[a:b])))
                 span = _joined(out.pop(), span, today, weekdays)
             elif _SINCE.search(text[:a]) or _SINCE.match(text[a:b]) or text[b:].startswith("以来"):
@@ -266,10 +277,10 @@ def _last(found: re.Match[str], today: date) -> Span:
     return Span(date(year, 1, 1), date(year, 12, 31))
 
 
-def _weekday(found: re.Match[str], today: date) -> Span:
+def _weekday(found: re.Match[str], today: date, before: int = 0) -> Span:
     """Return the latest such day before today; "this Monday" may be today."""
     back = (today.weekday() - _day_of_week(found["weekday"])) % 7
-    return _one(today - timedelta(days=back or (0 if (found["which"] or "").lower() == "this" else 7)))
+    return _one(today - timedelta(days=(back or (0 if _which(found.groupdict()) == "this" else 7)) + before))
 
 
 def _zh_weekday(found: re.Match[str], today: date) -> Span:
@@ -407,6 +418,7 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         (rf"(?P<count>{_ZH}{{1,3}})个?(?:周|星期|礼拜)(?:以|之)?前的?{zh_weekday}", _day_in_week),
         (rf"\b(?:on )?(?:the )?{_DAY} of (?P<which>last|this) month\b", _day_in_month),
         (rf"(?P<which>上个?|这个?|本)月{_ZH_DAY}", _day_in_month),
+        (rf"\b(?:the )?{weekday} before last\b", lambda found, today: _weekday(found, today, 7)),
         (rf"\b(?P<which>last|past) {weekday}", _weekday),
         (rf"(?P<which>上上个?|上个?){zh_weekday}", _zh_weekday),
         (rf"\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b", _ago),
@@ -420,11 +432,11 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         (r"\bthe week before last\b|上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", lambda _, today: _week(today, 2)),
         (r"\bthe month before last\b|上上个?月", lambda _, today: _month_back(today, 2)),
         (r"\b(?P<which>last|previous|this|past) (?P<unit>weekend|week|month|year|quarter)\b", _last),
-        (r"(?P<which>上个?|这个?|本)(?P<unit>周末|周|星期|礼拜|月|季度)", _last),
+        (r"(?P<which>上个?|这个?|本)(?P<unit>周末|(?:周|星期|礼拜)(?![一二三四五六日天])|月|季度)", _last),
         (_ZH_YEAR, _date),
     )
     quarters = (
-        rf"\b(?:(?P<before>(?:19|20)\d\d) )?Q(?P<quarter>[1-4])\b(?:,? (?:of )?{_YEAR})?",
+        rf"\b(?:(?P<before>(?:19|20)\d\d)[ -])?Q(?P<quarter>[1-4])\b(?:(?:,? (?:of )?|[/-]){_YEAR})?",
         rf"\b(?P<quarter>{'|'.join(_ORDINALS)}) quarter\b(?: (?:of )?{_YEAR})?",
         rf"(?:{_ZH_YEAR})?第?(?P<quarter>[一二三四1-4])季度",
     )
@@ -454,7 +466,7 @@ def _weak_patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         (r"\bmy (?P<unit>week|month|year)\b", _last),
         (r"\b(?:week|kw|semaine|semana) (?P<week>\d\d?)\b", _numbered_week),
         (r"(?<![\d/.])(?P<a>\d\d?)/(?P<b>\d\d?)(?:/(?P<year>(?:19|20)\d\d))?(?![\d/])", _figures),
-        (r"(?<![\d.])(?P<b>\d\d?)\.(?P<a>\d\d?)\.(?P<year>(?:19|20)\d\d)?(?!\d)", _figures),
+        (r"(?<![\d.-])(?P<b>\d\d?)[.-](?P<a>\d\d?)[.-](?P<year>(?:19|20)\d\d)?(?![\d-])", _figures),
         (rf"\b{_MONTH}", _date),
         (rf"\b{_YEAR}(?!年)", _date),
     ):
@@ -467,7 +479,9 @@ _PATTERNS, _WEAK = tuple(_patterns()), tuple(_weak_patterns())
 
 _TO = re.compile(r"(?:\s|'s)*(?:to|until|till|through|bis|zum?|jusqu['’]au|à|au|al?|hasta|-|–|—|~|到|至|から)\s*(?:the |le |el |on )?", re.IGNORECASE)  # fmt: skip
 _AND = re.compile(r"\s*(?:and|und|et|y|和|与)\s*(?:the |le |el |on )?", re.IGNORECASE)
-_WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE)
+_WEEKDAY = re.compile(r"\b(?:mon|tue|wed|thu|fri|sat|sun)|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE)
+_NEXT = ("", "the", "of", "の", "的")
+"""What may stand between two parts of one date."""
 _BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\b", re.IGNORECASE)
 _SINCE = re.compile(r"(?:\b(?:since|seit(?: dem)?|depuis(?: le)?|desde(?: el)?)|自从?)\s*(?:on )?(?:last )?$|since\b", re.IGNORECASE)  # fmt: skip
 _WEEK_OF = re.compile(r"\b(?:week|woche|semaine|semana)(?: of| vom| du| del)?(?: the)? $", re.IGNORECASE)

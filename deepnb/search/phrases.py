@@ -50,7 +50,8 @@ _PHRASES = (
     (r"(?:am|vom|le|el) {D}", "on {d}"),
     (r"{D}", "{d}"),
     (r"(?:(?:am|vom|le|el|du|del) )?{K}(?:\.|er|º)? ?(?:de )?{M}{Y}", "{k} {m} {y}"),
-    (r"(?:im|en|de|du mois d[e'’]|d['’]|vom) ?{M}{Y}", "in {m} {y}"),
+    (r"(?:im|anfang|mitte|ende|en|de|du mois d[e'’]|d['’]|vom|début|fin|mi-) ?{M}{Y}", "in {m} {y}"),
+    (r"^{M}{Y}(?=\W*$)", "{m} {y}"),
     (r"(?:am|vom) {K}\.(?! ?(?:\d|(?-i:[A-ZÄÖÜ])))", "on the {k}th"),
     (r"(?:le|el|du|del) {K}(?=\W*$)", "on the {k}th"),
     (r"(?:im |au |en el )?{N}\.? (?:quartal|trimestre){Y}", "Q{n} {y}"),
@@ -74,7 +75,7 @@ _JAPANESE = (  # as `folded` leaves them
     (r"第?([1-4])四半期", r"Q\1"),
 )
 _YOUBI = str.maketrans("月火水木金土", "一二三四五六")
-_FRENCH = re.compile(r"^\W*hier\W*$|\b(?:j|je|ai|fait|qu|que|quoi|nous|avons|passé|notes?)\b", re.IGNORECASE)
+_FRENCH = re.compile(r"^\W*hier\W*$|\b(?:j|je|ai|fait|qu|que|quoi|nous|avons|passé|notes?|matin|soir)\b", re.IGNORECASE)
 """What says that "hier" is yesterday in French, where in German it is "here"."""
 
 _ENGLISH = """
@@ -85,7 +86,7 @@ note noted notes occur occurred ok okay ongoing overview plan planned plans plea
 records remember remind review said say schedule scheduled see short show since spend spent stuff sum summaries summarise
 summarize summary take talk talked talking tell thing things timeline together us week weeks went whole work worked
 working write writing written wrote year years brief briefly beginning begin early late earlier later back let need want
-discuss discussed like start first last since my
+discuss discussed down far half important interesting like mid noteworthy start first last since my
 """
 _GERMAN = """
 was habe ich hast du haben wir hat gemacht getan tat passiert geschehen geschah war waren ist los notiz notizen eintrag
@@ -96,7 +97,7 @@ mit wie lief ging bei zu zum tag tage woche denn so alles abend morgen nachmitta
 _ROMANCE = """
 qu est ce que j ai fait s passe passee il quoi nous avons eu lieu resume notes note journal de du des la le les l d un une
 en au aux al mes ma mon moi montre donne dis quelque chose tout y avait t on ecrit pour sur quelles quels quel sont etaient c
-etait ca je a et ete matin soir apres midi depuis entre
+etait ca neuf nouveau je a et ete matin soir apres midi depuis entre
 que hice hicimos hizo paso ocurrio sucedio resumen notas nota diario del el los las una lo mis mi me muestra dame hay hubo
 algo todo fue era escribi anote para sobre y tengo he hemos hecho se mas por tarde noche manana desde hasta
 """
@@ -104,7 +105,7 @@ _FILLERS = tuple(frozenset(words.split()) for words in (_ENGLISH, _GERMAN, _ROMA
 _CJK = """
 我们 咱们 大家 我 你 您 有没有 没有 什么 啥 怎么样 怎样 如何 哪些 哪 些 做过 做 干嘛 干 忙 发生 事情 事 情况 记录 记下 记 笔记 日记 日志 备忘
 总结 小结 回顾 概括 概述 概要 摘要 内容 安排 计划 活动 行程 告诉 给 看看 看 说说 说 聊 谈 写 列出 列 请 帮 一下 那天 当天 那 这 天 里 都 还
-自从 关于 去 到 从 至 和 期间 之间 以来 时候 早上 上午 中午 下午 晚上 凌晨 全部 所有 整理 查 找 想 知道 了 的 是 在 有 吗 呢 吧 啊 呀 过 得 下 新
+自从 关于 去 到 从 至 和 期间 之间 以来 时候 早上 上午 中午 下午 晚上 凌晨 全部 所有 整理 查 找 想 知道 了 的 是 在 有 吗 呢 吧 啊 呀 过 得 下 新 上旬 中旬 下旬 月初 月底 年初 年底 初 底
 何 なに しました していた しています していました しましたか した する して いた いる ある あった ありました ました ます でした ですか です だった
 か は を が の に で と へ も や よ ね 出来事 こと 予定 メモ ノート まとめ 要约 教えて おしえて ください 下さい 见せて 书いた 言った 话した
 やった 起きた 起こった どんな から まで

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deepnb.search import Index
 from deepnb.search.days import Span, asked_days, day_of, nearness
@@ -88,6 +90,13 @@ def spans(question: str) -> list[str]:
         ("over the weekend", "2024-05-18..2024-05-19"),
         ("2023", "2023-01-01..2023-12-31"),
         ("Fri", "2024-05-17"),
+        ("the Friday before last", "2024-05-10"),
+        ("on Friday, 10 May", "2024-05-10*"),
+        ("5月10日星期五", "2024-05-10*"),
+        ("4 May last year", "2023-05-04"),
+        ("去年の5月", "2023-05-01..2023-05-31"),
+        ("這個週一", "2024-05-20"),
+        ("18-11-2023", "2023-11-18"),
         ("letzten Freitag", "2024-05-17"),
         ("zwischen dem 10. und 12. Mai", "2024-05-10..2024-05-12*"),
         ("im März 2023", "2023-03-01..2023-03-31"),
@@ -231,6 +240,12 @@ def test_an_exact_identifier_stays_first_whatever_the_day() -> None:
     index.update({**NOTES, "memory/2021-01-01.md": "- ERR_4711 came up once\n"})
     hits = index.search("did Nora have supper on 9 May 2024 when ERR_4711 came up?", 2, today=TODAY)
     assert "ERR_4711" in hits[0].text and "dumplings" in hits[1].text
+
+
+@given(st.text(alphabet="0123456789 ./-一二十月日周天年前上的第季度MayQtodnfrsinceFblk, ", max_size=24), st.dates())
+def test_whatever_is_asked_is_read(question: str, today: date) -> None:
+    for span in asked_days(question, today).spans:
+        assert span.first <= span.last or span.yearly
 
 
 def test_a_long_question_full_of_days_is_answered() -> None:
