@@ -44,8 +44,8 @@ class MemorySearch:
         self._embeddings = embeddings
         self._index: Index | None = None
         self._at: str | None = None
-        self._state: tuple[int, Any] | None = None
-        self._indexed: Mapping[str, str] = {}
+        self._state: tuple[object, Any] | None = None
+        self._indexed: Mapping[str, str | None] = {}
         """The files as they were given to the index, as long as it is in this state."""
         self.recalls = Recalls()
         self.notices: list[str] = []
@@ -93,15 +93,15 @@ class MemorySearch:
 
     def _update(self, index: Index, known: Mapping[str, str], may_read: Callable[[str], bool]) -> None:
         """Tell the index what is not as it was at the last search; everything, where another process has written to it."""
-        state = index.generation(), index.embedder
-        before = self._indexed if state == self._state else dict.fromkeys(index.files(), "")
-        if state == self._state and before == known:
+        state = index.state(), index.embedder
+        before = self._indexed if state == self._state else dict.fromkeys(index.files())
+        if before == known:
             return
-        gone = [p for p in before.keys() - known.keys() if may_read(p) and not p.startswith(TRANSCRIPTS)]
+        out = {p for p in before.keys() - known.keys() if may_read(p) and not p.startswith(TRANSCRIPTS)}
         changed = {path: text for path, text in known.items() if before.get(path) != text}
-        index.update({**dict.fromkeys(gone), **(changed if state == self._state else known)})
-        self._indexed = {path: text for path, text in {**before, **known}.items() if path not in gone}
-        self._state = index.generation(), index.embedder
+        index.update({**dict.fromkeys(out), **changed})
+        self._indexed = {path: text for path, text in {**before, **changed}.items() if path not in out}
+        self._state = index.state(), index.embedder
 
     def close(self) -> None:
         """Close the index; the next search opens it again."""

@@ -126,9 +126,10 @@ class Index:
         rows = self._mended(partial(self._rows, "SELECT path FROM files ORDER BY path"))
         return [path for (path,) in rows]
 
-    def generation(self) -> int:
-        """Return a number that is another one whenever the index has changed, whoever wrote to it."""
-        return int(self._mended(partial(self._rows, "SELECT value FROM meta WHERE name = 'generation'"))[0][0])
+    def state(self) -> object:
+        """Return what is equal only as long as nobody has written to the index, nor put another file in its place."""
+        found = self._mended(partial(self._rows, "SELECT value FROM meta WHERE name = 'generation'"))
+        return found, self._place
 
     def embed(self) -> int:
         """Embed the chunks that have no vector by this embedder yet; gives how many. `update` does it, too."""

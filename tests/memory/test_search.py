@@ -216,6 +216,8 @@ def test_what_another_process_wrote_to_the_index_is_seen(tmp_path: Path):
     with Index(tmp_path / ".deepnb" / "index.db") as other:
         other.update({OLD: None})
     assert found(s, "gateway")
+    (tmp_path / ".deepnb" / "index.db").unlink()
+    assert found(s, "gateway")
 
 
 def test_what_one_who_may_not_read_it_left_in_the_index_goes_with_its_file(tmp_path: Path):
