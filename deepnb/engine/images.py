@@ -63,16 +63,17 @@ def _after_results(messages: Sequence[Any]) -> Iterator[Any]:
         if message.type == "tool" and IMAGES in message.additional_kwargs:
             images = [b for b in message.content if isinstance(b, Mapping) and b.get("type") == "image"]
             waiting = [*(waiting or [{"type": "text", "text": SHOWN}]), *images]
-            message = _described(message)
+            message = _described(message, [])
         yield message
     if waiting:
         yield HumanMessage(waiting)
 
 
-def _described(message: Any) -> Any:
-    """Return a message with the descriptions of its images below it."""
+def _described(message: Any, words: Sequence[str] | None = None) -> Any:
+    """Return a message with descriptions in the place of its images: its own, unless others are given."""
     if IMAGES not in message.additional_kwargs:
         return message
     kept = {k: v for k, v in message.additional_kwargs.items() if k != IMAGES}
-    words = [message_text(message), *filter(None, message.additional_kwargs[IMAGES])]
-    return message.model_copy(update={"content": "\n\n".join(words), "additional_kwargs": kept})
+    shown = message.additional_kwargs[IMAGES] if words is None else words
+    text = "\n\n".join([message_text(message), *filter(None, shown)])
+    return message.model_copy(update={"content": text, "additional_kwargs": kept})

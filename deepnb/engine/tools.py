@@ -20,7 +20,7 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from deepnb.engine import coroutines, keys
 from deepnb.engine.listen import tell, tell_notice
-from deepnb.engine.request import LONGEST, bounded, tool_name
+from deepnb.engine.request import IMAGES, LONGEST, bounded, tool_name
 from deepnb.values.failures import NotOnTapeError, failure_text, own_traceback
 from deepnb.values.request import MORE_TOOLS
 from deepnb.values.text import whole, whole_value
@@ -258,6 +258,10 @@ def _bounded(result: Any) -> Any:
             bounded(b) if isinstance(b, str) else {**b, "text": bounded(b["text"])} if b.get("type") == "text" else b
             for b in content
         ]
+    images = [b for b in made if isinstance(b, dict) and b.get("type") == "image" and b.get("base64")]
+    if images and not {IMAGES, "read_file_path"} & {*result.additional_kwargs}:
+        words = [f"[image {b.get('mime_type')}, {len(b['base64']) * 3 // 4:,} bytes, not passed on]" for b in images]
+        result = result.model_copy(update={"additional_kwargs": {**result.additional_kwargs, IMAGES: words}})
     if made == content:
         return result
     tell_notice(

@@ -155,7 +155,9 @@ def skills_picture(skills: SessionSkills) -> SkillsView:
     """Return the skills, what each costs, which were read."""
     reads = skills.reads()
     found, texts = skills.list_skills(), skills.texts()
-    return skills_view(found, skills.count, skills.stamp, texts=texts, reads=reads, pinned=skills.pinned)
+    return skills_view(
+        found, skills.count, skills.stamp, texts=texts, reads=reads, pinned=skills.pinned, listed=skills.listed()
+    )
 
 
 def subagents_picture(subagents: SessionSubagents) -> SubagentsView:

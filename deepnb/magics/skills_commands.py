@@ -54,6 +54,8 @@ def skills_add(scene: Scene, args: Args) -> Result:
         rows = [(s.name, s.description, "added" if s.name in there else "") for s in skills.bundled()]
         return table_view(("skill", "description", ""), rows, title="skills to add: type %skills add NAME, DIR or ZIP")
     names = skills.add(args["what"], replace=bool(args["yes"]))
+    for line in names.left_out:
+        scene.show(notice_view(f"not added: {line}", "warning"))
     it = "it" if len(names) == 1 else "them"
     return notice(f"added {', '.join(names)}: the agent sees {it} from the next turn on")
 

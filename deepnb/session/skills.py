@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
 from deepnb.running.workspace import Workspace
@@ -12,7 +12,7 @@ from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.skills.catalog import DISABLED, Found, disabled
 from deepnb.skills.packages import check_name, scaffold
 from deepnb.skills.rules import FILE_NAME, check
-from deepnb.values.agent import Finding, Skill, SkillRead, skill_line
+from deepnb.values.agent import Finding, Skill, SkillRead, skill_line, skills_listed
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import disk_path
 from deepnb.values.text import as_word
@@ -28,6 +28,18 @@ COLUMNS = (
     *("source", "overrides", "read_in", "read_whole"),
 )
 """The long ones in the middle, where pandas leaves out what a terminal has no room for."""
+
+
+class AddedSkills(tuple[str, ...]):
+    """The names of skills that were added."""
+
+    left_out: tuple[str, ...]
+    """Why others were not, a line each."""
+
+    def __new__(cls, names: Iterable[str], left_out: Iterable[str] = ()) -> Self:
+        made = super().__new__(cls, names)
+        made.left_out = tuple(left_out)
+        return made
 
 
 class SessionSkills(Part):
@@ -58,7 +70,7 @@ class SessionSkills(Part):
 
         skills, texts = self.list_skills(), self.texts()
         reads, count = self._reads(texts), self._workspace.built.meter.count
-        rows = []
+        rows, listed = [], self.listed()
         for s in skills:
             read = reads.get(s.path)
             rows.append(
@@ -66,7 +78,7 @@ class SessionSkills(Part):
                     "name": s.name or s.directory,
                     "description": s.description,
                     "state": "broken" if s.problem else "on" if s.enabled else "off",
-                    "tokens": count(skill_line(s.name, s.description, s.path)) if s.usable else 0,
+                    "tokens": count(skill_line(s.name, s.description, s.path)) if s.path in listed else 0,
                     "body": count(texts[s.path]) if s.path in texts else None,
                     "read_in": read.turns if read else (),
                     "read_whole": bool(read and read.whole and not read.changed),
@@ -77,6 +89,16 @@ class SessionSkills(Part):
                 }
             )
         return pd.DataFrame(rows, columns=COLUMNS).astype({"body": "Int64"})
+
+    def listed(self) -> frozenset[str]:
+        """Paths of the skills that each request has a line of: those that the budget has room for."""
+        from deepnb.skills.middleware import skills_budget  # which loads the engine
+
+        built, usable = self._workspace.built, [s for s in self.list_skills() if s.usable]
+        lines = skills_listed(
+            [(s.name, s.description, s.path) for s in usable], skills_budget(built.rule.window), built.meter.count
+        )
+        return frozenset(s.path for s, line in zip(usable, lines, strict=False) if line.startswith("- "))
 
     def show(self, name: str) -> tuple[Skill, str]:
         """A skill, one that can't be used too, and the text of its SKILL.md."""
@@ -124,33 +146,47 @@ class SessionSkills(Part):
 
         return tuple(package.checked.skill for package in bundled().values())
 
-    def add(self, what: str | Path, *, replace: bool = False) -> tuple[str, ...]:
+    def add(self, what: str | Path, *, replace: bool = False) -> AddedSkills:
         """Copy skills with all their files into the last source; gives their names.
 
         `what` is the name of a bundled one, a SKILL.md, a directory of one skill or of several, or a zip of
-        those. All of them are good, or none is added. `replace` takes the place of skills of the same name.
+        those. Those that can't be used are left out, and named in `left_out` of what is returned; where none is left,
+        that is an error. `replace` takes the place of skills of the same name.
         """
         from deepnb.skills.packages import bundled, packages
 
-        own = bundled()
-        added = [own[what]] if isinstance(what, str) and what in own else packages(disk_path(what))
-        for package in added:
-            if problem := package.checked.skill.problem:
-                raise InvalidError(f"not added: {problem}", "fix it, then add it again")
-            there = self._below(f"{self._source}{package.directory}/")
-            if there and not replace:
-                raise RefusedError(
-                    f"a skill {package.directory!r} already exists",
-                    f"%skills add --yes {as_word(str(what))} replaces it",
-                )
-        written: dict[str, bytes | None] = {}
-        try:
-            for package in added:
-                self._put(package, written)
-        except DeepnbError:
-            self._take_back(written)
-            raise
-        return tuple(package.checked.skill.name for package in added)
+        own, left_out = bundled(), list[str]()
+        found = [own[what]] if isinstance(what, str) and what in own else packages(disk_path(what), left_out)
+        names = list[str]()
+        taken: DeepnbError | None = None
+        for package in found:
+            skill = package.checked.skill
+            there = skill.name in names or self._below(f"{self._source}{skill.name}/")
+            if skill.problem is not None:
+                left_out.append(skill.problem)
+            elif there and not (replace and skill.name not in names):
+                do = f"%skills add --yes {as_word(str(what))} replaces it"
+                taken = RefusedError(f"a skill {skill.name!r} already exists", do)
+                left_out.append(f"{package.where}: {taken.what}")
+            else:
+                written: dict[str, bytes | None] = {}
+                try:
+                    self._put(package, written)
+                    names.append(skill.name)
+                except DeepnbError as error:
+                    self._take_back(written)
+                    if len(found) == 1:
+                        raise
+                    left_out.append(f"{package.where}: {error.typed}")
+                except BaseException:
+                    self._take_back(written)
+                    raise
+        if not names and taken is not None and len(left_out) == 1:
+            raise taken
+        if not names:
+            more = f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else ""
+            raise InvalidError(f"not added: {left_out[0]}{more}", "fix it, then add it again")
+        return AddedSkills(names, left_out)
 
     def enable(self, name: str) -> None:
         """Let the agent see a skill again, from its next turn on."""

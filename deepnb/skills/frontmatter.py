@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -27,7 +27,7 @@ _NULL = "tag:yaml.org,2002:null"
 _FENCE = re.compile(r"---[ \t]*")
 _CLOSING = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _FIELD = re.compile(r"\s*[\w-]+:(?: (?:(?!: ).)*)?")
-_QUOTE = "put the whole value in quotes"
+QUOTE = "put the whole value in quotes"
 
 
 class Broken(Exception):
@@ -60,6 +60,8 @@ class Fields:
     fields: Mapping[str, Value]
     lines: Mapping[str, int]
     """The line of each key."""
+    colons: tuple[int, ...] = ()
+    """Lines of texts that YAML takes in quotes alone, because of a colon in them."""
 
 
 Value = Text | Items | Fields
@@ -164,7 +166,7 @@ def _universal(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _fields(header: str) -> Fields:
+def _fields(header: str, colons: tuple[int, ...] = ()) -> Fields:
     try:
         node = _Loader(header).get_single_node()
         if node is None:
@@ -174,11 +176,30 @@ def _fields(header: str) -> Fields:
         line = header.count("\n", 0, error.position) + 2
         raise Broken(line, f"the character U+{int(error.character):04X} is not allowed in YAML", "remove it") from None
     except yaml.MarkedYAMLError as error:
-        raise _mistake(error, header) from None
+        if (found := _before_colon(header, error)) is None or len(colons) == _COLONS:
+            raise _mistake(error, header) from None
+        text = quoted(" ".join(found[2].split())) + "\n" * found[2].count("\n")  # each line stays where it is
+        line = header.count("\n", 0, found.start()) + 2
+        return _fields(header[: found.start(2)] + text + header[found.end(2) :], (*colons, line))
     if isinstance(value, Fields):
-        return value
+        return replace(value, colons=colons)
     kind = "a list" if isinstance(value, Items) else "text"
     raise Broken(value.line, f"the frontmatter is {kind}", "write name: and description:, one field per line")
+
+
+_COLONS = 8
+"""How many texts of one file are read as if they had quotes."""
+_PLAIN = re.compile(r"^([\w-]+): +(?![\"'|>\[{&*!])(.*(?:\n[ \t]+\S.*)*)$", re.MULTILINE)
+"""A field whose text has no quotes: `description: Use when: asked`, and the lines that it goes on in."""
+
+
+def _before_colon(header: str, error: yaml.MarkedYAMLError) -> re.Match[str] | None:
+    """Return the field in whose text YAML met a colon, which other programs read as text."""
+    mark = error.problem_mark
+    if mark is None or "mapping values are not allowed" not in str(error.problem):
+        return None
+    found = next((one for one in _PLAIN.finditer(header) if one.start() <= mark.index <= one.end()), None)
+    return None if found is None or any(map(_FIELD.fullmatch, found[2].split("\n")[1:])) else found
 
 
 class _Loader(yaml.SafeLoader):
@@ -192,11 +213,11 @@ class _Loader(yaml.SafeLoader):
         event: Any = self.peek_event()
         line = event.start_mark.line + 2
         if isinstance(event, yaml.AliasEvent):
-            raise Broken(line, f"*{event.anchor} is read as a YAML alias", _QUOTE)
+            raise Broken(line, f"*{event.anchor} is read as a YAML alias", QUOTE)
         if event.anchor is not None:
-            raise Broken(line, f"&{event.anchor} is read as a YAML anchor", _QUOTE)
+            raise Broken(line, f"&{event.anchor} is read as a YAML anchor", QUOTE)
         if event.tag is not None and event.tag not in ("!", _STR):
-            raise Broken(line, f"{event.tag} is read as a YAML tag", _QUOTE)
+            raise Broken(line, f"{event.tag} is read as a YAML tag", QUOTE)
         if self._depth >= DEEPEST and isinstance(event, yaml.CollectionStartEvent):
             raise Broken(line, f"nested more than {DEEPEST} levels deep", "move it into the body")
         self._count += 1
@@ -242,15 +263,15 @@ def _mistake(error: yaml.MarkedYAMLError, header: str) -> Broken:
         do = "start each field at the beginning of its line, with a space after the colon"
         return Broken(line + 2, "not valid YAML: the value above continues here", do)
     if "mapping values are not allowed" in said:
-        return Broken(line + 2, "a value contains a colon and a space", _QUOTE)
+        return Broken(line + 2, "a value contains a colon and a space", QUOTE)
     if "'\\t'" in said or re.match(r" *\t", at):
         return Broken(line + 2, "a tab where YAML needs spaces", "indent with spaces")
     if lines[0].startswith("%"):
         return Broken(2, f"{lines[0][:40]} is a YAML directive, which a skill can't have", "remove the line")
     if trick := next((t for t in ("alias", "anchor") if f"scanning an {t}" in str(error.context)), None):
-        return Broken(line + 2, f"{'*' if trick == 'alias' else '&'} begins a YAML {trick}", _QUOTE)
+        return Broken(line + 2, f"{'*' if trick == 'alias' else '&'} begins a YAML {trick}", QUOTE)
     if "cannot start any token" in said:
-        return Broken(line + 2, f"not valid YAML: {said}", _QUOTE)
+        return Broken(line + 2, f"not valid YAML: {said}", QUOTE)
     if error.context_mark is not None and "while parsing a flow" not in str(error.context) and line >= len(lines) - 1:
         line = error.context_mark.line  # what was never closed, rather than where the header ends
     return Broken(

@@ -4,7 +4,7 @@ The catalog is read again at every turn.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +13,10 @@ from langchain.agents.middleware.types import AgentMiddleware, ModelRequest
 from langchain_core.runnables import RunnableConfig
 
 from deepnb.engine import keys
+from deepnb.engine.listen import tell_notice
 from deepnb.engine.pinned_skills import PINNED, is_pinned, metadata
 from deepnb.skills.catalog import Catalog, Found
-from deepnb.values.agent import SkillRead, skill_line
+from deepnb.values.agent import SkillRead, skills_listed
 from deepnb.values.request import SKILLS_CLOSE, SKILLS_OPEN
 from deepnb.values.turn import ToolEnded, ToolStarted, Turn
 
@@ -25,6 +26,15 @@ with read_file before you begin, and follow it; relative paths in it start from 
 
 {{skills_list}}
 {SKILLS_CLOSE}"""
+
+
+CAP, SHARE = 8_000, 0.15
+"""The budget of the lines of all skills in tokens: the smaller of CAP and SHARE of the window."""
+
+
+def skills_budget(window: int | None) -> int:
+    """Return the tokens that the lines of all skills may take in a request."""
+    return CAP if window is None else min(CAP, int(window * SHARE))
 
 
 class SkillsMiddleware(Upstream):
@@ -37,7 +47,17 @@ class SkillsMiddleware(Upstream):
     before_model = AgentMiddleware.before_model  # type: ignore[assignment]
     abefore_model = AgentMiddleware.abefore_model  # type: ignore[assignment]
 
-    def __init__(self, backend: Any, sources: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        backend: Any,
+        sources: tuple[str, ...],
+        budget: int | None = None,
+        count: Callable[[str], int] = len,
+    ) -> None:
+        """`budget` is that of the lines of all skills together, in tokens as `count` has them."""
+        self._fitted = lambda skills: skills_listed(
+            [(s["name"], s["description"], s["path"]) for s in skills], budget, count
+        )
         slots = "{skills_locations}{skills_load_warnings}"
         super().__init__(backend=backend, sources=list(sources), system_prompt=PROMPT + slots)
         self._catalog = Catalog(sources)
@@ -57,15 +77,18 @@ class SkillsMiddleware(Upstream):
     def _format_skills_list(self, skills: list[Any]) -> str:
         known, text = self._listed
         if skills != known:
-            text = "\n".join(skill_line(s["name"], s["description"], s["path"]) for s in skills)
+            lines = self._fitted(skills)
+            if len(lines) < len(skills) and not lines[-1].startswith("- "):
+                shown = f"{len(lines) - 1:,} of {len(skills):,} skills are listed in requests"
+                tell_notice(f"{shown}, the others have to be searched for: %skills disable NAME makes room")
+            text = "\n".join(lines)
             self._listed = (skills, text)
         return text
 
     def block(self) -> str:
         """Return what is told of the skills as their files are now; empty where there are none."""
         usable = [metadata(s) for s in self._catalog.read(self._backend).skills if s.usable]
-        lines = "\n".join(skill_line(s["name"], s["description"], s["path"]) for s in usable)
-        return PROMPT.format(skills_list=lines) if usable else ""
+        return PROMPT.format(skills_list="\n".join(self._fitted(usable))) if usable else ""
 
     def modify_request(self, request: ModelRequest) -> ModelRequest:
         return super().modify_request(request) if request.state.get(keys.SKILLS) else request

@@ -4,11 +4,14 @@ Nothing is followed out of the place that was named: links, `..`, absolute names
 is what is too large or too many.
 """
 
+from __future__ import annotations
+
 import stat
 import unicodedata
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import yaml
@@ -16,11 +19,15 @@ import yaml
 from deepnb.skills.frontmatter import Broken, Text, one_line, quoted, read
 from deepnb.skills.rules import BYTES, DESCRIPTION, FILE_NAME, Checked, check
 from deepnb.values.agent import near, normal, wrong_name
-from deepnb.values.errors import InvalidError, LimitError, NotFoundError
+from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 
 FILES = 1_000
+"""Of one skill."""
 ALL_BYTES = 5 * BYTES
-_LEFT_OUT = ("__pycache__", "__MACOSX")
+"""Of one skill."""
+_SKILLS, _PLACES = 1_000, 20_000
+"""Skills of a collection, and directories or names of a zip that are looked at for them."""
+_LEFT_OUT = ("__pycache__", "__MACOSX", "node_modules")
 
 BUNDLED = Path(__file__).parent / "bundled"
 """Skills that come with deepnb; none is the agent's, or costs a token, until it is added."""
@@ -45,8 +52,11 @@ def bundled() -> dict[str, Package]:
     return {p.directory: p for p in packages(BUNDLED)}
 
 
-def packages(path: Path) -> list[Package]:
-    """Return the skills of a SKILL.md, a skill's directory, a directory of skills, or a zip of either."""
+def packages(path: Path, left_out: list[str] | None = None) -> list[Package]:
+    """Return the skills of a SKILL.md, a skill's directory, a directory of skills however deep, or a zip of any of these.
+
+    One that can't be read whole is an error, or a line in `left_out`, if that is given.
+    """
     if not path.exists():
         raise NotFoundError(
             f"there is no {path}", "%skills add NAME|DIR|ZIP takes a bundled skill, a directory or a zip"
@@ -54,40 +64,73 @@ def packages(path: Path) -> list[Package]:
     if path.is_file() and path.name == FILE_NAME:
         path = path.absolute().parent
     if path.is_dir():
-        return _split(dict(_from_directory(path.resolve())), path.resolve().name, str(path))
+        files = _from_directory(path.resolve())
+        return _packages(files, path.resolve().name, str(path), left_out)
     if not zipfile.is_zipfile(path):
         raise InvalidError(
             f"{path.name} is neither a directory nor a zip", f"give the directory that contains {FILE_NAME}"
         )
     try:
-        return _split(dict(_from_zip(path)), "", path.name)
+        with zipfile.ZipFile(path) as archive:
+            return _packages(_from_zip(archive, path.name), "", path.name, left_out)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise InvalidError(f"{path.name} can't be read ({error})", "create the zip again, without a password") from None
 
 
-def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
-    """Return one skill if a SKILL.md is on top, else one for each directory that holds one."""
-    if FILE_NAME in files:
-        name = name or normal(check(files[FILE_NAME], f"x/{FILE_NAME}").skill.name) or _given_name(files[FILE_NAME])
-        return [Package(name, files, where if where.endswith(f"/{name}") or where == name else f"{where}/{name}")]
-    tops = sorted({p.partition("/")[0] for p in files if p.count("/") == 1 and p.endswith(f"/{FILE_NAME}")})
-    if not tops and len(one := {p.partition("/")[0] for p in files}) == 1:
-        top = one.pop()
-        inner = {p.partition("/")[2]: data for p, data in files.items() if "/" in p}
-        if any(p.count("/") == 1 and p.endswith(f"/{FILE_NAME}") for p in inner):
-            return _split(inner, "", f"{where}/{top}")
+def _packages(files: Mapping[str, _File], name: str, where: str, left_out: list[str] | None) -> list[Package]:
+    """Return a skill for each directory that holds a SKILL.md, and stands in no other that does."""
+    found = sorted(path.removesuffix(FILE_NAME).rstrip("/") for path in files if path.split("/")[-1] == FILE_NAME)
+    tops = [one for one in found if not any(one.startswith(f"{up}/" if up else "") for up in found if up != one)]
     if not tops:
         raise NotFoundError(
             f"{where} contains no {FILE_NAME}", f"a skill is a directory NAME with NAME/{FILE_NAME} in it"
         )
-    return [
-        Package(t, {p.partition("/")[2]: d for p, d in files.items() if p.startswith(f"{t}/")}, f"{where}/{t}")
-        for t in tops
-    ]
+    if len(tops) > _SKILLS:
+        raise LimitError(f"{where} contains more than {_SKILLS:,} skills", "give a directory with fewer")
+    made = []
+    for top in tops:
+        prefix = f"{top}/" if top else ""
+        inside = {path.removeprefix(prefix): one for path, one in files.items() if path.startswith(prefix)}
+        try:
+            texts = _contents(inside, prefix)
+        except DeepnbError as error:
+            if left_out is None or len(tops) == 1:
+                raise
+            left_out.append(f"{where}/{top}: {error.typed}" if top else error.typed)
+            continue
+        directory = top.rpartition("/")[2] or name or _given_name(texts[FILE_NAME])
+        at = (
+            where
+            if not top and (where == directory or where.endswith(f"/{directory}"))
+            else f"{where}/{top or directory}"
+        )
+        made.append(Package(directory, texts, at))
+    return made
+
+
+def _contents(files: Mapping[str, _File], prefix: str) -> dict[str, bytes]:
+    """Return the bytes of the files of one skill, within its bounds."""
+    if len(files) > FILES:
+        raise LimitError(f"more than {FILES:,} files", "leave some of them out")
+    made, total = {}, 0
+    for path, file in files.items():
+        if file.problem is not None:
+            raise file.problem
+        total += file.size
+        if file.size <= BYTES and total <= ALL_BYTES:
+            made[path] = file.read()
+            total += len(made[path]) - file.size  # what a zip says of a size may be a lie
+        if file.size > BYTES or len(made[path]) > BYTES:
+            raise LimitError(f"{prefix}{path} has more than {BYTES:,} bytes", "leave it out")
+        if total > ALL_BYTES:
+            raise LimitError(f"more than {ALL_BYTES:,} bytes", "leave some of the files out")
+    return made
 
 
 def _given_name(data: bytes) -> str:
     """Return the name a SKILL.md gives itself, where no directory says what it has to be."""
+    if name := normal(check(data, f"x/{FILE_NAME}").skill.name):
+        return name
     try:
         value = read(data).fields.fields.get("name")
     except Broken:
@@ -95,57 +138,67 @@ def _given_name(data: bytes) -> str:
     return normal(value.text).replace("/", "-") if isinstance(value, Text) else "skill"
 
 
-def _from_directory(top: Path) -> Iterator[tuple[str, bytes]]:
-    count = total = 0
-    folders = [top]
+@dataclass(frozen=True)
+class _File:
+    """A file of a collection that was not read yet."""
+
+    size: int
+    read: Callable[[], bytes]
+    problem: DeepnbError | None = None
+    """Why it can't be a skill's."""
+
+
+def _from_directory(top: Path) -> dict[str, _File]:
+    found: dict[str, _File] = {}
+    folders, looked = [top], 0
     while folders:
         for path in sorted(folders.pop(0).iterdir()):
             if path.name.startswith(".") or path.name in _LEFT_OUT:
                 continue
-            kind = path.lstat().st_mode
+            if (looked := looked + 1) > _PLACES:
+                raise LimitError(f"{top.name} has more than {_PLACES:,} files", "give the directory of the skills")
+            status = path.lstat()
             inside = path.relative_to(top).as_posix()
-            if stat.S_ISDIR(kind):
+            if stat.S_ISDIR(status.st_mode):
                 folders.append(path)
                 continue
-            if not stat.S_ISREG(kind):
-                raise InvalidError(f"{inside} is a link or not a file", "replace it with a copy of its target")
-            count, total = count + 1, total + path.lstat().st_size
-            _refuse_too_much(inside, count, path.lstat().st_size, total)
-            yield inside, path.read_bytes()
+            problem = InvalidError(f"{inside} is a link or not a file", "replace it with a copy of its target")
+            found[inside] = _File(
+                status.st_size, partial(_bytes, path, inside), None if stat.S_ISREG(status.st_mode) else problem
+            )
+    return found
 
 
-def _from_zip(path: Path) -> Iterator[tuple[str, bytes]]:
-    count = total = 0
-    seen: set[str] = set()
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            inside = PurePosixPath(info.filename)
-            if info.is_dir() or any((p.startswith(".") and p != "..") or p in _LEFT_OUT for p in inside.parts):
-                continue
-            strange = "\\" in info.filename or "\0" in info.orig_filename or ":" in inside.parts[0]
-            if strange or inside.is_absolute() or ".." in inside.parts:
-                raise InvalidError(
-                    f"{info.filename!r} points outside {path.name}", "create the zip from one directory only"
-                )
-            if stat.S_ISLNK(info.external_attr >> 16):
-                raise InvalidError(f"{inside} is a link", "replace it with a copy of its target")
-            if inside.as_posix() in seen:
-                raise InvalidError(f"{inside} is in {path.name} twice", "create the zip again")
-            seen.add(inside.as_posix())
-            count += 1
-            _refuse_too_much(str(inside), count, info.file_size, total)
-            with archive.open(info) as stream:
-                data = stream.read(BYTES + 1)  # what it says of its size may be a lie
-            total += len(data)
-            _refuse_too_much(str(inside), count, len(data), total)
-            yield inside.as_posix(), data
+def _bytes(path: Path, name: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidError(f"{name} can't be read ({error.strerror})", "leave it out") from None
 
 
-def _refuse_too_much(name: str, count: int, size: int, total: int) -> None:
-    if size > BYTES:
-        raise LimitError(f"{name} has more than {BYTES:,} bytes", "leave it out")
-    if count > FILES or total > ALL_BYTES:
-        raise LimitError(f"more than {FILES:,} files or {ALL_BYTES:,} bytes", "give the directory of one skill")
+def _from_zip(archive: zipfile.ZipFile, name: str) -> dict[str, _File]:
+    """Return the files of a zip; one that points elsewhere is an error for all of it."""
+    found: dict[str, _File] = {}
+
+    def read(info: zipfile.ZipInfo) -> bytes:
+        with archive.open(info) as stream:
+            return stream.read(BYTES + 1)
+
+    for info in archive.infolist():
+        inside = PurePosixPath(info.filename)
+        if info.is_dir() or any((p.startswith(".") and p != "..") or p in _LEFT_OUT for p in inside.parts):
+            continue
+        strange = "\\" in info.filename or "\0" in info.orig_filename or ":" in inside.parts[0]
+        if strange or inside.is_absolute() or ".." in inside.parts:
+            raise InvalidError(f"{info.filename!r} points outside {name}", "create the zip from one directory only")
+        if stat.S_ISLNK(info.external_attr >> 16):
+            raise InvalidError(f"{inside} is a link", "replace it with a copy of its target")
+        if inside.as_posix() in found:
+            raise InvalidError(f"{inside} is in {name} twice", "create the zip again")
+        if len(found) > _PLACES:
+            raise LimitError(f"{name} has more than {_PLACES:,} files", "give the directory of the skills")
+        found[inside.as_posix()] = _File(info.file_size, partial(read, info))
+    return found
 
 
 # -- A new SKILL.md, filled with an example, and the name it may have

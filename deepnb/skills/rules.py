@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from deepnb.engine.file_extras import SkipReason
-from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, Value, read
+from deepnb.skills.frontmatter import QUOTE, Broken, Fields, Findings, Items, Text, Value, read
 from deepnb.values.agent import Finding, Skill, near, normal, wrong_name
 
 OTHERS = {
@@ -111,7 +111,10 @@ def check(data: bytes, path: str) -> Checked:
         _refuse_large(made, len(data))
     else:
         try:
-            _check_fields(read(data).fields, made)
+            header = read(data).fields
+            for line in header.colons:
+                made.note(line, "a value contains a colon and a space", QUOTE)
+            _check_fields(header, made)
         except Broken as wrong:
             made.broken(wrong.line, wrong.what, wrong.do)
     return _checked(made)
@@ -202,14 +205,11 @@ def _check_text(name: str, line: int, value: Value, made: _Made) -> None:
     if name == "name":
         _check_name(line, text, made)
         return
-    most = {"description": DESCRIPTION, "compatibility": COMPATIBILITY}.get(name)
-    if most is not None and len(text) > most:
-        made.broken(
-            line,
-            f"{name} has {len(text):,} characters; the limit is {most:,}",
-            "shorten it and move the rest into the body",
-        )
-    made.fields[name] = "" if value.nothing else text
+    most = {"description": DESCRIPTION, "compatibility": COMPATIBILITY}.get(name, len(text))
+    if len(text) > most:
+        what = f"{name} has {len(text):,} characters; the limit is {most:,}, and the rest is not shown"
+        made.note(line, what, "shorten it and move the rest into the body")
+    made.fields[name] = "" if value.nothing else text[:most]
 
 
 def _check_name(line: int, text: str, made: _Made) -> None:
@@ -217,14 +217,11 @@ def _check_name(line: int, text: str, made: _Made) -> None:
     if wrong := wrong_name(name):
         fits = wrong_name(normal(directory)) is None
         made.broken(line, wrong, f"write name: {directory if fits else near(name)}, the name of its directory")
-    elif name != unicodedata.normalize("NFKC", directory):
-        made.broken(
-            line,
-            f"the name {name!r} differs from the directory {directory[:80]!r}",
-            f"write name: {near(directory)}, or rename the directory",
-        )
-    else:
-        made.fields["name"] = name
+        return
+    if name != unicodedata.normalize("NFKC", directory):
+        what = f"the name {name!r} differs from the directory {directory[:80]!r}"
+        made.note(line, what, f"write name: {near(directory)}, or rename the directory")
+    made.fields["name"] = name
 
 
 def _check_metadata(line: int, value: Value, made: _Made) -> None:
@@ -250,6 +247,9 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
     """Yield the tools of `allowed-tools`: separated by blanks, parentheses kept together."""
     if isinstance(value, Text):
         if value.nothing:
+            return
+        if value.other:
+            made.note(line, f"allowed-tools is {value.text[:40]}, which names no tool", "write the names of tools")
             return
         if "," in value.text:
             made.note(line, "allowed-tools has commas", "separate the tools with spaces")

@@ -1,7 +1,7 @@
 """What an agent is made of, as it is listed: skills, subagents, models, and the features of a graph somebody else made."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -122,6 +122,22 @@ def skill_line(name: str, description: str, path: str) -> str:
     """Return what of a skill is in every request: one line, whatever its description holds."""
     line = " ".join(description.split()).replace(SKILLS_CLOSE, "(agent_skills)").replace(SKILLS_OPEN, "(agent_skills)")
     return f"- **{name}**: {line} -> read_file `{path}`"
+
+
+def skills_listed(skills: Sequence[tuple[str, str, str]], budget: int | None, count: Callable[[str], int]) -> list[str]:
+    """Return the lines of skills (name, description, path) in a request: as many as `budget` tokens have room for.
+
+    The last one then says how many others there are, and how they are found.
+    """
+    lines = [skill_line(*skill) for skill in skills]
+    left, fits = budget or 0, len(lines) if budget is None else 0
+    while fits < len(lines) and (left := left - count(lines[fits]) - 1) >= 0:
+        fits += 1
+    if fits == len(lines):
+        return lines
+    places = dict.fromkeys(path.rsplit("/", 2)[0] for _, _, path in skills[fits:])
+    found = f"glob {next(iter(places))}/*WORD*/SKILL.md finds one by its name, grep by what it is for"
+    return [*lines[:fits], f"({len(lines) - fits:,} more skills are not listed here: {found})"]
 
 
 # -- A subagent: what it is made of, as it is given, and as it is listed

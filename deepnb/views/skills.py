@@ -36,6 +36,8 @@ class SkillRow:
     def cost(self) -> str:
         if self.skill.problem:
             return "can't be used"
+        if not self.tokens and self.skill.enabled:
+            return "not listed: the budget is spent"
         return counted(self.tokens, "token") if self.skill.enabled else "disabled"
 
     @property
@@ -101,14 +103,17 @@ def skills_view(
     texts: Mapping[str, str] | None = None,
     reads: Mapping[str, SkillRead] | None = None,
     pinned: Collection[str] = (),
+    listed: Collection[str] | None = None,
 ) -> SkillsView:
     """Return the skills in their order; `count` gives the tokens of a text.
 
-    `texts` and `reads` are by path: a skill's file, and what the agent saw of it. `pinned` are names.
+    `texts` and `reads` are by path: a skill's file, and what the agent saw of it. `pinned` are names. `listed` are the
+    paths of those that a request has room for; None for all.
     """
     rows = []
     for skill in skills:
-        tokens = count(skill_line(skill.name, skill.description, skill.path)) if skill.usable else 0
+        is_listed = skill.usable and (listed is None or skill.path in listed)
+        tokens = count(skill_line(skill.name, skill.description, skill.path)) if is_listed else 0
         body = count(texts[skill.path]) if texts and skill.path in texts else None
         rows.append(SkillRow(skill, tokens, body, (reads or {}).get(skill.path), skill.name in pinned))
     return SkillsView(tuple(rows), stamp)

@@ -80,7 +80,7 @@ def agent(
     own = layers.own(options.middleware, mine)
     form = None if options.response_format is None else Form(options.response_format)
     structured = () if form is None else (StructuredMiddleware(form),)
-    stack = (*memory.middleware, *layers.skills(files), *structured, *common.middleware, *own)
+    stack = (*memory.middleware, *layers.skills(files, mine), *structured, *common.middleware, *own)
     stack = (*first, *_lean(layers, mine, [*_tools_of(stack), *tools]), *stack)
     graph = create_agent(
         mine.model,
@@ -306,8 +306,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         before=partial(does.state, guarded),
     )
     guard = GuardMiddleware(guarded, options.eviction_threshold, host.restorer.whole)
-    plots = host.desk.kernel is not None
-    layers = Layers(options, host.now, host.search, guard, ask(), ask(seal=True), host.prunes, plots)
+    layers = Layers(options, host.now, host.search, guard, ask(), ask(seal=True), host.prunes)
     files, nested = ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside)
     made = agent(layers, there, mine, offered, files, nested, checkpointer=host.checkpointer, store=options.store)
     return Built(

@@ -13,7 +13,7 @@ from deepnb.backends.guarded import GuardedBackend
 from deepnb.context import history
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.fit import FitMiddleware
-from deepnb.engine.images import ImagesMiddleware, takes_images
+from deepnb.engine.images import ImagesMiddleware
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import AsyncToolsMiddleware, FileToolsMiddleware, ToolErrorsMiddleware, is_async
@@ -23,7 +23,7 @@ from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.layers import ALWAYS, Scope
 from deepnb.memory.middleware import MEMORY_MIDDLEWARE, DeltaMemoryMiddleware
 from deepnb.memory.searching import READS, MemorySearch, MemoryToolsMiddleware
-from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.skills.middleware import SkillsMiddleware, skills_budget
 from deepnb.subagents.delegation import DelegationMiddleware
 from deepnb.values.agent import FILE_TOOLS
 from deepnb.values.approvals import Policy
@@ -101,8 +101,6 @@ class Layers:
     """Stands inside middleware that is the user's own."""
     prunes: bool = False
     """Whether a compaction takes messages out of the state of the main agent."""
-    plots: bool = False
-    """Whether there are tools that show plots."""
 
     def memory(self, backend: Any, own: Measured) -> Memory:
         """Return the tools and nested files, outermost; and the block, which comes last in the system prompt.
@@ -121,10 +119,11 @@ class Layers:
         tools = MemoryToolsMiddleware(backend, sources, self.now, self.search)
         return Memory((nested, self._worded(tools, own)), (files,), rebased)
 
-    def skills(self, backend: Any) -> tuple[Any, ...]:
+    def skills(self, backend: Any, own: Measured) -> tuple[Any, ...]:
         """Return the skills of the session's directories; none without the file tools, which a skill is read with."""
-        there = self.options.enable_skills and self.options.enable_filesystem
-        return (SkillsMiddleware(backend, self.options.skills),) if there else ()
+        if not (self.options.enable_skills and self.options.enable_filesystem):
+            return ()
+        return (SkillsMiddleware(backend, self.options.skills, skills_budget(own.rule.window), own.meter.count),)
 
     def common(
         self,
@@ -160,14 +159,13 @@ class Layers:
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
         """Return the user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""
         seal = (self.seal,) if middleware else ()
-        images = (ImagesMiddleware(),) if self.plots or not takes_images(own.model) else ()
         marks: tuple[Any, ...] = ()
         if caching_of(own.model).marks:
             from deepnb.engine.prompt_cache import PromptCacheMiddleware
 
             marks = (PromptCacheMiddleware(),)
         sent = (FitMiddleware(), *marks, RetryMiddleware(own.retries)) if own.remote else marks
-        return (*middleware, *seal, *images, *sent)
+        return (*middleware, *seal, ImagesMiddleware(), *sent)
 
     def _async_tools(self) -> tuple[Any, ...]:
         """Return what runs tools that are only coroutines, where there may be one."""

@@ -7,10 +7,12 @@ is not listened to. Each call lists its tools anew, and one that has changed sin
 
 import asyncio
 import atexit
+import json
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from base64 import b64decode, b64encode
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TextIO
 
@@ -28,6 +30,7 @@ from mcp.shared.message import SessionMessage
 from deepnb.engine import coroutines
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, LimitError, RefusedError, RunError
+from deepnb.values.image import LARGEST, bare_image, image_type
 from deepnb.workshop.server_facts import Address, Listed, Offer, environment, fingerprint, offers
 
 OPENING = 60.0
@@ -263,12 +266,16 @@ class Server:
         """The result of a call whose arguments are where `_checked` put them."""
         arguments: Any = request.runtime
         result: types.CallToolResult = await handler(request.override(args=dict(arguments)))
-        content = [
+        content: list[types.ContentBlock] = [
             types.TextContent(type="text", text=f"[audio {block.mimeType}, not passed on]")
             if isinstance(block, types.AudioContent)  # which the adapter can't convert
             else block
             for block in result.content
         ]
+        if result.structuredContent is not None and not _says(content, result.structuredContent):
+            content.append(
+                types.TextContent(type="text", text=json.dumps(result.structuredContent, ensure_ascii=False))
+            )
         return result.model_copy(update={"content": content})
 
     async def _watch(self, session: ClientSession) -> None:
@@ -286,6 +293,21 @@ class Server:
 
     def _over(self, what: str) -> DeepnbError:
         return RunError(f"the MCP server {self.name} {what}", "%agent tools says how to start it again")
+
+
+def _says(content: Sequence[types.ContentBlock], structured: Mapping[str, Any]) -> bool:
+    """Whether the texts of a result say what its structured part does, whole or as the value of `result` in it."""
+    texts = [block.text for block in content if isinstance(block, types.TextContent)]
+    said = [_value(text) for text in texts]
+    wanted = [structured, *([structured["result"]] if structured.keys() == {"result"} else [])]
+    return any(one in (*said, said, *texts) for one in wanted)
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _facts(tool: StructuredTool) -> Listed:
@@ -336,6 +358,8 @@ def opened(address: Address, timeout: float, headers: Mapping[str, str] | None) 
 
 LONGEST_RESULT = 100_000
 """Characters of a result."""
+MOST_IMAGES = 5
+"""Images of a result that a model which sees is sent."""
 
 
 class ServerTool(BaseTool):
@@ -349,15 +373,20 @@ class ServerTool(BaseTool):
     offer: Any
     handle_tool_error: Any = True
 
-    def _run(self, /, **arguments: Any) -> str:
+    def _run(self, /, **arguments: Any) -> Any:
         return coroutines.run(self._answer(arguments))
 
-    async def _arun(self, /, **arguments: Any) -> str:
+    async def _arun(self, /, **arguments: Any) -> Any:
         return await asyncio.wrap_future(coroutines.start(self._answer(arguments)))
 
-    async def _answer(self, arguments: Mapping[str, Any]) -> str:
+    async def _answer(self, arguments: Mapping[str, Any]) -> Any:
         try:
-            return result_text(await self.server.call(self.offer, arguments))
+            blocks = await self.server.call(self.offer, arguments)
+            images = {at: one for at, block in enumerate(blocks) if (one := _image(block)) is not None}
+            sent = dict([*images.items()][:MOST_IMAGES])
+            rest = [block for at, block in enumerate(blocks) if at not in sent]
+            text = result_text(rest) if rest or not sent else ""
+            return [{"type": "text", "text": text}, *sent.values()] if sent else text
         except DeepnbError as error:
             raise ToolException(f"Error: {error.typed}") from None
         except ToolException as error:
@@ -387,6 +416,20 @@ def server_tools(server: Server, taken: Collection[str]) -> tuple[tuple[ServerTo
 def result_text(blocks: Iterable[Mapping[str, Any]]) -> str:
     """A result as text, without credentials, cut where it is too long; images and files are named."""
     return _capped("\n".join(map(_block_text, blocks))) or "(an empty result)"
+
+
+def _image(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """An image that models take, without its metadata; None for a block of another kind."""
+    given = block.get("base64") if block["type"] == "image" else None
+    if not given or len(given) * 3 // 4 > LARGEST:
+        return None
+    try:
+        data = b64decode(given, validate=True)
+    except ValueError:
+        return None
+    if (kind := image_type(data)) is None:
+        return None
+    return {"type": "image", "base64": b64encode(bare_image(data)).decode(), "mime_type": kind}
 
 
 def _block_text(block: Mapping[str, Any]) -> str:

@@ -129,6 +129,45 @@ def test_what_a_call_gives(calc: Session, name: str, args: dict[str, Any], gives
     assert given(calc, f"calc__{name}", **args) == gives
 
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+RESULTS = {
+    "structured only": ({"content": [], "structuredContent": {"left": 7}}, '{"left": 7}'),
+    "beside words": ({"content": [{"type": "text", "text": "in stock"}], "structuredContent": {"left": 7}}, 'in stock\n{"left": 7}'),
+    "said as JSON": ({"content": [{"type": "text", "text": '{ "left": 7 }'}], "structuredContent": {"left": 7}}, '{ "left": 7 }'),
+    "said as its value": ({"content": [{"type": "text", "text": "7"}], "structuredContent": {"result": 7}}, "7"),
+    "said item by item": (
+        {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "structuredContent": {"result": ["a", "b"]}},
+        "a\nb",
+    ),
+    "an error": ({"content": [], "structuredContent": {"code": 5}, "isError": True}, 'Error: {"code": 5}'),
+    "nothing": ({"content": []}, "(an empty result)"),
+}  # fmt: skip
+
+
+def test_what_is_structured_in_a_result_is_said(session: Session):
+    names = dict(enumerate(RESULTS))
+    results = {f"t{at}": RESULTS[name][0] for at, name in names.items()}
+    session.tools.add(script(tools=[tool(name) for name in results], results=results), name="odd")
+    got = {name: given(session, f"odd__t{at}")[1] for at, name in names.items()}
+    assert got == {name: says for name, (_, says) in RESULTS.items()}
+
+
+@pytest.mark.parametrize("sees", [True, False])
+def test_an_image_is_passed_to_a_model_that_sees(session: Session, sees: bool):
+    image = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
+    results = {"draw": {"content": [{"type": "text", "text": "drawn"}, image]}}
+    session.tools.add(script(tools=[tool("draw")], results=results), name="odd")
+    model = Scripted(answers=[call("odd__draw"), "done"], profile={"image_inputs": sees, "max_input_tokens": 50_000})
+    session.configure(model=model, approve={"odd__draw": "allow"})
+    session.run("go")
+    result, *images = model.requests[-1][-2:] if sees else model.requests[-1][-1:]
+    if sees:
+        assert result.text == "drawn"
+        assert [block.get("base64") for block in images[0].content_blocks if block["type"] == "image"] == [PIXEL]
+    else:
+        assert result.text == "drawn\n\n[image image/png, 69 bytes, not passed on]"
+
+
 def test_arguments_that_do_not_fit_are_the_server_s_error(calc: Session):
     status, text = given(calc, "calc__add", a="x", b=1)
     assert status == "error" and "valid integer" in text

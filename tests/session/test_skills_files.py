@@ -12,10 +12,12 @@ from langchain_core.runnables import RunnableConfig
 
 from deepnb import DeepnbError, Session
 from deepnb.engine.request import message_text
+from deepnb.magics.pictures import skills_picture
 from deepnb.skills import packages as packages_room
 from deepnb.skills.rules import BYTES
 from deepnb.values import tokenizer
 from deepnb.values.agent import SkillRead
+from deepnb.values.turn import Notice, ToolEnded
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
@@ -68,11 +70,11 @@ def test_a_skill_that_breaks_or_heals_between_two_turns(place, tmp_path):
         else:
             s.skills.write("one", words)
 
-    write(text("two", "Second."))
+    write(text("Two", "Second."))
     s.run("b")
     assert "agent_skills" not in prompt(s)
     (skill,) = s.skills.list_skills()
-    assert skill.problem.startswith("/skills/one/SKILL.md:2: the name 'two' differs from the directory 'one'")
+    assert skill.problem.startswith("/skills/one/SKILL.md:2: the name is not all lowercase")
     assert s.snapshot.skills[0].problem == skill.problem
     write(text("one", "Third."))
     s.run("c")
@@ -202,18 +204,63 @@ def test_add_again_needs_leave_and_then_replaces_the_whole_directory(tmp_path):
     assert "/skills/one/scripts/run.py" not in s.files
 
 
-def test_all_or_none_is_added(tmp_path):
-    root = on_disk(tmp_path, "one", "two")
-    (root / "two" / "SKILL.md").write_text(text("three"))
+def test_the_good_ones_of_a_collection_are_added_and_the_others_listed(tmp_path):
+    (tmp_path / "talk" / "plugins").mkdir(parents=True)
+    root = on_disk(tmp_path / "talk" / "plugins" / "skills", *"abcdefg")
+    (root / "b" / "SKILL.md").write_text("---\nname: b\ndescription: Use when: asked\n  and then: go\n---\nB")
+    (root / "c" / "SKILL.md").write_text(text("other", "Of another name. " + "Long. " * 300))
+    (root / "d" / "SKILL.md").write_text("no")
+    (root / "e" / "key.txt").write_text("ghp_" + "aB3dE6gH9j" * 3 + "kL2mN5\n")
+    (root / "f" / "link").symlink_to(tmp_path)
+    for n in range(1_001):
+        (root / "g" / f"{n}.txt").write_text("x")
     s = session()
-    with pytest.raises(DeepnbError, match=r"not added: .*two/SKILL.md:2: the name 'three'"):
-        s.skills.add(root)
-    assert dict(s.files) == {}
-    (root / "two" / "SKILL.md").write_text(text("two"))
-    (root / "two" / "key.txt").write_text("ghp_" + "aB3dE6gH9j" * 3 + "kL2mN5\n")
-    with pytest.raises(DeepnbError, match=r"not written to /skills/two/key\.txt"):
-        s.skills.add(root)
-    assert dict(s.files) == {}
+    s.skills.new("a", "There already.")
+    added = s.skills.add(tmp_path / "talk")
+    assert tuple(added) == ("b", "other")
+    reasons = ("skill 'a' already exists", "the first line is not ---", "not written to /skills/e/key.txt",
+               "f/link is a link", "more than 1,000 files")  # fmt: skip
+    assert len(added.left_out) == 5
+    assert all(any(why in line for line in added.left_out) for why in reasons), added.left_out
+    assert not any(
+        path.startswith(("/skills/c/", "/skills/d/", "/skills/e/", "/skills/f/", "/skills/g/")) for path in s.files
+    )
+    skills = {one.name: one for one in s.skills.list_skills()}
+    assert skills["b"].description == "Use when: asked and then: go" and "a colon and a space" in skills["b"].notes[0]
+    assert len(skills["other"].description) == 1_024 and "Of another name." in prompt_of(s)
+    with pytest.raises(DeepnbError, match=r"not added: .*d/SKILL.md:1: the first line is not ---"):
+        s.skills.add(root / "d")
+
+
+def test_many_skills_cost_no_more_than_their_budget_and_the_others_can_be_found():
+    s = session(call("glob", pattern="/skills/*120*/SKILL.md"), "done", "again")
+    for n in range(130):
+        s.files[f"/skills/skill-{n}/SKILL.md"] = text(
+            f"skill-{n}", f"Reports on table {n}. " + "Use it when asked. " * 12
+        )
+    s.run("go")
+    listed = s.skills.listed()
+    assert 20 < len(listed) < 130 and 7_700 < s.skills.list()["tokens"].sum() <= 8_000
+    assert s.budget().parts["skills"] <= 8_200
+    (line,) = (one for one in prompt(s).splitlines() if "are not listed here" in one)
+    assert line.startswith(
+        f"({130 - len(listed)} more skills are not listed here: glob /skills/*WORD*/SKILL.md finds one"
+    )
+    notices = [e.text for e in s.turns[0].events if isinstance(e, Notice)]
+    assert notices == [
+        f"{len(listed)} of 130 skills are listed in requests, the others have to be searched for: %skills disable NAME makes room"
+    ]
+    assert next(e.result for e in s.turns[0].events if isinstance(e, ToolEnded)) == "['/skills/skill-120/SKILL.md']"
+    s.run("again")
+    assert not [e for e in s.turns[1].events if isinstance(e, Notice)]
+    rows = {row.name: row.cost for row in skills_picture(s.skills).rows}
+    assert {name for name, cost in rows.items() if cost.endswith("tokens")} == {path.split("/")[2] for path in listed}
+    assert sum(cost == "not listed: the budget is spent" for cost in rows.values()) == 130 - len(listed)
+
+
+def prompt_of(s):
+    s.run("go")
+    return prompt(s)
 
 
 @every_row(
@@ -477,7 +524,7 @@ def test_a_read_of_a_changed_file_counts_anew():
 def test_validate_all_one_a_file_a_directory_and_a_zip(tmp_path):
     s = session()
     s.skills.write("one", text("one"))
-    s.skills.write("two", text("three"))
+    s.skills.write("two", text("Three"))
     s.skills.write("four", "---\nname: four\ndescription: x\nversion: 1\n---\n")
     rows = s.skills.validate()[["file", "line", "grade"]].to_numpy().tolist()
     assert rows == [[PATH.format("four"), 4, "note"], [PATH.format("two"), 2, "broken"]] or rows == [

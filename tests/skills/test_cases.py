@@ -22,20 +22,37 @@ from tests.support.tables import every_row
 CASES = json.loads((DATA / "skills_cases.json").read_text(encoding="utf-8"))
 BY_ID = {case["id"]: case for case in CASES}
 
-MILDER = {
-    "flow mapping": "plain YAML, which the reference's dialect has not",
-    "explicit string tag": "plain YAML, which the reference's dialect has not",
-    "tools as a list": "deepagents takes it, too; a note says how the specification has it",
-} | dict.fromkeys(
-    (
-        "unknown field",
-        "two unknown fields",
-        "unknown field with a list",
-        "unknown field with a mapping",
-        "field with another case beside the right ones",
-        "allowed_tools with an underscore",
-    ),
-    "other programs have fields of their own: a note",
+MILDER = (
+    {
+        "flow mapping": "plain YAML, which the reference's dialect has not",
+        "explicit string tag": "plain YAML, which the reference's dialect has not",
+        "tools as a list": "deepagents takes it, too; a note says how the specification has it",
+    }
+    | dict.fromkeys(
+        (
+            "unknown field",
+            "two unknown fields",
+            "unknown field with a list",
+            "unknown field with a mapping",
+            "field with another case beside the right ones",
+            "allowed_tools with an underscore",
+        ),
+        "other programs have fields of their own: a note",
+    )
+    | dict.fromkeys(
+        (
+            "colon in a description",
+            "colon in a description, later on",
+            "another directory",
+            "directory with a capital",
+            "directory with a blank at the end",
+            "description of 1025",
+            "description of 1025 by its newline",
+            "description of 5000",
+            "compatibility of 501",
+        ),
+        "other programs load it: a note",
+    )
 )
 STRICTER = {
     "closing fence indented": "the reference takes any --- for the end, in a text, too",

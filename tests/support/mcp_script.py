@@ -43,7 +43,8 @@ def answer(message: dict[str, Any], does: dict[str, Any]) -> dict[str, Any]:
         return {"tools": does.get("tools", [TOOL])}
     if message["method"] == "tools/call":
         said = f"{message['params']}\n{' '.join(sorted(os.environ))}\nin process {os.getpid()}"
-        return {"content": [{"type": "text", "text": said}], "structuredContent": {"a": 1}}
+        text = {"content": [{"type": "text", "text": said}]}
+        return does.get("results", {}).get(message["params"]["name"]) or {**text, "structuredContent": {"result": said}}
     return {}
 
 

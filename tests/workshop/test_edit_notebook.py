@@ -273,8 +273,8 @@ def written(form: Any, cells: list[Any]) -> str:
         else {"cells": made}
     )
     separators = (",", ": ") if end else (", ", ": ")
-    text: str = json.dumps(head, indent=indent, ensure_ascii=ascii_, sort_keys=True, separators=separators)
-    return text.replace("\n", end) + end
+    text = json.dumps(head, indent=indent, ensure_ascii=ascii_, sort_keys=True, separators=separators)
+    return str(text.replace("\n", end) + end)
 
 
 def same(a: str, b: str) -> int:
