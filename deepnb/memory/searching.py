@@ -44,6 +44,9 @@ class MemorySearch:
         self._embeddings = embeddings
         self._index: Index | None = None
         self._at: str | None = None
+        self._state: tuple[object, Any] | None = None
+        self._indexed: Mapping[str, str | None] = {}
+        """The files as they were given to the index, as long as it is in this state."""
         self.recalls = Recalls()
         self.notices: list[str] = []
         """Lines the user should see."""
@@ -71,9 +74,8 @@ class MemorySearch:
         check_options(how)
         index = self._opened(files)
         index.embedder = self._embeddings()
-        known = {**files, **(transcripts or {})}
-        gone = [p for p in index.files() if p not in known and may_read(p) and not p.startswith(TRANSCRIPTS)]
-        index.update({**dict.fromkeys(gone), **known})
+        known = {**files, **transcripts} if transcripts else files
+        self._update(index, known, may_read)
         how = {"today": date.fromisoformat(at[:10]), "within": lambda path: path in known, **how}
         found = index.search(query, k, tokens=tokens, **how)
         hits = []
@@ -89,11 +91,24 @@ class MemorySearch:
         index.notices.clear()
         return hits
 
+    def _update(self, index: Index, known: Mapping[str, str], may_read: Callable[[str], bool]) -> None:
+        """Tell the index what is not as it was at the last search; everything, where another process has written to it."""
+        state = index.state(), index.embedder
+        before = self._indexed if state == self._state else dict.fromkeys(index.files())
+        if before == known:
+            return
+        out = {p for p in before.keys() - known.keys() if may_read(p) and not p.startswith(TRANSCRIPTS)}
+        changed = {path: text for path, text in known.items() if before.get(path) != text}
+        index.update({**dict.fromkeys(out), **changed})
+        self._indexed = {path: text for path, text in {**before, **changed}.items() if path not in out}
+        self._state = index.state(), index.embedder
+
     def close(self) -> None:
         """Close the index; the next search opens it again."""
         if self._index is not None:
             self._index.close()
-            self._index = None
+            self._index = self._state = None
+            self._indexed = {}
 
     def forget(self) -> None:
         """Throw the index away, on the disk too: it is made again from the files."""
@@ -148,7 +163,7 @@ def texts_of(backend: Any) -> dict[str, str]:
 
 def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[NoteEntry]:
     """Return the entries of daily notes that hits brought up: of each the lines that share most words with the question."""
-    from deepnb.search.words import read_query
+    from deepnb.search.words import folded, read_query
 
     asked = read_query(query)
     terms = {term.casefold() for term in (*asked.words, *asked.names)}
@@ -157,7 +172,7 @@ def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[
         if note_day(hit.path) is None:
             continue
         lines = [e for e in entries(hit.path, files.get(hit.path, "")) if hit.start <= e.line <= hit.end]
-        shared = {e: sum(term in e.text.casefold() for term in terms) for e in lines}
+        shared = {e: sum(term in folded(e.text).casefold() for term in terms) for e in lines}
         best = max(shared.values(), default=0)
         chosen = [e for e, n in shared.items() if n == best and n] or (lines if len(lines) == 1 else [])
         out.update({(e.note, e.line): e for e in chosen})

@@ -1,7 +1,7 @@
 """Days that a question names ("on 14 March", "last week", 三天前), and the day that a text says it is of.
 
-English and Chinese; a date in figures alone is ISO's. What is relative is so to a given day. A date without a year is
-of the latest year that has anything of it, and half as much of the years before.
+English and Chinese, and what `phrases` makes of other languages; a date in figures alone is ISO's. What is relative is so
+to a given day. A date without a year is of the latest year that has anything of it, and half as much of the years before.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 import numpy as np
 
-from deepnb.search.words import Scores
+from deepnb.search.phrases import in_english, only_fillers
+from deepnb.search.words import Scores, folded
 
 AFTER, BEFORE = 7.0, 1.0
 """Days after a date, and before it, in which nearness falls to a third: one tells of what was rather than of what will
@@ -30,7 +31,9 @@ _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "su
 _NUMBERS = {
     word: n for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
 }
-_NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3}
+_NUMBERS |= {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3, "eleven": 11, "twelve": 12}
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+_AFTER_DAY = "and|at|in|i|we|he|she|they|did|was|were|about|with|for|when|to|by|from"
 _HAN = {sign: n for n, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 
 _MONTH = r"(?P<month>jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|{})\b\.?".format("|".join(_MONTHS))
@@ -64,28 +67,107 @@ class Span:
     yearly: bool = False
 
 
+Read = Callable[[re.Match[str], date], Span]
+
+
 @dataclass(frozen=True)
 class Asked:
-    """What a question says on time, and what is left of it as words: "yesterday" is not in what was said then."""
+    """What a question says on time, and what is left of it as words: "yesterday" is not in what was said then.
+
+    `alone` where nothing else is asked: those words of the dates that a text may have.
+    """
 
     spans: tuple[Span, ...]
     rest: str
+    alone: str | None = None
 
 
 def asked_days(question: str, today: date) -> Asked:
     """Return the days that a question names; a number, a month or a day of the week is a word of it, too, and stays."""
-    spans: list[Span] = []
-    text, rest = question, question
-    for pattern, read, relative in _PATTERNS:
-        for found in list(pattern.finditer(text)):
-            span = None
-            with suppress(ValueError, OverflowError, KeyError):
-                span = read(found, today)
-            if span is not None:
-                spans.append(span)
-                text = text.replace(found[0], " " * len(found[0]), 1)
-                rest = rest.replace(found[0], " ", 1) if relative else rest
-    return Asked(tuple(dict.fromkeys(spans))[:MOST], rest if rest.strip(" ?？.。") else question)
+    said = folded(question)
+    text, names = in_english(said)
+    foreign = text != said
+    for pattern, both in _RANGES:
+        text = pattern.sub(both, text)
+    found = _Found(text, text, [], [])
+    found.read(_PATTERNS, today)
+    weak = _Found(found.text, found.rest, [*found.places], [*found.said])
+    weak.read(_WEAK, today)
+    if weak.places and only_fillers(weak.text, foreign=foreign):
+        return Asked(weak.spans(text, today), question, " ".join([*weak.said, *names]))
+    rest = f"{found.rest} {' '.join(names)}"
+    if not found.places:
+        return Asked((), question)
+    return Asked(found.spans(text, today), rest if rest.strip(" ?？.。") else question)
+
+
+@dataclass
+class _Found:
+    """A question while it is read: without its dates; without the relative ones; each place and span; the other dates."""
+
+    text: str
+    rest: str
+    places: list[tuple[int, int, Span]]
+    said: list[str]
+
+    def read(self, patterns: tuple[tuple[re.Pattern[str], Read, bool], ...], today: date) -> None:
+        for pattern, read, relative in patterns:
+            for found in list(pattern.finditer(self.text)) if len(self.places) < MOST else ():
+                with suppress(ValueError, OverflowError, KeyError, StopIteration):
+                    a, b = found.span()
+                    self.places.append((a, b, read(found, today)))
+                    gap = " " * (b - a)
+                    self.text = self.text[:a] + gap + self.text[b:]
+                    if relative:
+                        self.rest = self.rest[:a] + gap + self.rest[b:]
+                    else:
+                        self.said.append(found[0])
+
+    def spans(self, text: str, today: date) -> tuple[Span, ...]:
+        """Return the spans, where two are joined by a word such as "to" as one, and one that is "since" a day until today."""
+        out: list[Span] = []
+        begin = end = -1
+        for a, b, span in sorted(self.places, key=lambda place: place[0]):
+            gap = text[end:a].lower().strip(" ,，(（") if out else None
+            whole = [one.first.replace(month=12, day=31) == one.last and not one.yearly for one in (*out[-1:], span)]
+            if gap in _NEXT and out[-1].yearly != span.yearly and any(whole):  # May last year, 去年五月
+                one, year = (span, out.pop()) if span.yearly else (out.pop(), span)
+                span = replace(_in_year(one, year.first.year), yearly=False)
+            elif gap in _NEXT and (days := [bool(_WEEKDAY.search(part)) for part in (text[begin:end], text[a:b])]) in (
+                [True, False],
+                [False, True],
+            ):  # Tuesday, 4 May: of the two the date counts
+                other = out.pop()
+                span = span if days[0] else other
+            elif out and _between(text[:end], text[end:a]):
+                weekdays = all(map(_WEEKDAY.search, (text[begin:end], text[a:b])))
+                span = _joined(out.pop(), span, today, weekdays)
+            elif _SINCE.search(text[:a]) or _SINCE.match(text[a:b]) or text[b:].startswith("以来"):
+                first = _in_year(span, span.first.year - (span.first > today)).first if span.yearly else span.first
+                span = Span(first, max(first, today))
+            elif span.first == span.last and _WEEK_OF.search(text[:a]):
+                span = Span(_week(span.first, 0).first, _week(span.first, 0).last, span.yearly)
+            elif out and end == a - 1 and text[a:b].lower().startswith("of "):  # the last week of October
+                out.pop()
+            out.append(span)
+            begin, end = a, b
+        return tuple(dict.fromkeys(out))[:MOST]
+
+
+def _between(before: str, between: str) -> bool:
+    return bool(_TO.fullmatch(between) or (_AND.fullmatch(between) and _BETWEEN.search(before)))
+
+
+def _joined(one: Span, other: Span, today: date, weekdays: bool) -> Span:
+    """Return the days from one to another: "Monday to Wednesday", "20 December to 6 January"."""
+    first, last = one.first, other.last
+    if weekdays:
+        last = first + timedelta(days=(last - first).days % 7)
+        back = timedelta(days=7 if last > today else 0)
+        first, last = first - back, last - back
+    elif first > last:
+        first = _in_year(one, last.year - 1).first
+    return Span(first, last, one.yearly and other.yearly and one.first <= last)
 
 
 def day_of(text: str, before: int | None = None) -> date | None:
@@ -141,17 +223,11 @@ def _in_year(span: Span, year: int) -> Span:
 # -- what is read
 
 
-Read = Callable[[re.Match[str], date], Span | None]
-
-
-def _date(found: re.Match[str], today: date) -> Span | None:
+def _date(found: re.Match[str], today: date) -> Span:
     """Return a day, a month or a year, with as much of it as the pattern has."""
     parts = found.groupdict()
     said = parts.get("year")
-    year = today.year
-    if said is not None:  # 2026, 二〇二六, 今, 去, 前
-        back = "今去前".find(said)
-        year = year - back if back >= 0 else int("".join(str(_HAN.get(sign, sign)) for sign in said))
+    year = _year(said, today)
     if (month := parts.get("month")) is None:
         return Span(date(year, 1, 1), date(year, 12, 31))
     number = _month(month)
@@ -161,6 +237,13 @@ def _date(found: re.Match[str], today: date) -> Span | None:
         year = 2024  # a leap year: which one is meant is seen by what there is
     one = date(year, number, _number(day))
     return Span(one, one, yearly=said is None)
+
+
+def _year(said: str | None, today: date) -> int:
+    """2026, 二〇二六, 今, 去, 前; that of today where none is said."""
+    if said is None or said in "今去前":
+        return today.year - "今去前".index(said or "今")
+    return _number(said)
 
 
 def _ago(found: re.Match[str], today: date) -> Span:
@@ -177,7 +260,7 @@ def _ago(found: re.Match[str], today: date) -> Span:
 
 def _last(found: re.Match[str], today: date) -> Span:
     """ "last week" and its like; "past" and "this" are until today."""
-    last = found["which"].lower() in ("last", "previous", "上", "上个")
+    last = (found.groupdict().get("which") or "").lower() in ("last", "previous", "上", "上个")
     unit = found["unit"].lower()
     if unit in ("week", "周", "星期", "礼拜"):
         return _week(today, 1 if last else 0)
@@ -187,23 +270,87 @@ def _last(found: re.Match[str], today: date) -> Span:
         return Span(ended, ended + timedelta(days=1))
     if unit in ("month", "月"):
         return _month_back(today, 1 if last else 0)
+    if unit in ("quarter", "季度"):
+        at = today.year * 4 + (today.month - 1) // 3 - last
+        return _quarter(at // 4, at % 4 + 1)
     year = today.year - last
     return Span(date(year, 1, 1), date(year, 12, 31))
 
 
-def _weekday(found: re.Match[str], today: date) -> Span:
+def _weekday(found: re.Match[str], today: date, before: int = 0) -> Span:
     """Return the latest such day before today; "this Monday" may be today."""
-    back = (today.weekday() - _DAYS.index(found["weekday"].lower())) % 7
-    return _one(today - timedelta(days=back or (0 if (found["which"] or "").lower() == "this" else 7)))
+    back = (today.weekday() - _day_of_week(found["weekday"])) % 7
+    return _one(today - timedelta(days=(back or (0 if _which(found.groupdict()) == "this" else 7)) + before))
 
 
 def _zh_weekday(found: re.Match[str], today: date) -> Span:
     """上周三 is of the calendar week before; 周三 alone the latest one."""
-    number = 6 if found["weekday"] in "日天" else "一二三四五六".index(found["weekday"])
+    number = _day_of_week(found["weekday"])
     weeks = len((found["which"] or "").replace("个", ""))
     if not weeks or found["which"][0] in "这本":
         return _one(today - timedelta(days=(today.weekday() - number) % 7))
     return _one(today - timedelta(days=today.weekday() - number + 7 * weeks))
+
+
+def _day_in_week(found: re.Match[str], today: date) -> Span:
+    """Return a day of a week that is named beside it: "Tuesday last week", 两周前的周二."""
+    parts = found.groupdict()
+    back = _number(parts["count"]) if parts["count"] else {"last": 1, "previous": 1, "this": 0}.get(_which(parts), 2)
+    return _one(_week(today, back).first + timedelta(days=_day_of_week(found["weekday"])))
+
+
+def _which(parts: dict[str, str | None]) -> str:
+    return (parts.get("which") or "").lower()
+
+
+def _day_in_month(found: re.Match[str], today: date) -> Span:
+    """Return such a day of last month, of this one, or else the latest there was: "on the 4th"."""
+    parts, day = found.groupdict(), _number(found["day"])
+    if which := _which(parts):
+        return _one(_month_back(today, int(which in ("last", "上", "上个"))).first.replace(day=day))
+    months = (_month_back(today, back) for back in range(12))
+    return _one(
+        next(m.first.replace(day=day) for m in months if day <= m.last.day and m.first.replace(day=day) <= today)
+    )
+
+
+def _recent(found: re.Match[str], today: date) -> Span:
+    """ "the last three days": with today."""
+    unit = {"week": 7, "周": 7, "星期": 7, "礼拜": 7, "month": 30, "月": 30, "year": 365, "年": 365}
+    return Span(today - timedelta(days=_number(found["count"] or "1") * unit.get(found["unit"].lower(), 1)), today)
+
+
+def _numbered_week(found: re.Match[str], today: date) -> Span:
+    weeks = (date.fromisocalendar(year, int(found["week"]), 1) for year in (today.year, today.year - 1))
+    first = next(monday for monday in weeks if monday <= today)
+    return Span(first, first + timedelta(days=6))
+
+
+def _in_quarter(found: re.Match[str], today: date) -> Span:
+    parts = found.groupdict()
+    which = parts["quarter"].lower()
+    said = parts.get("year") or parts.get("before")
+    span = _quarter(_year(said, today), _ORDINALS.get(which) or _number(which))
+    return Span(span.first, span.last, yearly=not said)
+
+
+def _quarter(year: int, number: int) -> Span:
+    return Span(date(year, number * 3 - 2, 1), _whole_month(date(year, number * 3, 1)).last)
+
+
+def _figures(found: re.Match[str], today: date) -> Span:
+    """11/18, or 18/11 where there is no eighteenth month."""
+    month, day = int(found["a"]), int(found["b"])
+    if month > 12:
+        month, day = day, month
+    one = date(int(found["year"] or today.year), month, day)
+    return Span(one, one, yearly=not found["year"])
+
+
+def _day_of_week(name: str) -> int:
+    if name in "一二三四五六日天":
+        return "一二三四五六日天".index(name) - (name == "天")
+    return next(n for n, day in enumerate(_DAYS) if day.startswith(name[:3].lower()))
 
 
 def _days_back(count: int) -> Read:
@@ -263,27 +410,85 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         rf"\b(?:in|during|since|of) {_YEAR}",
     )
     weekday, zh_weekday = rf"(?P<weekday>{'|'.join(_DAYS)})\b", "(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])"
+    week = rf"(?:(?P<which>last|this|previous) week|the week before last|{_COUNT} weeks? ago)"
+    zh_unit = "(?P<unit>天|日|周|星期|礼拜|月|年)"
     relative: tuple[tuple[str, Read], ...] = (
+        (rf"\b(?:on )?{weekday},? (?:(?:of|in|de|der) )?{week}\b", _day_in_week),
+        (rf"\b{week}(?:'s)? (?:on )?{weekday}", _day_in_week),
+        (rf"(?P<count>{_ZH}{{1,3}})个?(?:周|星期|礼拜)(?:以|之)?前的?{zh_weekday}", _day_in_week),
+        (rf"\b(?:on )?(?:the )?{_DAY} of (?P<which>last|this) month\b", _day_in_month),
+        (rf"(?P<which>上个?|这个?|本)月{_ZH_DAY}", _day_in_month),
+        (rf"\b(?:the )?{weekday} before last\b", lambda found, today: _weekday(found, today, 7)),
         (rf"\b(?P<which>last|past) {weekday}", _weekday),
         (rf"(?P<which>上上个?|上个?){zh_weekday}", _zh_weekday),
         (rf"\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b", _ago),
-        (rf"(?P<count>{_ZH}{{1,3}})个?(?P<unit>天|日|周|星期|礼拜|月|年)(?:以|之)?前", _ago),
+        (rf"(?P<count>{_ZH}{{1,3}})个?{zh_unit}(?:以|之)?前", _ago),
+        (rf"\b(?:(?:last|past|previous) {_COUNT}|past) (?P<unit>day|week|month|year)s?\b", _recent),
+        (rf"(?:最近|过去|近)(?:的)?(?P<count>{_ZH}{{1,3}})个?{zh_unit}间?", _recent),
         (r"大前天", _days_back(3)),
-        (r"\bthe day before yesterday\b|前天|前晚", _days_back(2)),
-        (r"\byesterday\b|\blast night\b|昨天|昨日|昨晚|昨夜", _days_back(1)),
-        (r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今天|今日|今早|今晚", _days_back(0)),
+        (r"\bthe day before yesterday\b|前天|前晚|前儿", _days_back(2)),
+        (r"\byesterday\b|\blast night\b|昨天|昨日|昨晚|昨夜|昨儿", _days_back(1)),
+        (r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今天|今日|今早|今晚|今儿", _days_back(0)),
         (r"\bthe week before last\b|上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", lambda _, today: _week(today, 2)),
-        (r"\bthe month before last\b", lambda _, today: _month_back(today, 2)),
-        (r"\b(?P<which>last|previous|this|past) (?P<unit>weekend|week|month|year)\b", _last),
-        (r"(?P<which>上个?|这个?|本)(?P<unit>周末|周|星期|礼拜|月)", _last),
+        (r"\bthe month before last\b|上上个?月", lambda _, today: _month_back(today, 2)),
+        (r"\b(?P<which>last|previous|this|past) (?P<unit>weekend|week|month|year|quarter)\b", _last),
+        (r"(?P<which>上个?|这个?|本)(?P<unit>周末|(?:周|星期|礼拜)(?![一二三四五六日天])|月|季度)", _last),
         (_ZH_YEAR, _date),
     )
-    for pattern in absolute:
-        yield re.compile(pattern, re.IGNORECASE), _date, False
-    for pattern, read in relative:
-        yield re.compile(pattern, re.IGNORECASE), read, True
-    yield re.compile(rf"\b(?P<which>this|on) {weekday}", re.IGNORECASE), _weekday, False
-    yield re.compile(rf"(?<![下每])(?P<which>这个?|本)?{zh_weekday}"), _zh_weekday, False
+    quarters = (
+        rf"\b(?:(?P<before>(?:19|20)\d\d)[ -])?Q(?P<quarter>[1-4])\b(?:(?:,? (?:of )?|[/-]){_YEAR})?",
+        rf"\b(?P<quarter>{'|'.join(_ORDINALS)}) quarter\b(?: (?:of )?{_YEAR})?",
+        rf"(?:{_ZH_YEAR})?第?(?P<quarter>[一二三四1-4])季度",
+    )
+    others: tuple[tuple[str, Read], ...] = (
+        (rf"\b(?P<which>this|on) {weekday}", _weekday),
+        (rf"(?<![下每个])(?P<which>这个?|本)?{zh_weekday}", _zh_weekday),
+        (rf"\bon the {_DAY}(?=\W*$|[^\w\s]|\s+(?:{_AFTER_DAY})\b)", _day_in_month),
+    )
+    for rows, is_relative in (
+        (((pattern, _in_quarter) for pattern in quarters), False),
+        (((pattern, _date) for pattern in absolute), False),
+        (relative, True),
+        (others, False),
+    ):
+        for pattern, read in rows:
+            yield re.compile(pattern, re.IGNORECASE), read, is_relative
 
 
-_PATTERNS = tuple(_patterns())
+def _weak_patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
+    """Yield what is a date only where nothing else is asked."""
+    weekday = rf"(?P<weekday>{'|'.join(_DAYS)}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b\.?"
+    for pattern, read in (
+        (rf"\b(?:(?P<which>last|past|this|on) )?{weekday}", _weekday),
+        (rf"\b(?:(?:on|from) )?(?:the )?{_DAY.replace(')?', ')')}", _day_in_month),
+        (rf"(?<![\d月]){_ZH_DAY}", _day_in_month),
+        (r"(?:\b(?:over|at|on|during) )?(?:\bthe )?(?P<unit>\bweekend\b|周末)", _last),
+        (r"\bmy (?P<unit>week|month|year)\b", _last),
+        (r"\b(?:week|kw|semaine|semana) (?P<week>\d\d?)\b", _numbered_week),
+        (r"(?<![\d/.])(?P<a>\d\d?)/(?P<b>\d\d?)(?:/(?P<year>(?:19|20)\d\d))?(?![\d/])", _figures),
+        (r"(?<![\d.-])(?P<b>\d\d?)[.-](?P<a>\d\d?)[.-](?P<year>(?:19|20)\d\d)?(?![\d-])", _figures),
+        (rf"\b{_MONTH}", _date),
+        (rf"\b{_YEAR}(?!年)", _date),
+    ):
+        yield re.compile(pattern, re.IGNORECASE), read, False
+
+
+_PATTERNS, _WEAK = tuple(_patterns()), tuple(_weak_patterns())
+
+# -- ranges
+
+_TO = re.compile(r"(?:\s|'s)*(?:to|until|till|through|bis|zum?|jusqu['’]au|à|au|al?|hasta|-|–|—|~|到|至|から)\s*(?:the |le |el |on )?", re.IGNORECASE)  # fmt: skip
+_AND = re.compile(r"\s*(?:and|und|et|y|和|与)\s*(?:the |le |el |on )?", re.IGNORECASE)
+_WEEKDAY = re.compile(r"\b(?:mon|tue|wed|thu|fri|sat|sun)|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE)
+_NEXT = ("", "the", "of", "の", "的")
+"""What may stand between two parts of one date."""
+_BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\b", re.IGNORECASE)
+_SINCE = re.compile(r"(?:\b(?:since|seit(?: dem)?|depuis(?: le)?|desde(?: el)?)|自从?)\s*(?:on )?(?:last )?$|since\b", re.IGNORECASE)  # fmt: skip
+_WEEK_OF = re.compile(r"\b(?:week|woche|semaine|semana)(?: of| vom| du| del)?(?: the)? $", re.IGNORECASE)
+_MID = r"(?:st|nd|rd|th|\.)? ?(to|until|till|through|and|bis|und|au|al?|et|y|-|–) ?(?:the |le |el )?"
+_NAMED = _MONTH.replace("?P<month>", "").replace(r"\b\.?", r"\b")
+_RANGES = (
+    (re.compile(rf"\b([0-3]?\d){_MID}([0-3]?\d)(?:st|nd|rd|th)? (?:of )?{_NAMED}", re.IGNORECASE), r"\1 \4 \2 \3 \4"),
+    (re.compile(rf"\b{_NAMED} ([0-3]?\d){_MID}([0-3]?\d)(?:st|nd|rd|th)?\b(?!:)", re.IGNORECASE), r"\1 \2 \3 \1 \4"),
+    (re.compile(rf"({_ZH}{{1,2}}月)({_ZH}{{1,3}})[日号]?([到至~—–-])({_ZH}{{1,3}})[日号]"), r"\1\2日\3\1\4日"),
+)

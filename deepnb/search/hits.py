@@ -18,6 +18,8 @@ from deepnb.search.scoring import Leg
 from deepnb.values.errors import InvalidError
 
 LEGS = ("exact", "words", "grams", "vector")
+DAY = "day"
+"""The leg of a query that is nothing but days."""
 LEAST = 60
 """Characters: a budget with less than these left is used up."""
 PASSED = 12
@@ -30,7 +32,7 @@ class Hit:
     """A passage that was found: whole lines `start` to `end` (from 1), or a part of one line that is very long.
 
     `score` falls from hit to hit and means nothing by itself. `leg` names the legs that found its best line:
-    exact (an identifier), words, grams (words that look alike), vector. `heading` has the headings above it,
+    exact (an identifier), words, grams (words that look alike), vector; "day" is that of a query which only names days. `heading` has the headings above it,
     outermost first.
     """
 
@@ -47,7 +49,7 @@ def hit(reader: Reader, span: Span, legs: Mapping[str, Leg], passage: int) -> Hi
     first, last = span.rows[0], span.rows[-1]
     text = reader.text(first, last)[:passage]
     by = []
-    for name in (name for name in LEGS if name in legs):
+    for name in (name for name in (*LEGS, DAY) if name in legs):
         keys, scores = legs[name].keys, legs[name].scores
         at = int(np.searchsorted(keys, span.best))
         by += [name] if at < len(keys) and int(keys[at]) == span.best and float(scores[at]) > 0 else []

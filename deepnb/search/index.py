@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -25,11 +25,11 @@ import numpy as np
 from deepnb.search import scoring
 from deepnb.search.database import Damaged, Database, has_fts5, migrate
 from deepnb.search.days import asked_days, nearness
-from deepnb.search.hits import LEGS, Hit, Request, fading, filled, hit
-from deepnb.search.passages import passages
+from deepnb.search.hits import DAY, LEGS, Hit, Request, fading, filled, hit
+from deepnb.search.passages import Row, passages
 from deepnb.search.reading import Reader, within
 from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
-from deepnb.search.words import QUERY, Query, content_hash, plain, read_query
+from deepnb.search.words import QUERY, Keys, Query, Scores, content_hash, plain, read_query
 from deepnb.search.writing import Changes, batches, bump, erase_file, purge, read_anew, vacuum, write_file
 from deepnb.values.errors import BusyError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 
@@ -126,6 +126,11 @@ class Index:
         rows = self._mended(partial(self._rows, "SELECT path FROM files ORDER BY path"))
         return [path for (path,) in rows]
 
+    def state(self) -> object:
+        """Return what is equal only as long as nobody has written to the index, nor put another file in its place."""
+        found = self._mended(partial(self._rows, "SELECT value FROM meta WHERE name = 'generation'"))
+        return found, self._place
+
     def embed(self) -> int:
         """Embed the chunks that have no vector by this embedder yet; gives how many. `update` does it, too."""
         return self._mended(self._embed)
@@ -216,12 +221,13 @@ class Index:
     ) -> list[Hit]:
         """The best `k` passages, best first; fewer where fewer fit the query, none where nothing does.
 
-        k: 6 without a budget.
+        k: 6 without a budget; where the query is nothing but days, as many as there are.
         legs: which ways to search: "exact" (identifiers), "words" (stemmed), "grams" (similar words), "vector".
         fusion: "rank" joins the legs by reciprocal ranks, "weight" by `vector_weight` (0.7) x cosine +
             `text_weight` (0.3) x text score.
         recency: a half-life in days; a file whose path has a date counts up to half less the older it is.
-        today: what days in the query ("on 14 March", "last week", 三天前) are relative to.
+        today: what days in the query ("on 14 March", "last week", 三天前) are relative to. A query that is nothing but
+            days gives what is of these, the newest first.
         within: a function of a path that says whether it may be found.
         passage: characters of a passage with its heading, 1,600 at most by default.
         tokens: a budget for all passages, 4 characters each; `k` passages share it, and without `k` there are as many
@@ -234,15 +240,19 @@ class Index:
 
     def _search(self, request: Request) -> list[Hit]:
         asked = asked_days(request.query[:QUERY], request.today or date.today())
-        query = read_query(asked.rest)
-        vector = self._query_vector(request.query) if "vector" in request.legs else None
+        query = read_query(asked.rest if asked.alone is None else asked.alone)
+        vector = self._query_vector(request.query) if "vector" in request.legs and asked.alone is None else None
         with self._open() as db, db.transaction():
             reader = self._reader
             assert reader is not None
             reader.refresh()
+            may = request.within
+            allowed = cache(lambda file: may is None or may(reader.paths[file]))
+            if asked.alone is not None and len((days := reader.of_days(asked.spans, allowed)).keys):
+                return self._passages(reader, request, {DAY: days}, days.keys, days.scores)
             found = self._found(reader, query, request.legs, vector)
-            if request.within is not None:
-                found = {name: within(leg, reader.paths, request.within) for name, leg in found.items()}
+            if may is not None:
+                found = {name: within(leg, allowed) for name, leg in found.items()}
             keys, scores = by_weight(found, *request.weights) if request.fusion == "weight" else by_rank(found)
             if asked.spans:
                 scores = scores * dated(nearness(asked.spans, reader.days(keys)), keys, found.get("exact"))
@@ -250,10 +260,23 @@ class Index:
                 fade = fading(request.recency, request.today)
                 faded = {number: fade(path) for number, path in reader.paths.items()}
                 scores = scores * np.array([faded[key >> 43] for key in keys.tolist()])
-            keys, scores = keys[scores > 0], scores[scores > 0]
-            room = request.room
-            spans = passages(keys, scores, reader.near, lambda key: room.below(reader.heading(key)), reader.documents)
-            return list(filled((hit(reader, span, found, room.passage) for span in spans), room, request.most))
+            return self._passages(reader, request, found, keys[scores > 0], scores[scores > 0])
+
+    def _passages(
+        self, reader: Reader, request: Request, found: dict[str, Leg], keys: Keys, scores: Scores
+    ) -> list[Hit]:
+        """Return the passages round the best units; those of a day have nothing of another day in them."""
+        room, near, documents = request.room, reader.near, reader.documents
+        if DAY in found:
+            of_day = frozenset(keys.tolist())
+            documents = frozenset()
+
+            def near(low: int, high: int) -> list[Row]:
+                return [row for row in reader.near(low, high) if row.key in of_day]
+
+        spans = passages(keys, scores, near, lambda key: room.below(reader.heading(key)), documents)
+        most = request.k if DAY in found else request.most
+        return list(filled((hit(reader, span, found, room.passage) for span in spans), room, most))
 
     def _found(
         self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None

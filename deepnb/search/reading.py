@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from deepnb.search.database import Database
+from deepnb.search.days import Span, day_of, nearness
 from deepnb.search.passages import UNIT, Chunks, Row, windows
 from deepnb.search.scoring import (
     EXACT,
@@ -28,6 +29,7 @@ from deepnb.search.scoring import (
     nearest,
     rarity,
     scored,
+    unique,
     units_of,
 )
 from deepnb.search.words import (
@@ -213,7 +215,7 @@ class Reader:
         for name, unit in rows:
             units.setdefault(name, []).append(unit)
         for run in query.runs:
-            if len(keys := self._longest(run)):
+            if len(keys := self._whole(run)):
                 units[run] = keys.tolist()
         alone = {word for name in units for word in terms(name)}.issuperset(query.words)
         gains: dict[int, float] = {}
@@ -226,22 +228,12 @@ class Reader:
         keys = np.array(sorted(gains), np.int64)
         return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * rarest * focus(len(query.words)))
 
-    def _longest(self, run: str) -> Keys:
-        """Return the units with the longest part of a run that is in any, where that has three characters or more.
-
-        No space says where a name begins and ends.
-        """
-        postings = [self._postings.of(pair).units for pair in pairs(run)]
-        most, best = 1, np.empty(0, np.int64)
-        for first in range(len(postings)):
-            keys, size = postings[first], 1
-            for other in postings[first + 1 :]:
-                if not len(keys := keys[among(keys, other)]):
-                    break
-                size += 1
-                if size > most:
-                    most, best = size, keys
-        return best
+    def _whole(self, run: str) -> Keys:
+        """Return the units with all the pairs of a run."""
+        keys, *others = (self._postings.of(pair).units for pair in pairs(run))
+        for other in others:
+            keys = keys[among(keys, other)]
+        return keys
 
     def vector(self, model: str, query: Vectors) -> Leg:
         if not self.db.vectors and model not in self._vectors:
@@ -255,6 +247,28 @@ class Reader:
         sql = "SELECT id, day FROM units WHERE id IN (SELECT value FROM json_each(?)) AND day IS NOT NULL"
         known = dict(self.db.rows(sql, (json.dumps(keys.tolist()),)))
         return np.array([known.get(key, np.nan) for key in keys.tolist()], np.float64)
+
+    def of_days(self, spans: tuple[Span, ...], allowed: Callable[[int], bool]) -> Leg:
+        """Return the units of these days in the files that are allowed, the newest first.
+
+        Of a file that is itself of one of them these are all: a line of it may begin with another date.
+        """
+        ends = min(span.first for span in spans).toordinal(), max(span.last for span in spans).toordinal()
+        if any(span.yearly for span in spans):
+            ends = 0, LAST
+        rows = self.db.rows("SELECT id, day FROM units WHERE day BETWEEN ? AND ? ORDER BY id", ends)
+        every = np.array(rows, np.int64).reshape(-1, 2)
+        found = within(Leg(every[:, 0], every[:, 1].astype(np.float64)), allowed)
+        found = found.where(nearness(spans, found.scores) == 1)
+        day_of_unit = dict(zip(found.keys.tolist(), found.scores.tolist(), strict=True))
+        for file in {key >> 43 for key in day_of_unit}:
+            day = day_of(self.paths[file])
+            if day and nearness(spans, np.array([day.toordinal()], np.float64))[0] == 1:
+                units = self.db.rows("SELECT id FROM units WHERE id BETWEEN ? AND ?", file_range(file))
+                day_of_unit.update((unit, day.toordinal()) for (unit,) in units)
+        keys = np.array(sorted(day_of_unit), np.int64)
+        days = np.array([day_of_unit[key] for key in keys.tolist()], np.float64)
+        return Leg(keys, 1 / (1 + days.max(initial=0) - days))
 
     # -- texts
 
@@ -335,10 +349,10 @@ class Reader:
             self.vocabulary.extend([word for (word,) in rows])
 
 
-def within(leg: Leg, paths: dict[int, str], allowed: Callable[[str], bool]) -> Leg:
-    """Return the leg without the files that are not allowed."""
-    files = np.array(sorted(number for number, path in paths.items() if allowed(path)), np.int64)
-    return leg.where(among(leg.keys >> 43, files))
+def within(leg: Leg, allowed: Callable[[int], bool]) -> Leg:
+    """Return the leg without the files that are not allowed, of which only those it found are asked for."""
+    files = leg.keys >> 43
+    return leg.where(among(files, np.array([file for file in unique(files).tolist() if allowed(file)], np.int64)))
 
 
 def _chunk(key: int) -> int:

@@ -12,7 +12,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +101,7 @@ STOP = frozenset(_STOP.split())
 
 _CJK = "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
 CJK = re.compile(f"[{_CJK}]+")
+_QUOTED = re.compile(rf"[「『“‘《\"']([{_CJK}]+)[」』”’》\"']")  # 「设计师」
 _EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")  # ☂
 _CJK_STOP = re.compile(
     "为什么|什么时候|什么|怎么样|怎么|怎样|多少|哪里|哪儿|哪个|哪些|哪天|哪位|哪|谁|几|吗|呢|吧|啊|的|了|是|在|和|与|被|把|"
@@ -148,7 +151,8 @@ class Query:
     counts: tuple[int, ...]
     """How often each of `words` is asked."""
     runs: tuple[str, ...]
-    """Runs of Chinese, Japanese and Korean, which may have a name in them: of three characters and more."""
+    """Runs of Chinese, Japanese and Korean that are names: in quotation marks, or all that is asked; of three characters
+    and more."""
 
 
 def plain(text: str) -> str:
@@ -157,8 +161,15 @@ def plain(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Full-width letters and ligatures as plain ones."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    """Full-width letters and ligatures as plain ones, traditional characters as simplified ones, and ß as ss."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_simplified())
+
+
+@cache
+def _simplified() -> dict[int, str]:
+    """Return what each traditional character is in simplified Chinese, after Unicode's Unihan: those of GB 2312."""
+    traditional, simplified = Path(__file__).with_name("han.txt").read_text(encoding="utf-8").split()
+    return dict(zip(map(ord, f"{traditional}ß"), [*simplified, "ss"], strict=True))
 
 
 def indexed(text: str) -> str:
@@ -283,7 +294,9 @@ def read_query(text: str) -> Query:
     emoji = [_emoji(character) for character in _EMOJI.findall(text)]
     asked = [word for word in found if word not in STOP] or (found if not emoji else [])
     asked += emoji
-    runs = [part for run in CJK.findall(folded(text)) for part in list(filter(None, _CJK_STOP.split(run))) or [run]]
+    folds = folded(text)
+    runs = [part for run in CJK.findall(folds) for part in list(filter(None, _CJK_STOP.split(run))) or [run]]
+    names_of = _QUOTED.findall(folds) or (runs if len(runs) == 1 and not asked else [])
     bigrams = [pair for run in runs for pair in (pairs(run) or [run])]
     counts = Counter(term[:100] for term in (*asked, *bigrams))
     return Query(
@@ -291,7 +304,7 @@ def read_query(text: str) -> Query:
         soft=_first((*asked, *bigrams, *(c for run in runs for c in run))),
         names=_first([*sorted(names(text)), *asked]),
         counts=tuple(counts.values())[:TERMS],
-        runs=_first([run for run in runs if len(run) > 2]),
+        runs=_first([run for run in names_of if len(run) > 2]),
     )
 
 
@@ -304,6 +317,7 @@ def _first(terms: tuple[str, ...] | list[str]) -> tuple[str, ...]:
 # being letters, too ("photo" is close to "photograph", and to "fotos" a little). The vocabulary is some
 # 10,000 words where the texts are millions, so this is quick and small enough to be kept in memory.
 
+_PLURAL = re.compile(r"(?<=[äöü]\w)(\w*?)(?:ern?|e)$")  # häus|er, mäus|e, büch|ern
 SIZES = (3, 4, 5)
 LONGEST = 40
 """Words over this many characters are not compared."""
@@ -377,6 +391,7 @@ class _Part:
 
 def _grams(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Return the hash of each n-gram of each word between two spaces, and the word it is of."""
+    words = [word if word.isascii() else bare(word) for word in words]
     codes = np.frombuffer("".join(f" {word} " for word in words).encode("utf-32-le"), np.uint32).astype(np.uint64)
     sizes = np.array([len(word) + 2 for word in words])
     ends = np.repeat(np.cumsum(sizes), sizes)
@@ -392,3 +407,9 @@ def _grams(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]
         hashes.append(value)
         owners.append(where[fits])
     return np.concatenate(hashes), np.concatenate(owners)
+
+
+def bare(word: str) -> str:
+    """Return a word without its accents, and without the ending of a German plural where its vowel has changed."""
+    word = _PLURAL.sub(r"\1", word)
+    return "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign)) or word

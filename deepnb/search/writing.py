@@ -27,7 +27,7 @@ from deepnb.search.words import (
 )
 from deepnb.values.errors import LimitError
 
-READING = 4
+READING = 5
 """How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""
 
 PROSE = 0.1

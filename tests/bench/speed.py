@@ -10,8 +10,10 @@ from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from random import Random
+from statistics import median
 from typing import TypeVar
 
+from deepnb.memory.searching import TOKENS, MemorySearch
 from deepnb.search.database import Database
 from deepnb.search.index import Index
 from deepnb.search.words import read_query
@@ -25,6 +27,9 @@ TRIES = 15
 """How often the smallest is built, of which the fastest counts; larger ones less often."""
 BUILD, DATABASE, P95_MS = 5, 4, 20
 """Bounds: building as a multiple of plain FTS5, the database as one of the text, and a search up to 20,000 chunks."""
+NOTES, TOOL = 100_000, 3
+"""Notes of a line, and the bound of a search through the agent's tool as a multiple of one of the index alone."""
+TODAY = "2026-11-25T12:00:00"
 _SYLLABLES = "ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no ra re ri ro sa se"
 QUERIES = 200
 _T = TypeVar("_T")
@@ -71,6 +76,23 @@ def rows() -> Iterator[Row]:
         for megabytes in SIZES:
             yield from _at(markdown(megabytes), Path(folder) / f"{megabytes}")
         yield _small(documents(), Path(folder))
+    yield _notes(NOTES)
+
+
+def _notes(count: int) -> Row:
+    """A search of memory as the agent's tool asks for it, while no note has changed, beside the index alone."""
+    words = " ".join(markdown(0.5).values()).split()
+    random = Random(2)
+    files = {f"/memory/{n}.md": " ".join(random.choices(words, k=18)) for n in range(count)}
+    memory, index = MemorySearch(lambda: None), Index()
+    memory.search(files, "hoopoe", TODAY)
+    index.update(dict(files))
+    asked = questions(files)[:40]
+    for query in asked[:2]:  # the vocabulary is read
+        index.search(query, tokens=TOKENS)
+    alone = [_timed(partial(index.search, query, tokens=TOKENS))[0] for query in asked]
+    found = [_timed(partial(memory.search, files, query, TODAY))[0] for query in asked]
+    return held(f"{count:,} notes, nothing changed: memory_search", median(found), median(alone), "ms", TOOL)
 
 
 def _small(files: dict[str, str], folder: Path) -> Row:

@@ -127,6 +127,16 @@ def test_a_day_in_the_question_is_relative_to_the_clock_of_the_session():
         assert s.memory.search(f"where was the gateway moved {question}?").path[0] == f"/memory/2026-03-0{day}.md"
 
 
+def test_a_question_that_is_only_a_day_gives_its_note_to_the_agent_and_the_user_alike():
+    s = session(call("memory_search", query="What did I do yesterday?"), "done")
+    s.memory.write("/memory/2026-03-01.md", "- Lunch with Aino\n- Paid the rent\n")
+    s.memory.write("/memory/2026-02-28.md", "- Did the dishes\n")
+    s.run("go")
+    (said,) = results(s)
+    assert said == "/memory/2026-03-01.md:1-2 (day, 1.00)\n- Lunch with Aino\n- Paid the rent"
+    assert found(s, "昨天做了什么？") == found(s, "Was war gestern?") == ["/memory/2026-03-01.md:1"]
+
+
 def test_the_tools_work_in_an_awaited_graph():
     import asyncio
 
@@ -175,12 +185,12 @@ def test_what_changed_and_what_is_gone_is_known_at_once():
 def test_only_what_changed_is_indexed_again(monkeypatch: pytest.MonkeyPatch):
     from deepnb.search import Index
 
-    done: list[int] = []
+    done: list[tuple[int, int]] = []
     real = Index.update
 
     def update(self, files):
         got = real(self, files)
-        done.append(got.changed)
+        done.append((len(files), got.changed))
         return got
 
     monkeypatch.setattr(Index, "update", update)
@@ -191,7 +201,37 @@ def test_only_what_changed_is_indexed_again(monkeypatch: pytest.MonkeyPatch):
     s.memory.search("gateway")
     s.memory.add("one more", "/memory/2026-01-03.md")
     s.memory.search("gateway")
-    assert done == [5, 0, 1]
+    s.memory.remove("/memory/2026-01-04.md")
+    assert f"{found(s, 'gateway')}".count("2026-01-0") == 4
+    assert done == [(5, 5), (1, 1), (1, 0)], "what has not changed is not even given to the index"
+
+
+def test_what_another_process_wrote_to_the_index_is_seen(tmp_path: Path):
+    from deepnb.search import Index
+
+    s = session()
+    s.memory.keep(tmp_path)
+    s.memory.write(OLD, "- the gateway host is box-17\n")
+    assert found(s, "gateway")
+    with Index(tmp_path / ".deepnb" / "index.db") as other:
+        other.update({OLD: None})
+    assert found(s, "gateway")
+    (tmp_path / ".deepnb" / "index.db").unlink()
+    assert found(s, "gateway")
+
+
+def test_what_one_who_may_not_read_it_left_in_the_index_goes_with_its_file(tmp_path: Path):
+    s = session()
+    s.memory.keep(tmp_path)
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.memory.daily("the merger of branches is done")
+    assert found(s, "Fjordbank")
+    s.new("open", shared=True)
+    assert found(s, "Fjordbank") == []
+    s.switch("main")
+    s.memory.forget("Fjordbank")
+    assert found(s, "Fjordbank") == []
+    assert not [p for p in (tmp_path / ".deepnb").iterdir() if b"Fjordbank" in p.read_bytes()]
 
 
 def test_transcripts_are_searched_when_asked():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deepnb.search import Index
 from deepnb.search.days import Span, asked_days, day_of, nearness
@@ -63,10 +65,55 @@ def spans(question: str) -> list[str]:
         ("2023年5月3日", "2023-05-03"),
         ("去年五月", "2023-05-01..2023-05-31"),
         ("十二月份", "2024-12-01..2024-12-31*"),
+        ("Thursday of last week", "2024-05-16"),
+        ("last week's Thursday", "2024-05-16"),
+        ("周四，两周前的周四", "2024-05-16 2024-05-09"),
+        ("the 4th of last month", "2024-04-04"),
+        ("on the 30th", "2024-04-30"),
+        ("上個月4號", "2024-04-04"),
+        ("Monday to Wednesday", "2024-05-13..2024-05-15"),
+        ("上周一到周三", "2024-05-13..2024-05-15"),
+        ("10-12 May", "2024-05-10..2024-05-12*"),
+        ("from 28 December 2023 to 3 January 2024", "2023-12-28..2024-01-03"),
+        ("5月10日到12日", "2024-05-10..2024-05-12*"),
+        ("since Friday", "2024-05-17..2024-05-21"),
+        ("the last 3 days", "2024-05-18..2024-05-21"),
+        ("最近两周", "2024-05-07..2024-05-21"),
+        ("Q1 2023", "2023-01-01..2023-03-31"),
+        ("last quarter", "2024-01-01..2024-03-31"),
+        ("2023年第四季度", "2023-10-01..2023-12-31"),
+        ("the week of May 9", "2024-05-06..2024-05-12*"),
+        ("last week of April", "2024-04-01..2024-04-30*"),
+        ("5/18", "2024-05-18*"),
+        ("18.5.", "2024-05-18*"),
+        ("week 19", "2024-05-06..2024-05-12"),
+        ("over the weekend", "2024-05-18..2024-05-19"),
+        ("2023", "2023-01-01..2023-12-31"),
+        ("Fri", "2024-05-17"),
+        ("the Friday before last", "2024-05-10"),
+        ("on Friday, 10 May", "2024-05-10*"),
+        ("5月10日星期五", "2024-05-10*"),
+        ("4 May last year", "2023-05-04"),
+        ("去年の5月", "2023-05-01..2023-05-31"),
+        ("這個週一", "2024-05-20"),
+        ("18-11-2023", "2023-11-18"),
+        ("letzten Freitag", "2024-05-17"),
+        ("zwischen dem 10. und 12. Mai", "2024-05-10..2024-05-12*"),
+        ("im März 2023", "2023-03-01..2023-03-31"),
+        ("drittes Quartal", "2024-07-01..2024-09-30*"),
+        ("lundi dernier", "2024-05-20"),
+        ("l'année dernière", "2023-01-01..2023-12-31"),
+        ("avant-hier", "2024-05-19"),
+        ("el miércoles pasado", "2024-05-15"),
+        ("los últimos tres días", "2024-05-18..2024-05-21"),
+        ("anteayer", "2024-05-19"),
+        ("二週間前", "2024-05-06..2024-05-12"),
+        ("先々週の金曜日", "2024-05-10"),
+        ("一昨日", "2024-05-19"),
     ],
 )
 def test_the_days_of_a_question(question: str, says: str) -> None:
-    assert spans(question) == [says]
+    assert spans(question) == says.split()
 
 
 @every_row(
@@ -83,6 +130,15 @@ def test_the_days_of_a_question(question: str, says: str) -> None:
         "每周三",
         "三个月大的猫",
         "box-17",
+        "on the 4th floor",
+        "every Friday",
+        "next Friday",
+        "jeden Montag",
+        "Was ist hier passiert?",
+        "4号线怎么走",
+        "the first",
+        "week 3 of the course",
+        "port 2025",
     ],
 )
 def test_what_names_no_day(question: str) -> None:
@@ -94,6 +150,28 @@ def test_words_that_are_relative_are_not_searched_for_and_others_are() -> None:
     assert "March" in asked_days("what did Ann say on 14 March?", TODAY).rest
     assert "Sunday" in asked_days("what do we do on Sunday?", TODAY).rest, "a plan may say so"
     assert asked_days("yesterday?", TODAY).rest == "yesterday?"
+    assert "März" in asked_days("Was sagte Ann im März?", TODAY).rest
+
+
+@every_row(
+    ("question", "alone"),
+    [
+        ("How did Thursday go?", True),
+        ("recap of 14 March, please", True),
+        ("Was stand gestern in meinen Notizen?", True),
+        ("la semana pasada, ¿qué hicimos?", True),
+        ("先月のまとめ", True),
+        ("war last week", False),
+        ("the log file of yesterday", False),
+        ("☂ yesterday", False),
+        ("C++ yesterday", False),
+        ("昨天的会议", False),
+        ("昨日のリンゴ", False),
+        ("what did I do?", False),
+    ],
+)
+def test_words_that_ask_for_nothing_else_leave_the_day_alone(question: str, alone: bool) -> None:
+    assert (asked_days(question, TODAY).alone is not None) == alone
 
 
 @every_row(
@@ -162,6 +240,12 @@ def test_an_exact_identifier_stays_first_whatever_the_day() -> None:
     index.update({**NOTES, "memory/2021-01-01.md": "- ERR_4711 came up once\n"})
     hits = index.search("did Nora have supper on 9 May 2024 when ERR_4711 came up?", 2, today=TODAY)
     assert "ERR_4711" in hits[0].text and "dumplings" in hits[1].text
+
+
+@given(st.text(alphabet="0123456789 ./-一二十月日周天年前上的第季度MayQtodnfrsinceFblk, ", max_size=24), st.dates())
+def test_whatever_is_asked_is_read(question: str, today: date) -> None:
+    for span in asked_days(question, today).spans:
+        assert span.first <= span.last or span.yearly
 
 
 def test_a_long_question_full_of_days_is_answered() -> None:

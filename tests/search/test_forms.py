@@ -20,6 +20,12 @@ from tests.support.tables import every_row
         ("how many children has she?", "a woman with one child"),
         ("who is her mother?", "My mum sings."),
         ("what happened to twelve bowls?", "I sold 12 bowls."),
+        ("会议改到哪天", "會議改到下週三。"),
+        ("數據庫的密碼", "数据库密码在保险柜里。"),
+        ("Haus", "Die Häuser am See."),
+        ("Buch", "Alle Bücher sind zurück."),
+        ("Strasse", "Die Straße ist gesperrt."),
+        ("Versicherung", "Die Autoversicherung ist gekündigt."),
     ],
 )
 def test_a_question_finds_the_word_in_another_form(asked: str, said: str) -> None:
@@ -70,3 +76,14 @@ def test_every_part_of_a_long_line_is_its_speakers() -> None:
     for asked, line in (("Ana kiln", 1), ("Ben kiln", 3)):
         hits = [hit for hit in index.search(asked, 8, passage=450) if "kiln" in hit.text]
         assert hits[0].start == line
+
+
+def test_a_run_of_chinese_is_a_name_in_quotation_marks_or_alone() -> None:
+    index = Index()
+    index.update(
+        {"a.md": "新同事李想做设计，名字写在门口。", "b.md": "设计师椅子到货了。", "c.md": "合同七月到期，李想签字。"}
+    )
+    assert index.search("新来的设计师名字是什么？", 2)[0].path == "a.md"
+    for query, leg in (("设计师椅子", True), ("“设计师”的名字", True), ("设计师的名字", False)):
+        legs = {hit.path: hit.leg for hit in index.search(query, 3)}
+        assert legs["b.md"].startswith("exact") == leg
