@@ -90,6 +90,11 @@ class Findings:
         """Add what should be fixed, though the file can be used."""
         self.found.append(Finding(self.path, line, one_line(what), one_line(do), broken=False))
 
+    def note_colons(self, header: Fields) -> None:
+        """Add a note for each text that is read as if it had quotes."""
+        for line in header.colons:
+            self.note(line, "a value contains a colon and a space", QUOTE)
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All of them, by line."""

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from deepnb.engine.file_extras import SkipReason
-from deepnb.skills.frontmatter import QUOTE, Broken, Fields, Findings, Items, Text, Value, read
+from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, Value, read
 from deepnb.values.agent import Finding, Skill, near, normal, wrong_name
 
 OTHERS = {
@@ -112,8 +112,7 @@ def check(data: bytes, path: str) -> Checked:
     else:
         try:
             header = read(data).fields
-            for line in header.colons:
-                made.note(line, "a value contains a colon and a space", QUOTE)
+            made.note_colons(header)
             _check_fields(header, made)
         except Broken as wrong:
             made.broken(wrong.line, wrong.what, wrong.do)

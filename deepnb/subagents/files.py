@@ -55,6 +55,7 @@ def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = (
     else:
         try:
             whole = read(data)
+            made.note_colons(whole.fields)
             _check_fields(whole.fields, normal(name), tools, made)
             made.prompt = whole.body.strip()
             if not made.prompt:

@@ -15,6 +15,7 @@ from deepnb.values.errors import DeepnbError
 from deepnb.values.wings import part
 from tests import DATA
 from tests.support.tables import every_row
+from tests.support.wings import wing
 
 SETS = json.loads((DATA / "mistyped_lines.json").read_text("utf-8"))
 
@@ -44,12 +45,16 @@ def test_a_prompt_that_begins_with_the_word_of_a_subcommand_is_sent(prompt):
     [
         ("persist my file.db", 'a path with blanks needs quotes: %agent persist "my file.db"'),
         ("export --yes my last report.html", '%agent export --yes "my last report.html"'),
-        ("open old talks/march.jsonl --thread t1", '%agent open --thread t1 "old talks/march.jsonl"'),
-        ("open ./old\\ talks/march.jsonl", '%agent open "./old talks/march.jsonl"'),
+        pytest.param(
+            "open old talks/march.jsonl --thread t1",
+            '%agent open --thread t1 "old talks/march.jsonl"',
+            marks=wing("open"),
+        ),
+        pytest.param("open ./old\\ talks/march.jsonl", '%agent open "./old talks/march.jsonl"', marks=wing("open")),
         ("record take two.jsonl", '%agent record "take two.jsonl"'),
         ('replay "take two.jsonl', '%agent replay "take two.jsonl"'),
-        ("package ../my app", '%agent package "../my app"'),
-        ("package C:\\new app", '%agent package "C:\\new app"'),
+        pytest.param("package ../my app", '%agent package "../my app"', marks=wing("package")),
+        pytest.param("package C:\\new app", '%agent package "C:\\new app"', marks=wing("package")),
         ("mount /w ./my dir", "usage: %agent mount"),
     ],
 )

@@ -85,7 +85,6 @@ def test_tools_in_all_their_spellings(tools):
         (file("a: &x 1"), 3, "&x is read as a YAML anchor"),
         (file("a: *x"), 3, "*x is read as a YAML alias"),
         (file("\tmodel: x"), 3, ""),
-        (file("note: a: b"), 3, "a value contains a colon"),
         ("x" * (BYTES + 1), 0, "the limit is 100,000"),
     ],
 )  # fmt: skip
