@@ -16,14 +16,16 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, Tool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from deepnb.engine import coroutines, keys
+from deepnb.engine.functions import function_tool, in_cells
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import LONGEST, bounded, tool_name
 from deepnb.values.failures import NotOnTapeError, failure_text, own_traceback
 from deepnb.values.request import MORE_TOOLS
-from deepnb.values.turn import ToolEnded
+from deepnb.values.turn import TextDelta, ToolEnded
 
 _SCHEMAS: dict[CodeType | None, Any] = {}
 """The arguments of deepnb's own functions by their code: each graph binds them anew, over a namespace of its own."""
@@ -41,13 +43,21 @@ def described(tools: Sequence[Any]) -> list[Any]:
 
 def _described(given: Any) -> Any:
     if isroutine(given) and given.__doc__:
-        code = given.__code__ if isinstance(given, FunctionType) and given.__module__.startswith("deepnb.") else None
-        made = tool(description=cleandoc(given.__doc__), args_schema=_SCHEMAS.get(code))(given)
-        if code is not None:
+        description = cleandoc(given.__doc__)
+        ours = isinstance(given, FunctionType) and given.__module__.startswith("deepnb.")
+        code = given.__code__ if ours else None
+        if not ours and (made := function_tool(given, description)) is not None:
+            return made
+        made = tool(description=description, args_schema=_SCHEMAS.get(code))(given)
+        if ours:
             _SCHEMAS[code] = made.args_schema
-        return made
-    if isinstance(given, BaseTool) and (clean := cleandoc(given.description)) != given.description:
-        return given.model_copy(update={"description": clean})
+            return made
+        given = made
+    if isinstance(given, BaseTool):
+        if not is_async(given):
+            given = in_cells(given)
+        if (clean := cleandoc(given.description)) != given.description:
+            return given.model_copy(update={"description": clean})
     return given
 
 
@@ -228,7 +238,7 @@ class ToolErrorsMiddleware(AgentMiddleware):
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         began = time.perf_counter()
         try:
-            return _bounded(handler(request))
+            return _finished(request, handler(request))
         except _STOPS:
             raise
         except BaseException as error:
@@ -237,11 +247,43 @@ class ToolErrorsMiddleware(AgentMiddleware):
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
         began = time.perf_counter()
         try:
-            return _bounded(await handler(request))
+            return _finished(request, await handler(request))
         except (*_STOPS, CancelledError):
             raise
         except BaseException as error:
             return _result(request.tool_call, error, began)
+
+
+ARTIFACTS: dict[str, Any] = {}
+"""What tools gave beside their results and no checkpoint can hold, by the id of the call; of the last calls."""
+_KEPT = 20
+
+
+def _finished(request: Any, result: Any) -> Any:
+    """Return a result that can be stored; one that a tool returns directly is told as the answer."""
+    if isinstance(result, ToolMessage) and result.artifact is not None and not _is_stored(result.artifact):
+        kind = type(result.artifact).__name__
+        ARTIFACTS[result.tool_call_id] = result.artifact
+        for old in list(ARTIFACTS)[:-_KEPT]:
+            del ARTIFACTS[old]
+        where = f"session.tools.artifacts[{result.tool_call_id!r}]"
+        tell_notice(f"the artifact of {result.name} ({kind}) can't be stored: this kernel keeps it, as {where}")
+        result = result.model_copy(update={"artifact": None})
+    elif not isinstance(result, ToolMessage) and not _is_stored(result):
+        raise TypeError(f"the update of {request.tool_call['name']} can't be stored: return plain values")
+    result = _bounded(result)
+    if getattr(request.tool, "return_direct", False) and isinstance(result, ToolMessage):
+        tell(TextDelta(result.text, 0))
+    return result
+
+
+def _is_stored(value: Any) -> bool:
+    """Return whether a checkpoint can hold a value."""
+    try:
+        JsonPlusSerializer().dumps_typed(value)
+    except Exception:
+        return False
+    return True
 
 
 def _bounded(result: Any) -> Any:

@@ -219,8 +219,7 @@ def _first_rows(table: Table, names: list[str], room: int) -> list[str]:
         columns.insert(0, (name, table.index[:ROWS]))
         heading.insert(0, name)
     lines = [csv_line(heading)]
-    for row in range(min(ROWS, table.rows)):
-        lines.append(csv_line([cell_of(name, values[row]) for name, values in columns]))
+    lines += [csv_line([cell_of(name, cells[row]) for name, cells in columns]) for row in range(min(ROWS, table.rows))]
     while len(lines) > 1 and sum(len(line) + 1 for line in lines) > room:
         lines.pop()
     return ["first rows:", *lines] if len(lines) > 1 else []
