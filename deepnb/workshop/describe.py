@@ -19,6 +19,7 @@ from deepnb.workshop.exact import (
     ITEMS,
     LINE,
     all_scalars,
+    array_of,
     cell,
     cell_of,
     class_name,
@@ -43,7 +44,7 @@ from deepnb.workshop.exact import (
     signature,
     static_names,
 )
-from deepnb.workshop.tables import Table, columnar_name, conversion, table_of, type_name
+from deepnb.workshop.tables import Table, columnar_name, conversion, type_name
 
 ROWS = 5  # sample rows of a table
 _READ = 2_000_000  # values of an array that are read; a larger one is sampled
@@ -89,7 +90,7 @@ def unprintable(value: object) -> str:
 def _description(name: str, value: Any, budget: int) -> str:
     kind = pandas_name(value)
     if is_table(value):
-        table = table_of(value)
+        table = Table(value)
         return _table_text(f"{name}: {table.title}", table, budget)
     lines = [f"{name}: {_brief(value)}"]
     if kind == "Index":
@@ -122,7 +123,7 @@ def _brief(value: Any) -> str:
     kind = class_name(value)
     try:
         if is_table(value):
-            return table_of(value).title
+            return Table(value).title
         if pandas_name(value):
             return f"{kind}, {len(value)} labels"
         if is_array(value):
@@ -143,7 +144,9 @@ def _index_lines(index: Any) -> list[str]:
     if class_name(index) == "MultiIndex":
         return [f"  levels: {', '.join(_label_text(n) for n in index.names)}"]
     if not is_readable(index):
-        return [f"  {_types_of(index.to_numpy()[:1000]) if is_stored(index.array) else type_name(index.array)}"]
+        return [
+            f"  {_types_of(index.to_numpy()[:1000]) if is_stored(array_of(index)) else class_name(array_of(index))}"
+        ]
     doubles = "" if index.is_unique else ", with duplicates"
     more = ", ..." if len(index) > ITEMS else ""
     return [
@@ -215,7 +218,7 @@ def _first_rows(table: Table, names: list[str], room: int) -> list[str]:
     columns = [(name, table.first(i, ROWS)) for i, name in enumerate(names)]
     heading = [cut(name, CELL) for name in names]
     if table.index is not None:
-        name = _label_text(table.index.name or "index")
+        name = "index" if table.index.name is None else _label_text(table.index.name)
         columns.insert(0, (name, table.index[:ROWS]))
         heading.insert(0, name)
     lines = [csv_line(heading)]

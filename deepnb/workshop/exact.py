@@ -122,6 +122,12 @@ def all_scalars(values: Iterable[object]) -> bool:
     return all(id(type(value)) in known or is_scalar(value) for value in values)
 
 
+def array_of(column: Any) -> Any:
+    """Return the array of a Series or an index: pandas takes a view of that of an index, which may be a program's own."""
+    own = vars(column).get("_data") if class_name(column) == "Index" else None
+    return column.array if own is None or is_array(own) else own
+
+
 def is_stored(array: Any) -> bool:
     """Return whether an array of a pandas column is of its own classes throughout: to take a part of it runs no user code."""
     arrays = sys.modules.get("pandas.arrays")
@@ -129,9 +135,9 @@ def is_stored(array: Any) -> bool:
         return False
     name = class_name(array)
     if name == "Categorical":
-        return is_stored(array.categories.array)
+        return is_stored(array_of(array.categories))
     if name == "IntervalArray":
-        return is_stored(array.left.array)
+        return is_stored(array_of(array.left))
     if name == "DatetimeArray":
         return is_zone(getattr(array.dtype, "tz", None))
     return name != "PeriodArray" or _is_pandas(array.dtype.freq)
@@ -139,7 +145,7 @@ def is_stored(array: Any) -> bool:
 
 def is_readable(column: Any) -> bool:
     """Return whether the values of a pandas column or index may be compared, counted and hashed."""
-    array = column.array
+    array = array_of(column)
     name = class_name(array)
     if not is_stored(array) or name == "SparseArray":
         return False

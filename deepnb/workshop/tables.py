@@ -8,7 +8,6 @@ characters are copied.
 
 import difflib
 import sys
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,8 +17,10 @@ from typing import Any
 
 from deepnb.values.errors import InvalidError, LimitError, NotFoundError
 from deepnb.workshop.exact import (
+    array_of,
     cell_of,
     class_name,
+    is_array,
     is_from,
     is_missing,
     is_readable,
@@ -81,231 +82,155 @@ def arrow_kind(kind: Any) -> str:
     return _ARROW.get(name) or name.removesuffix("Type").lower()
 
 
-class Table(ABC):
+class Table:
     """What is read of a table; a Series is one of one column."""
 
-    longest = 100_000
-    """Rows of a longer one are sampled."""
-
-    def __init__(self, value: Any, rows: int, width: int) -> None:
-        self.rows, self.width = rows, width
-        self.step = max(2 * rows // self.longest, 1) if rows > self.longest else 1
-        """1, or 1 row in so many is in the sample of a column."""
-        size = f"{rows} rows" if class_name(value) == "Series" else f"{rows} rows x {width} columns"
-        self.title = f"{columnar_name(value) or class_name(value)}, {size}"
-        self.levels: list[tuple[str, Any]] = []
-        """The named levels of its index, or its dates."""
+    def __init__(self, value: Any) -> None:
         self.index: Any = None
-        """The index as an array, where it is no mere count of rows."""
+        """The index of pandas, where it is no mere count of rows, and can be read."""
+        self.levels: list[tuple[str, Any]] = []
+        """Its named levels, or its dates: name and array."""
+        library, longest = columnar_name(value), SCANNED
+        if not library:
+            longest = 2 * SCANNED
+            self._read_pandas(value)
+        elif library.startswith("polars"):
+            self._arrays = [value] if class_name(value) == "Series" else value.get_columns()
+            self._names = [one.name or ("value" if len(self._arrays) == 1 else "") for one in self._arrays]
+            self.rows = len(value)
+        else:
+            table = vars(sys.modules["pyarrow"])["Table"].from_batches([value]) if "Batch" in library else value
+            self._names, self._arrays, self.rows = table.column_names, table.columns, table.num_rows
+        self.width = len(self._arrays)
+        self.step = max(2 * self.rows // longest, 1) if self.rows > longest else 1
+        """1, or 1 row in so many is in the sample of a column."""
+        size = f"{self.rows} rows" if class_name(value) == "Series" else f"{self.rows} rows x {self.width} columns"
+        self.title = f"{library or class_name(value)}, {size}"
 
-    @abstractmethod
+    def _read_pandas(self, value: Any) -> None:
+        if not pandas_name(value.index):
+            raise TypeError(class_name(value.index))
+        if class_name(value) == "Series":
+            self._names: list[Any] = ["value" if value.name is None else value.name]
+            self._arrays: list[Any] = [value.array]
+        else:
+            import pandas as pd
+
+            # What pandas offers for a column takes a view of it: `__getitem__` of an array that a program adds.
+            raw = [vars(value)["_mgr"].iget_values(i) for i in range(len(value.columns))]
+            self._arrays = [pd.arrays.NumpyExtensionArray(one) if is_array(one) else one for one in raw]
+            plain = pandas_name(value.columns) and _is_stored(value.columns)
+            self._names = list(value.columns) if plain else [f"column {i}" for i in range(len(raw))]
+        self.rows = len(value.index)
+        if _is_stored(value.index):
+            self.levels = _levels(value.index)
+            self.index = value.index if class_name(value.index) != "RangeIndex" else None
+
     def name(self, i: int) -> object:
         """Return the name of a column."""
+        name: object = self._names[i]
+        return name
 
-    @abstractmethod
     def kind(self, i: int) -> str:
         """Return its type, by one name in all libraries."""
+        return type_name(self._arrays[i])
 
-    @abstractmethod
     def present(self, i: int) -> str:
-        """Return how many rows have a value."""
+        """Return how many rows have a value: `7`, or `7/10` of a sample; `?` where it would run code of the values."""
+        array = self._arrays[i]
+        if _library(array):
+            return str(self.rows - (array.null_count() if _library(array) == "polars" else array.null_count))
+        if not is_stored(array) or not is_readable(column := self.column(i)):
+            return "?"
+        count = int(column.count())
+        return f"{count}/{len(column)}" if self.step > 1 else str(count)
 
-    @abstractmethod
-    def series(self, i: int, first: int | None = None, *, sampled: bool = False) -> Any:
-        """Return a column, its first rows or a sample, as a Series; raise TypeError for one that is not read."""
+    def series(self, i: int) -> Any:
+        """Return a column as a Series; raise TypeError for one that is not read."""
+        return series_of(self._arrays[i])
 
     def column(self, i: int) -> Any:
-        """Return the sample of a column as it is described: decimals as floats, times of another library as its zone has them."""
-        return self.series(i, sampled=True)
+        """Return the sample of a column as it is described: of another library decimals as floats, times as the zone has them."""
+        array, library = self._arrays[i], _library(self._arrays[i])
+        if self.step > 1 and library:
+            parts = [array[at : at + BLOCK] for at in range(0, self.rows, BLOCK * self.step)]
+            array = _joined(library, parts)
+        elif self.step > 1:
+            array = array[:: self.step] if is_stored(array) else array
+        column = series_of(array)
+        if library and self.kind(i) == "decimal":
+            return column.astype("float64")
+        return column.dt.tz_localize(None) if library and self.kind(i).startswith("datetime (") else column
 
     def first(self, i: int, rows: int) -> Sequence[Any]:
         """Return the first values of a column, dots for what is not read."""
+        array = self._arrays[i]
         try:
-            shown: Sequence[Any] = self.series(i, rows).array
+            shown: Sequence[Any] = series_of(array[:rows] if _library(array) or is_stored(array) else array).array
         except Exception:
             return ["..."] * min(rows, self.rows)
         return shown
 
     def labels(self) -> Any:
         """Return the index of the sample, where it is text; None if it is not."""
-        return None
-
-
-class PandasTable(Table):
-    """A DataFrame or a Series."""
-
-    longest = 200_000
-
-    def __init__(self, value: Any) -> None:
-        import pandas as pd
-
-        if not pandas_name(value.index):
-            raise TypeError(class_name(value.index))
-        if pandas_name(value) == "Series":
-            self._names: list[object] = ["value" if value.name is None else value.name]
-            self._arrays = [value.array]
-        else:
-            frame = pd.DataFrame(value, copy=False)  # has no `attrs`, and nothing of the user's own in its `__dict__`
-            plain = pandas_name(frame.columns) and _is_stored(frame.columns)
-            self._names = list(frame.columns) if plain else [f"column {i}" for i in range(frame.shape[1])]
-            frame.columns = range(frame.shape[1])
-            self._arrays = [frame.iloc[:, i].array for i in range(frame.shape[1])]
-        super().__init__(value, len(value.index), len(self._arrays))
-        index = value.index
-        if _is_stored(index):
-            self.levels = _levels(index)
-            self.index = index if class_name(index) != "RangeIndex" else None
-
-    def name(self, i: int) -> object:
-        return self._names[i]
-
-    def kind(self, i: int) -> str:
-        return type_name(self._arrays[i])
-
-    def present(self, i: int) -> str:
-        """Return `7`, or `7/10` of a sample; `?` where it would run code of the values."""
-        try:
-            column = self.column(i)
-        except TypeError:
-            return "?"
-        if not is_readable(column):
-            return "?"
-        count = int(column.count())
-        return f"{count}/{len(column)}" if self.step > 1 else str(count)
-
-    def series(self, i: int, first: int | None = None, *, sampled: bool = False) -> Any:
-        array = self._arrays[i]
-        if not is_stored(array):
-            raise TypeError(class_name(array))
-        return series_of(array[:: self.step] if sampled else array if first is None else array[:first])
-
-    def labels(self) -> Any:
         if self.index is None or class_name(self.index) == "MultiIndex" or not is_text(self.index.array):
             return None
         return series_of(self.index.array[:: self.step])
 
 
+def _library(array: Any) -> str:
+    """`polars` or `pyarrow`, whose column it is; nothing for an array of pandas."""
+    return (
+        "polars" if is_from(array, "polars", ("Series",)) else "pyarrow" * is_from(array, "pyarrow", ("ChunkedArray",))
+    )
+
+
 def _is_stored(index: Any) -> bool:
     levels = index.levels if class_name(index) == "MultiIndex" else [index]
-    return all(pandas_name(level) and is_stored(level.array) for level in levels)
+    return all(pandas_name(level) and is_stored(array_of(level)) for level in levels)
+
+
+def _joined(library: str, parts: list[Any]) -> Any:
+    if library == "polars":
+        return vars(sys.modules["polars"])["concat"](parts)
+    chunks = [chunk for part in parts for chunk in part.chunks]
+    return vars(sys.modules["pyarrow"])["chunked_array"](chunks, parts[0].type)
 
 
 def series_of(array: Any) -> Any:
-    """Return an array of pandas as a Series with a plain index: those of Arrow and sparse ones as pandas has them by itself."""
+    """Return a column of any library as a Series with a plain index; raise TypeError for one that is not read."""
     import pandas as pd
 
+    if _library(array) == "polars":
+        return _polars_series(array)
+    if _library(array):
+        return _arrow_series(array)
+    if not is_stored(array):
+        raise TypeError(class_name(array))
     name = class_name(array)
     if name == "ArrowExtensionArray":
         return _arrow_series(array.__arrow_array__())
     if name == "SparseArray":
         return pd.Series(array.to_dense())
-    if name in ("PandasArray", "NumpyExtensionArray"):
+    if name in _OBJECTS:
         values = array.to_numpy()
         return pd.Series(values, dtype=values.dtype, copy=False)
     return pd.Series(array, copy=False)
 
 
-class ColumnarTable(Table):
-    """What the tables of polars and pyarrow have in common."""
+def _polars_series(part: Any) -> Any:
+    import pandas as pd
 
-    def column(self, i: int) -> Any:
-        column = super().column(i)
-        if self.kind(i) == "decimal":
-            return column.astype("float64")
-        return column.dt.tz_localize(None) if self.kind(i).startswith("datetime (") else column
-
-    def series(self, i: int, first: int | None = None, *, sampled: bool = False) -> Any:
-        column = self._whole(i)
-        if first is not None:
-            column = column[:first]
-        elif sampled and self.step > 1:
-            column = self._joined([column[at : at + BLOCK] for at in range(0, self.rows, BLOCK * self.step)])
-        return self._series(column)
-
-    @abstractmethod
-    def _whole(self, i: int) -> Any:
-        """Return a column in the library's own type."""
-
-    @abstractmethod
-    def _joined(self, parts: list[Any]) -> Any:
-        """Return parts of a column as one."""
-
-    @abstractmethod
-    def _series(self, part: Any) -> Any:
-        """Return a part of a column as a pandas Series."""
-
-
-class PolarsTable(ColumnarTable):
-    """A DataFrame or a Series of polars."""
-
-    def __init__(self, value: Any) -> None:
-        self.table = value.to_frame() if class_name(value) == "Series" else value
-        super().__init__(value, *self.table.shape)
-
-    def name(self, i: int) -> object:
-        return self.table.columns[i] or ("value" if self.width == 1 else "")
-
-    def kind(self, i: int) -> str:
-        return _polars_kind(self.table.dtypes[i])
-
-    def present(self, i: int) -> str:
-        return str(self.rows - self.table.to_series(i).null_count())
-
-    def _whole(self, i: int) -> Any:
-        return self.table.to_series(i)
-
-    def _joined(self, parts: list[Any]) -> Any:
-        return vars(sys.modules["polars"])["concat"](parts)
-
-    def _series(self, part: Any) -> Any:
-        import pandas as pd
-
-        kind, dtype = _polars_kind(part.dtype), part.dtype
-        if kind == "category":
-            part, kind = part.cast(vars(sys.modules["polars"])["String"]), "str"
-            if class_name(dtype) == "Enum":
-                return pd.Series(pd.Categorical(part.to_list(), dtype.categories.to_list(), ordered=True))
-        if kind == "str" and part.estimated_size() > LARGE:
-            part = part.str.slice(0, TEXT)
-        elif kind.startswith("datetime ("):
-            part = part.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        return _series(kind, part, part.to_list)
-
-
-class ArrowTable(ColumnarTable):
-    """A Table of pyarrow, or a RecordBatch as one of one batch."""
-
-    def __init__(self, value: Any) -> None:
-        table = vars(sys.modules["pyarrow"])["Table"]
-        self.table = table.from_batches([value]) if class_name(value) == "RecordBatch" else value
-        super().__init__(value, *self.table.shape)
-
-    def name(self, i: int) -> object:
-        return self.table.field(i).name
-
-    def kind(self, i: int) -> str:
-        return arrow_kind(self.table.field(i).type)
-
-    def present(self, i: int) -> str:
-        return str(self.rows - self.table.column(i).null_count)
-
-    def _whole(self, i: int) -> Any:
-        return self.table.column(i)
-
-    def _joined(self, parts: list[Any]) -> Any:
-        import pyarrow as pa
-
-        return pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
-
-    def _series(self, part: Any) -> Any:
-        return _arrow_series(part)
-
-
-def table_of(value: Any) -> Table:
-    """Return what is read of a table of one of the three libraries."""
-    if pandas_name(value):
-        return PandasTable(value)
-    return PolarsTable(value) if columnar_name(value).startswith("polars") else ArrowTable(value)
+    kind, dtype = _polars_kind(part.dtype), part.dtype
+    if kind == "category":
+        part, kind = part.cast(vars(sys.modules["polars"])["String"]), "str"
+        if class_name(dtype) == "Enum":
+            return pd.Series(pd.Categorical(part.to_list(), dtype.categories.to_list(), ordered=True))
+    if kind == "str" and part.estimated_size() > LARGE:
+        part = part.str.slice(0, TEXT)
+    elif kind.startswith("datetime ("):
+        part = part.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return _series(kind, part, part.to_list)
 
 
 def _arrow_series(part: Any) -> Any:
@@ -353,13 +278,15 @@ def _zoned(zone: object) -> str:
 
 
 def type_name(array: Any) -> str:
-    """Return the type of a pandas array by one name under every version of pandas, with and without pyarrow.
+    """Return the type of a column by one name in all libraries and under every version of pandas.
 
     Of objects it is their type, where they have one in common.
     """
-    dtype = array.dtype
+    if library := _library(array):
+        return _polars_kind(array.dtype) if library == "polars" else arrow_kind(array.type)
     if not is_stored(array):
-        return class_name(dtype)
+        return class_name(array)
+    dtype = array.dtype
     code, name = getattr(dtype, "kind", "O"), class_name(array)
     if is_text(array):
         return "str"
@@ -534,7 +461,7 @@ def columns_of(value: Any) -> Columns:
     Columns that are called alike get numbers: `max_1`, `max_2`. Of a table of another library they are copied: one that
     is too long for that is refused.
     """
-    table = table_of(value)
+    table = Table(value)
     if table.step > 1 and columnar_name(value):
         raise LimitError(f"the table has {table.rows:,} rows", f"only {SCANNED:,} of another library are copied")
     own = [(_label(table.name(i)), partial(table.series, i), table.kind(i)) for i in range(table.width)]
