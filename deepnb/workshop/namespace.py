@@ -1,5 +1,6 @@
 """Tools over the user's variables, tables and notebooks; all but `edit_notebook` change nothing."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -290,13 +291,7 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
         median|min|max|std|count|nunique}; sort: "-x": down; join: {table: [keys]}.
         """
         try:
-            if len(join) > 1:
-                raise InvalidError("join names several tables", "join one table at a time")
-            named, on = next(iter(join.items()), ("", ()))
-            order = (sort,) if sort else ()
-            question = Question(named, tuple(on), where, tuple(by), aggregate, tuple(columns), order, head)
-            other = _columns(namespace, named) if named else None
-            return answer_text(table, question, answer(_columns(namespace, table), question, other))
+            return answer_text(table, *_answered(namespace, table, where, by, aggregate, columns, sort, head, join))
         except DeepnbError as error:
             return f"Error: {error.typed}"
         except Exception as error:  # of pandas, on a type of column that nothing here knows
@@ -314,6 +309,45 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
             return f"Error: {error.typed}"
 
     return [list_variables, inspect_variable, query_table, read_notebook, edit_notebook]
+
+
+def _answered(
+    namespace: Mapping[str, Any],
+    table: str,
+    where: Mapping[str, Any] = {},  # noqa: B006
+    by: Sequence[str] = (),
+    aggregate: Mapping[str, Any] = {},  # noqa: B006
+    columns: Sequence[str] = (),
+    sort: str = "",
+    head: int = 20,
+    join: Mapping[str, Sequence[str]] = {},  # noqa: B006
+) -> tuple[Question, Answer]:
+    if len(join) > 1:
+        raise InvalidError("join names several tables", "join one table at a time")
+    named, on = next(iter(join.items()), ("", ()))
+    question = Question(named, tuple(on), where, tuple(by), aggregate, tuple(columns), (sort,) if sort else (), head)
+    other = _columns(namespace, named) if named else None
+    return question, answer(_columns(namespace, table), question, other)
+
+
+_MARKDOWN = re.compile(r"^(\|.*\|)\n\|[ :|-]+\|\n((?:\|.*\|\n?)+)", re.M)
+
+
+def table_shown(namespace: Mapping[str, Any], args: Mapping[str, Any], text: str) -> Any:
+    """Return the DataFrame of the table in an answer made of a call of `query_table`; None for an answer without one."""
+    tables = _MARKDOWN.findall(text)
+    if len(tables) != 1:
+        return None
+    names, *rows = ([one.strip() for one in row.strip("|").split(" | ")] for row in "\n".join(tables[0]).splitlines())
+    try:
+        frame = _answered(namespace, **args)[1].frame
+    except Exception:  # the table is gone, or another one
+        return None
+    if named := [name for name in names if name in frame.columns]:
+        frame = frame[named]
+    places = {tuple(map(cell, row)): at for at, row in reversed([*enumerate(frame.itertuples(index=False, name=None))])}
+    at = [places.get(tuple(row)) for row in rows]
+    return frame.head(len(rows)) if None in at else frame.iloc[at].reset_index(drop=True)
 
 
 def _unwritten(kind: type) -> Any:
