@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial, wraps
 from itertools import islice
+from types import SimpleNamespace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from langchain_core.messages import ToolMessage
@@ -70,38 +71,33 @@ def function_tool(function: Any, description: str) -> FunctionTool | None:
         do = f"write a function that calls it: def {name}_of(...): return {name}(...)"
         raise InvalidError(f"{name} can't be a tool: Python does not know its parameters", do) from None
     try:
-        hints = get_type_hints(function, include_extras=True)
+        said = {
+            key: hint for key, hint in getattr(function, "__annotations__", {}).items() if key in signature.parameters
+        }
+        names = getattr(inspect.unwrap(function), "__globals__", {})
+        hints = get_type_hints(SimpleNamespace(__annotations__=said), names, include_extras=True)
     except Exception as error:
         what = f"{name} can't be a tool: its parameters have no JSON schema ({type(error).__name__}: {error})"
         raise InvalidError(what, _DO) from None
     asked = [one for one in signature.parameters if one in hints and _is_injected(hints[one])]
+    parameters = signature.parameters.values()
     if asked:
-        odd = next(
-            (p for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL or p.kind is p.POSITIONAL_ONLY),
-            None,
-        )
+        odd = next((p for p in parameters if p.kind in (p.VAR_POSITIONAL, p.POSITIONAL_ONLY)), None)
         if odd is not None:
             do = f"take a list in the place of {odd}, and no /" if odd.kind is odd.VAR_POSITIONAL else "leave out the /"
             raise InvalidError(f"{name} can't be a tool: with {asked[0]} of LangChain's, {odd} is not passed", do)
         return None
-    fields = {
-        f"field_{i}": _field(name, p, hints.get(p.name, Any)) for i, p in enumerate(signature.parameters.values())
-    }
-    extra = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    fields = {f"field_{i}": _field(name, p, hints.get(p.name, Any)) for i, p in enumerate(parameters)}
+    extra = any(p.kind is p.VAR_KEYWORD for p in parameters)
     made: Any = create_model(name, __config__=ConfigDict(extra="allow" if extra else "ignore"), **fields)
-    schema = made.model_json_schema(by_alias=True)
-    return FunctionTool(
-        name=name, description=description, args_schema=schema, function=function, signature=signature, arguments=made
-    )
+    parts = {"args_schema": made.model_json_schema(by_alias=True), "function": function}
+    return FunctionTool(name=name, description=description, signature=signature, arguments=made, **parts)
 
 
 def _field(name: str, parameter: inspect.Parameter, hint: Any) -> Any:
     """Return type and field of a parameter; `*xs` is a list, `**options` an object."""
-    said = (
-        next((one for one in get_args(hint)[1:] if isinstance(one, str)), None)
-        if get_origin(hint) is Annotated
-        else None
-    )
+    notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    said = next((one for one in notes if isinstance(one, str)), None)
     default: dict[str, Any] = {} if parameter.default is parameter.empty else {"default": parameter.default}
     if parameter.kind is parameter.VAR_POSITIONAL:
         hint, default = list[hint], {"default_factory": list}  # type: ignore[valid-type]
@@ -134,6 +130,8 @@ def as_content(value: Any) -> Any:
         value = coroutines.run(value)
     if isinstance(value, str | ToolMessage | Command):
         return value
+    if isinstance(value, list) and value and all(isinstance(one, ToolMessage | Command) for one in value):
+        return value
     if inspect.isgenerator(value):
         value = list(islice(value, _ITEMS))
     blocks = isinstance(value, list) and value and all(isinstance(one, dict) for one in value)
@@ -147,26 +145,37 @@ def as_content(value: Any) -> Any:
     return f"a value of type {type(value).__name__}, which can't be shown"
 
 
+def is_async(tool: Any) -> bool:
+    """Return whether a tool, or a function that will be one, has a coroutine and may have nothing else."""
+    if isinstance(tool, StructuredTool | Tool):
+        return tool.func is None and tool.coroutine is not None
+    if isinstance(tool, BaseTool):
+        return type(tool)._arun is not BaseTool._arun
+    return inspect.iscoroutinefunction(tool)
+
+
 def in_cells(tool: BaseTool) -> BaseTool:
-    """Return a LangChain tool of the user's that runs in the thread of the cells, as plain functions do.
+    """Return a LangChain tool that runs in the thread of the cells, as plain functions do; a coroutine on the loop."""
+    simple = isinstance(tool, StructuredTool | Tool)
+    original: Any = (tool.func or tool.coroutine) if simple else tool._run  # type: ignore[attr-defined]
 
-    Raise InvalidError for one that LangChain could not call with what its schema asks for.
-    """
-    if isinstance(tool, StructuredTool | Tool) and tool.func is not None:
-        if isinstance(tool, StructuredTool) and not isinstance(tool.args_schema, dict):
-            _check(tool)
-        return tool.model_copy(update={"func": _in_cells(tool.func)})
-    made = tool.model_copy()
-    object.__setattr__(made, "_run", _in_cells(tool._run))
-    return made
-
-
-def _in_cells(function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
+    @wraps(original)
     def call(*args: Any, **named: Any) -> Any:
-        return _in_cell(partial(function, *args, **named))
+        work = partial(original, *args, **named)
+        if not is_async(tool):
+            return _in_cell(work)
+        if simple:
+            return coroutines.run(work())
+        try:
+            return work()
+        except NotImplementedError:
+            named.pop("run_manager", None)  # that of a synchronous run
+            return coroutines.run(tool._arun(*args, **named))
 
-    return call
+    made = tool.model_copy(update={"func": call} if simple else {})
+    if not simple:
+        object.__setattr__(made, "_run", call)
+    return made
 
 
 def _in_cell(work: Callable[[], Any]) -> Any:
@@ -174,8 +183,11 @@ def _in_cell(work: Callable[[], Any]) -> Any:
     return on_reader(partial(copy_context().run, work))
 
 
-def _check(tool: StructuredTool) -> None:
-    signature = inspect.signature(tool.func)  # type: ignore[arg-type]
+def check(tool: BaseTool) -> None:
+    """Raise InvalidError for a LangChain tool that LangChain could not call with what its schema asks for."""
+    if not isinstance(tool, StructuredTool) or tool.func is None or isinstance(tool.args_schema, dict):
+        return
+    signature = inspect.signature(tool.func)
     hints = get_type_hints(tool.func, include_extras=True)
     own = [one for one in ("run_manager", "callbacks", "config") if one in signature.parameters]
     names = {*tool.get_input_schema().model_fields, *own}

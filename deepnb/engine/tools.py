@@ -1,10 +1,8 @@
 """The tools that an agent is offered: what each says of itself, the file tools, and only a few for a small window."""
 
-import inspect
 import time
 from asyncio import CancelledError
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import wraps
 from inspect import cleandoc, isroutine
 from operator import attrgetter
 from types import CodeType, FunctionType
@@ -14,13 +12,13 @@ from weakref import WeakKeyDictionary
 from deepagents.middleware.filesystem import FilesystemMiddleware
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import BaseMessage, ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool, Tool, tool
+from langchain_core.tools import BaseTool, StructuredTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
-from deepnb.engine import coroutines, keys
-from deepnb.engine.functions import function_tool, in_cells
+from deepnb.engine import keys
+from deepnb.engine.functions import check, function_tool, in_cells, is_async
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import LONGEST, bounded, tool_name
 from deepnb.values.failures import NotOnTapeError, failure_text, own_traceback
@@ -54,7 +52,8 @@ def _described(given: Any) -> Any:
             return made
         given = made
     if isinstance(given, BaseTool):
-        if not is_async(given):
+        if not is_async(given) and not getattr(getattr(given, "func", None), "__module__", "").startswith("deepnb."):
+            check(given)
             given = in_cells(given)
         if (clean := cleandoc(given.description)) != given.description:
             return given.model_copy(update={"description": clean})
@@ -186,43 +185,10 @@ class AsyncToolsMiddleware(AgentMiddleware):
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         tool = request.tool
-        return handler(request.override(tool=_synchronous(tool)) if tool is not None and is_async(tool) else request)
+        return handler(request.override(tool=in_cells(tool)) if tool is not None and is_async(tool) else request)
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
         return await handler(request)
-
-
-def is_async(tool: Any) -> bool:
-    """Return whether a tool, or a function that will be one, has a coroutine and may have nothing else."""
-    if isinstance(tool, StructuredTool | Tool):
-        return tool.func is None and tool.coroutine is not None
-    if isinstance(tool, BaseTool):
-        return type(tool)._arun is not BaseTool._arun
-    return inspect.iscoroutinefunction(tool)
-
-
-def _synchronous(tool: BaseTool) -> BaseTool:
-    if isinstance(tool, StructuredTool | Tool):
-        coroutine = tool.coroutine
-        assert coroutine is not None
-
-        @wraps(coroutine)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return coroutines.run(coroutine(*args, **kwargs))
-
-        return tool.model_copy(update={"func": call})
-    made, original = tool.model_copy(), tool._run
-
-    @wraps(original)
-    def first(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(*args, **kwargs)
-        except NotImplementedError:
-            kwargs.pop("run_manager", None)  # that of a synchronous run
-            return coroutines.run(tool._arun(*args, **kwargs))
-
-    object.__setattr__(made, "_run", first)
-    return made
 
 
 _STOPS = (GraphBubbleUp, NotOnTapeError, KeyboardInterrupt, SystemExit, GeneratorExit)

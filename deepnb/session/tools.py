@@ -15,7 +15,6 @@ from deepnb.values.agent import TASK
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
-from deepnb.values.fingerprint import fingerprint
 from deepnb.wiring.options import check_parts
 from deepnb.workshop.approvals import NOTES, READS, WRITES
 from deepnb.workshop.server_facts import PREFIX, Address, address
@@ -154,8 +153,7 @@ class SessionTools(Part):
             if name not in self._servers and name not in self.names:
                 raise self._unknown(name)
             gone += self._tools_of(name) if name in self._servers else (name,)
-        kept = [tool for tool in work.options.tools if name_of(tool) not in gone]
-        work.configure({"tools": kept, **self._without_allowances(gone)})
+        work.configure({"tools": [tool for tool in work.options.tools if name_of(tool) not in gone]})
         for name in [n for n in self._servers if n in names or not self._tools_of(n)]:
             self._servers.pop(name).close()
         return tuple(gone)
@@ -201,16 +199,16 @@ class SessionTools(Part):
         known = {name: self._known[name] for name in facts if name in self._known}
         changed = tuple(
             name
-            for name, (place, mark) in known.items()
-            if not place.is_place_of(facts[name][0]) or mark != facts[name][1]
+            for name, (place, fingerprint) in known.items()
+            if not place.is_place_of(facts[name][0]) or fingerprint != facts[name][1]
         )
-        was = {name_of(tool): tool for tool in work.options.tools}
-        other = [
-            name_of(tool)
-            for tool in given
-            if name_of(tool) in was and fingerprint([tool]) != fingerprint([was[name_of(tool)]])
-        ]
-        work.configure({"tools": [*kept, *new], **self._without_allowances((*changed, *other))})
+        changes: dict[str, Any] = {"tools": [*kept, *new]}
+        if changed:  # no call of these runs unasked
+            policy = policy_of(work.options.approve)
+            rules = {name: rule for name, rule in policy.rules.items() if rule != "allow" or name not in changed}
+            rules = {**dict.fromkeys(changed, "ask"), **rules} if policy.mode == "allow" else rules
+            changes["approve"] = Policy(policy.mode, rules).option
+        work.configure(changes)
         for name in facts:
             if name in changed or name not in known:  # what was allowed there was another tool of this name
                 work.threads.withdraw(name)
@@ -221,15 +219,6 @@ class SessionTools(Part):
             one.close()
         left_out = tuple(f"{server.name} {line}" for server, _, lines in found for line in lines)
         return AddedTools(tuple(map(name_of, new)), changed, left_out)
-
-    def _without_allowances(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the policy in which no call of these tools runs unasked, as an option; nothing if that changes nothing."""
-        if not names:
-            return {}
-        policy = policy_of(self._workspace.options.approve)
-        rules = {name: rule for name, rule in policy.rules.items() if rule != "allow" or name not in names}
-        rules = {**dict.fromkeys(names, "ask"), **rules} if policy.mode == "allow" else rules
-        return {"approve": Policy(policy.mode, rules).option} if rules != policy.rules else {}
 
     def _switch(self, off: Sequence[str]) -> None:
         self._workspace.current.idle()

@@ -291,7 +291,8 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
         median|min|max|std|count|nunique}; sort: "-x": down; join: {table: [keys]}.
         """
         try:
-            return answer_text(table, *_answered(namespace, table, where, by, aggregate, columns, sort, head, join))
+            asked = {"where": where, "by": by, "aggregate": aggregate, "columns": columns, "sort": sort, "join": join}
+            return answer_text(table, *_answered(namespace, {"table": table, "head": head, **asked}))
         except DeepnbError as error:
             return f"Error: {error.typed}"
         except Exception as error:  # of pandas, on a type of column that nothing here knows
@@ -311,23 +312,18 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     return [list_variables, inspect_variable, query_table, read_notebook, edit_notebook]
 
 
-def _answered(
-    namespace: Mapping[str, Any],
-    table: str,
-    where: Mapping[str, Any] = {},  # noqa: B006
-    by: Sequence[str] = (),
-    aggregate: Mapping[str, Any] = {},  # noqa: B006
-    columns: Sequence[str] = (),
-    sort: str = "",
-    head: int = 20,
-    join: Mapping[str, Sequence[str]] = {},  # noqa: B006
-) -> tuple[Question, Answer]:
+def _answered(namespace: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[Question, Answer]:
+    """Return the question that the arguments of a call mean, and its answer."""
+    join = asked.get("join") or {}
     if len(join) > 1:
         raise InvalidError("join names several tables", "join one table at a time")
     named, on = next(iter(join.items()), ("", ()))
-    question = Question(named, tuple(on), where, tuple(by), aggregate, tuple(columns), (sort,) if sort else (), head)
+    where, aggregate = (asked.get(key) or {} for key in ("where", "aggregate"))
+    by, columns = (tuple(asked.get(key) or ()) for key in ("by", "columns"))
+    sort = (asked["sort"],) if asked.get("sort") else ()
+    question = Question(named, tuple(on), where, by, aggregate, columns, sort, asked.get("head", 20))
     other = _columns(namespace, named) if named else None
-    return question, answer(_columns(namespace, table), question, other)
+    return question, answer(_columns(namespace, asked["table"]), question, other)
 
 
 _MARKDOWN = re.compile(r"^(\|.*\|)\n\|[ :|-]+\|\n((?:\|.*\|\n?)+)", re.M)
@@ -340,7 +336,7 @@ def table_shown(namespace: Mapping[str, Any], args: Mapping[str, Any], text: str
         return None
     names, *rows = ([one.strip() for one in row.strip("|").split(" | ")] for row in "\n".join(tables[0]).splitlines())
     try:
-        frame = _answered(namespace, **args)[1].frame
+        frame = _answered(namespace, args)[1].frame
     except Exception:  # the table is gone, or another one
         return None
     if named := [name for name in names if name in frame.columns]:

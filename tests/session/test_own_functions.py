@@ -15,6 +15,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
 from deepnb import DeepnbError, Session, ToolEnded
+from deepnb.engine.functions import in_cells
 from tests.support.odd_functions import results, signatures
 from tests.support.scripted import Scripted, call
 
@@ -110,6 +111,19 @@ def test_functions_run_in_the_thread_of_the_cells_however_they_were_made():
     assert played(elsewhere, "elsewhere")[0] == "true"
 
 
+def test_a_function_may_call_another_tool_of_the_notebook():
+    @tool
+    def inner(n: int) -> int:
+        """Add one."""
+        return n + 1
+
+    def outer(n: int) -> Any:
+        """Add two."""
+        return in_cells(inner).invoke({"n": n}) + 1
+
+    assert played(outer, "outer", n=1)[0] == "3"
+
+
 def test_what_a_langchain_tool_can_not_be_given_is_refused_when_it_is_added():
     @tool
     def load(config: str) -> str:
@@ -177,7 +191,7 @@ def other_pay(amount: int) -> str:
 other_pay.__name__ = "pay"
 
 
-@pytest.mark.parametrize("how", ["redefined", "removed"])
+@pytest.mark.parametrize("how", ["redefined", "removed", "configured"])
 @pytest.mark.parametrize("allowed", ["always", "in the thread"])
 def test_an_allowance_ends_with_its_function(how: str, allowed: str):
     with Session(model=Scripted(answers=[call("pay", amount=1), "done"]), tools=[pay]) as session:
@@ -188,6 +202,8 @@ def test_an_allowance_ends_with_its_function(how: str, allowed: str):
             list(session.resume(session.asked[0].approve(remember=True)))
         if how == "redefined":
             session.tools.add(other_pay)
+        elif how == "configured":
+            session.configure(tools=[other_pay])
         else:
             session.tools.remove("pay")
             session.tools.add(pay if allowed == "always" else other_pay)

@@ -46,6 +46,14 @@ def said(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
     return function
 
 
+IMPORTS = """
+from decimal import Decimal
+from typing import Annotated, Literal
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import InjectedToolCallId
+from pydantic import Field
+"""
+
 SOURCES: list[tuple[str, dict[str, Any], str | None]] = [
     ("def f(config: str): return config", {"config": "prod"}, "prod"),
     ("def f(runtime): return runtime", {"runtime": "fast"}, "fast"),
@@ -111,11 +119,12 @@ SOURCES: list[tuple[str, dict[str, Any], str | None]] = [
         {"xs": [1], "m": {"a": []}},
         "2",
     ),
+    ("def f(x: 'int') -> 'Missing': return x", {"x": 2}, "2"),
     ("def f(x: 'Missing'): return x", {"x": 1}, None),
     ("def f(x: pd.DataFrame): return len(x)", {"x": []}, None),
     ("def f(x: np.ndarray): return len(x)", {"x": []}, None),
     ("def f(done: Callable[[], None]): return 1", {"done": 1}, None),
-    ("def f(x=threading.Lock()): return 'fine'", {}, "fine"),
+    ("def f(x=object()): return 'fine'", {}, "fine"),
     ("def f(x: float = float('nan'), y: object = ...): return x != x", {}, "true"),
     ("def f(a: int, config: RunnableConfig): return a + len(config) * 0", {"a": 2}, "2"),
     ("def f(a: int, call: Annotated[str, InjectedToolCallId]): return a * len(call) // len(call)", {"a": 2}, "2"),
@@ -143,7 +152,7 @@ class Desk:
 def signatures() -> Iterator[Case]:
     for source, sent, result in SOURCES:
         names: dict[str, Any] = {**globals()}
-        exec(source, names)
+        exec(IMPORTS + source, names)
         yield said(names["f"]), sent, result
     yield Desk().hold, {"runtime": 1}, "2"
     yield Desk.keep, {"config": "a"}, "a"
