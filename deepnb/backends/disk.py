@@ -3,6 +3,7 @@
 import base64
 import errno
 import os
+import re
 import shutil
 import stat
 import time
@@ -21,7 +22,6 @@ from deepagents.backends.utils import (
     slice_read_response,
 )
 
-from deepnb.backends.merge import all_crlf
 from deepnb.backends.tree import DEPTH, LOCK, Names, Refused, Tree, is_control, names, unfit
 from deepnb.engine.file_extras import SkippedEntries, SkipReason
 from deepnb.engine.files import ContainedBackend, is_text
@@ -357,11 +357,20 @@ def _lines(path: str, data: bytes, pattern: str) -> list[protocol.GrepMatch]:
 
 def replace_text(text: str, old: str, new: str, everywhere: bool) -> tuple[str, int] | str:
     """Return the text with the replacement made, whose lines end as they did, and how often; or what is wrong with it."""
-    if not all_crlf(text):
-        return perform_string_replacement(text, old, new, everywhere)
-    text, old, new = (t.replace("\r\n", "\n") for t in (text, old, new))
-    result = perform_string_replacement(text, old, new, everywhere)
-    return result if isinstance(result, str) else (result[0].replace("\n", "\r\n"), result[1])
+    return perform_string_replacement(text, *as_it_stands(text, old, new), everywhere)
+
+
+_END = re.compile(r"\r\n?|\n")
+
+
+def as_it_stands(text: str, old: str, new: str) -> tuple[str, str]:
+    """Return what is to be replaced, and by what, with the ends that lines have there: who reads the file is shown \\n for all."""
+    if "\r" not in text:
+        return old, new
+    found = re.search(r"(?:\r\n?|\n)".join(map(re.escape, _END.split(old))), text)
+    there = found[0] if found else old
+    end = _END.search(there) or _END.search(text)
+    return there, _END.sub(end[0], new) if found and end else new
 
 
 def _why(error: OSError | UnicodeError) -> str:

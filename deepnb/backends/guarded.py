@@ -5,6 +5,7 @@ others did since is noted in the journal (`record`), the write is merged with it
 refused, instructions that are not in the user's words wait for them, and the change is entered (`steps`).
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
@@ -25,6 +26,21 @@ from deepnb.gate import redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
 from deepnb.values.lazy import nothing
+
+_NO_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""What ends a line for `str.splitlines`, but for no editor, search or edit."""
+_HIDDEN = {ord(char): 0xF8F0 + at for at, char in enumerate("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")}
+_SHOWN = {hidden: char for char, hidden in _HIDDEN.items()}
+
+
+def _read(text: str, offset: int, limit: int) -> protocol.ReadResult:
+    """Return lines of a text, which end at \\n, \\r\\n and \\r alone."""
+    odd = _NO_ENDS.search(text) is not None
+    data = protocol.FileData(content=text.translate(_HIDDEN) if odd else text, encoding="utf-8")
+    found = slice_read_response(data, offset, limit)
+    if odd and found.file_data is not None:
+        found.file_data["content"] = found.file_data["content"].translate(_SHOWN)
+    return found
 
 
 class GuardedBackend(Steps):
@@ -52,7 +68,9 @@ class GuardedBackend(Steps):
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> protocol.ReadResult:
         if not self.is_guarded(file_path):
-            return self.inner.read(file_path, offset, limit)
+            found = self.inner.read(file_path, offset, limit)
+            text = self._text(file_path) if found.total_lines and is_text(file_path) else None
+            return found if text is None or not _NO_ENDS.search(text) else _read(text, offset, limit)
         text = self._text(file_path)
         if text is None or not is_text(file_path):
             found = self.inner.read(file_path, offset, limit)
@@ -62,7 +80,7 @@ class GuardedBackend(Steps):
             return found
         # what is shown is what is noted as seen: read once, since another process may write at any time
         self._see(file_path, text)
-        return slice_read_response(protocol.FileData(content=_masked(text), encoding="utf-8"), offset, limit)
+        return _read(_masked(text), offset, limit)
 
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
         return self.inner.download_files(paths)

@@ -22,6 +22,7 @@ from deepnb.engine.file_extras import SkippedEntries, append_text, folder_versio
 from deepnb.engine.files import ExactStore, store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
+from deepnb.values.files import disk_path
 
 # -- one tree of files out of several backends, where each path belongs to exactly one of them
 
@@ -252,17 +253,11 @@ def mount_prefix(path: str) -> str:
 def _directory(text: str, base: Path) -> Path:
     if not text.strip() or any(map(is_control, text)):
         raise InvalidError("disk: needs a directory", "type one, such as disk:./memory")
-    try:
-        root = (base / Path(text.strip()).expanduser()).resolve()
-        there = next(path for path in (root, *root.parents) if path.exists())
-        if not there.is_dir():
-            raise InvalidError(f"{there.name} is a file", "type its directory, such as disk:./memory")
-        return root
-    except (OSError, RuntimeError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise InvalidError(
-            f"{text.strip()!r} can't be mounted ({why})", "type a directory, such as disk:./memory"
-        ) from None
+    root = (base / disk_path(text.strip(), "can't be mounted")).resolve()
+    there = next(path for path in (root, *root.parents) if path.exists())
+    if not there.is_dir():
+        raise InvalidError(f"{there.name} is a file", "type its directory, such as disk:./memory")
+    return root
 
 
 def _disk(root: Path) -> BackendProtocol:

@@ -10,7 +10,7 @@ from typing import Any
 
 from deepagents.backends.protocol import DeleteResult, EditResult
 
-from deepnb.backends.disk import replace_text
+from deepnb.backends.disk import as_it_stands, replace_text
 from deepnb.backends.journal import is_journal
 from deepnb.backends.merge import Merged, all_crlf, merge
 from deepnb.backends.record import HeldChange, Record
@@ -156,7 +156,7 @@ class Steps(Record):
                 problem = self.inner.write(path, redact(text)).error
             elif not guarded:
                 if not (problem := self._ask_about(path, text, current)):
-                    return self.inner.edit(path, old, new, everywhere)
+                    return self.inner.edit(path, *as_it_stands(current, old, new), everywhere)
             else:
                 written = self._put(path, current, text, base)
                 problem = written.problem

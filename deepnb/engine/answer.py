@@ -32,6 +32,7 @@ from deepnb.engine.request import message_text
 from deepnb.gate import redact
 from deepnb.values.answers import FROM_TEXT, calls_in, split_thinking, stands_in
 from deepnb.values.code import CODE_TOOLS, LONGEST
+from deepnb.values.text import whole_value
 from deepnb.values.turn import Usage
 
 _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status"), "anthropic": ("stop_reason",)}
@@ -118,7 +119,10 @@ class Reader:
         """Name of a tool as it is sent -> its own, and the own names of its arguments, where they differ."""
 
     def read(self, message: AIMessage) -> AIMessage:
-        """Return the answer without its thinking, and as the calls that it is, where it is nothing else."""
+        """Return the answer without its thinking, and as the calls that it is, where it is nothing else; its texts are whole."""
+        said = {name: getattr(message, name) for name in ("content", "tool_calls", "additional_kwargs")}
+        if (clean := whole_value(said)) is not said:
+            message = message.model_copy(update=clean)
         if any(call["name"] in self.offered_as for call in message.tool_calls):
             message = message.model_copy(update={"tool_calls": [*map(self._own, message.tool_calls)]})
         if not isinstance(message.content, str):

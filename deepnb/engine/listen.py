@@ -29,6 +29,7 @@ from deepnb.values.budget import Budget
 from deepnb.values.failures import failure_text, own_traceback
 from deepnb.values.messages import Added, Message
 from deepnb.values.request import Request
+from deepnb.values.text import whole, whole_value
 
 _LOG = logging.getLogger("deepnb")
 
@@ -301,7 +302,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._busy[run_id] = threading.get_ident()
         if name == TASK and inputs is not None:
             self._called[run_id] = str(inputs.get("subagent_type") or "")
-        args = redact_value(dict(inputs) if inputs is not None else {"input": input_str})
+        args = whole_value(redact_value(dict(inputs) if inputs is not None else {"input": input_str}))
         self.emit(values.ToolStarted(id_, name, args, path))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
@@ -354,7 +355,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self._grow(run, piece, values.ThinkingDelta if is_thought else values.TextDelta)
 
     def _grow(self, run: _ModelRun, text: str, kind: type[values.TextDelta | values.ThinkingDelta]) -> None:
-        if text and run.call.purpose == "answer":
+        if (text := whole(text)) and run.call.purpose == "answer":
             run.has_thought |= kind is values.ThinkingDelta
             self._told.add(run.call.number)
             self.emit(kind(text, run.call.number, run.call.path))
@@ -363,7 +364,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         path = self._above(run_id)
         if known := self._forget_tool(run_id):
             id_, name, began = known
-            self.emit(values.ToolEnded(id_, name, result, status, time.perf_counter() - began, path, traceback))
+            self.emit(
+                values.ToolEnded(id_, name, whole(result), status, time.perf_counter() - began, path, whole(traceback))
+            )
 
     def _above(self, run_id: UUID) -> values.Path:
         """Return the path of the agent that made a tool call."""

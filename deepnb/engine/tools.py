@@ -23,6 +23,7 @@ from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import LONGEST, bounded, tool_name
 from deepnb.values.failures import NotOnTapeError, failure_text, own_traceback
 from deepnb.values.request import MORE_TOOLS
+from deepnb.values.text import whole, whole_value
 from deepnb.values.turn import TextDelta, ToolEnded
 
 _SCHEMAS: dict[CodeType | None, Any] = {}
@@ -253,10 +254,11 @@ def _is_stored(value: Any) -> bool:
 
 
 def _bounded(result: Any) -> Any:
-    """Return a result whose texts are not too long to be kept, and tell the user if something is left out."""
+    """Return a result whose texts are whole and not too long to be kept, and tell the user if something is left out."""
     if not isinstance(result, ToolMessage):
         return result
-    content = result.content
+    if (content := whole_value(result.content)) is not result.content:
+        result = result.model_copy(update={"content": content})
     if isinstance(content, str):
         made: Any = bounded(content)
     else:
@@ -275,7 +277,7 @@ def _bounded(result: Any) -> Any:
 def _result(call: Any, error: BaseException, began: float) -> ToolMessage:
     if is_invalid_resume(error):  # nothing the model could put right
         raise error
-    text = failure_text(error)
+    text = whole(failure_text(error))
     if not isinstance(error, Exception):  # of these the Listener hears from some versions of LangChain only
         id_, name, took = call["id"] or "", call["name"], time.perf_counter() - began
         tell(ToolEnded(id_, name, text, "error", took, traceback=own_traceback(error)))

@@ -9,7 +9,7 @@ from typing import Any
 
 from deepnb.gate.own_words import add_words
 from deepnb.magics import code_cells
-from deepnb.magics.interpolate import FilledPrompt, fill
+from deepnb.magics.interpolate import FilledPrompt, fill, known_names
 from deepnb.magics.last_error import ERR, approval_needed
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Args, Scene
@@ -192,7 +192,10 @@ def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:
     """Return a prompt with the kernel's values; on a line, which is taken as typed, `{err}` alone is filled in."""
     placeholder = f"{{{ERR}}}"
     if not cell and placeholder not in prompt:
-        return FilledPrompt(prompt)
+        left = known_names(prompt, scene.namespace)
+        return FilledPrompt(
+            prompt, notes=tuple(f"{one} is left as typed: only a %%agent cell is filled in" for one in left)
+        )
     names = scene.last_error.names(prompt, scene.namespace)
     if not cell:
         names = {ERR: names[ERR]} if ERR in names else {}

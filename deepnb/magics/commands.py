@@ -1,6 +1,7 @@
 """The subcommands of %agent: session and arguments -> what is shown."""
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.tool_commands import agent_subagents, agent_tools
 from deepnb.values.errors import InvalidError, NotFoundError
 from deepnb.values.server_address import is_address
+from deepnb.values.text import as_word
 from deepnb.values.turn import Event, ModelStarted, Notice, Retry
 from deepnb.values.wings import home, part
 from deepnb.views.agent import features_view, models_view
@@ -73,8 +75,7 @@ def agent_persist(scene: Scene, args: Args) -> Result:
     if (notebook := notebook_path(scene.namespace)) is not None:
         file = notebook.with_suffix(".deepnb.db")
         name = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
-    quoted = f'"{name}"' if " " in name else name
-    return notice(f"{FORGETS}; to keep them: %agent persist {quoted}")
+    return notice(f"{FORGETS}; to keep them: %agent persist {as_word(name)}")
 
 
 _RUN = 10_000
@@ -237,7 +238,8 @@ def agent_export(scene: Scene, args: Args) -> Result:
 def agent_mount(scene: Scene, args: Args) -> Result:
     if args["path"] and not args["spec"]:
         raise InvalidError(f"say where to mount {args['path']}", f"%agent mount {args['path']} disk:DIR")
-    made = scene.session.mount(args["path"], args["spec"], whole=bool(args["yes"])) if args["path"] else None
+    spec = re.sub(r"^[\"']?(disk:)[\"']?(.*?)[\"']?$", r"\1\2", args["spec"] or "")  # "disk:my notes" | disk:"my notes"
+    made = scene.session.mount(args["path"], spec, whole=bool(args["yes"])) if args["path"] else None
     mounts = scene.session.workspace.home.storage.mounts.values()
     rows = [(m.prefix, m.kind, m.where) for m in mounts]
     if made and made.kind == "disk" and not Path(made.where).exists():

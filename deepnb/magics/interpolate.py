@@ -88,6 +88,12 @@ def fill(text: str, lookup: Mapping[str, object]) -> FilledPrompt:
     return FilledPrompt(whole, tuple(values.filled), tuple(values.notes.values()), images)
 
 
+def known_names(text: str, lookup: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the placeholders of a text, braces and all, whose variable is there; none is looked at."""
+    found = (_PLACEHOLDER.match(text, at) for at in _lone_braces(text))
+    return tuple(dict.fromkeys(one[0] for one in found if one and one["name"] in lookup))
+
+
 def code_and_math(text: str) -> list[Span]:
     """Return where a text is code or mathematics, in order and without overlaps."""
     fences = list(_fences(text))

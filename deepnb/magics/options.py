@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.magics import usage
-from deepnb.magics.slips import MOST, nearest, slip
+from deepnb.magics.slips import MOST, nearest, path_slip, slip
 from deepnb.values.errors import InvalidError
 from deepnb.values.wings import names, part
 
@@ -64,7 +64,8 @@ def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
     if command is not None:
         return command
     values, prompt, ended = read_options(line)
-    if not values and not ended and (meant := slip(line, fit)) is not None:  # more likely a mistyped subcommand
+    meant = None if values or ended else path_slip(line) or slip(line, fit)
+    if meant is not None:  # more likely a mistyped subcommand
         name = line.split()[0]
         known = usage.subcommand("agent", name) is not None
         problem = f"invalid arguments in {_cut(line)!r}" if known else f"no subcommand {name!r}"

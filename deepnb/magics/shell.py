@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deepnb.values.text import as_word
 from deepnb.values.wings import pictures
 
 if TYPE_CHECKING:
@@ -87,8 +88,7 @@ def forgotten(session: Session) -> str:
     """
     if (kept := session.workspace.persistence) is not None:
         where = kept.database.where
-        typed = f'"{where}"' if " " in where else where
-        return f"this session is kept: %agent persist {typed} continues it"
+        return f"this session is kept: %agent persist {as_word(where)} continues it"
     attached = session.options.graph
     if attached is not None and session.options.checkpointer is not None:
         return ""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from deepnb.magics.ask import MODES
@@ -10,6 +9,7 @@ from deepnb.magics.pictures import subagent_row, subagents_picture
 from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
 from deepnb.session.tools import TIMEOUT
 from deepnb.values.errors import InvalidError, NotFoundError
+from deepnb.values.files import disk_path
 from deepnb.views.subagents import subagent_view
 from deepnb.views.text import counted
 from deepnb.views.view import notice_view, table_view
@@ -180,7 +180,7 @@ def written(scene: Scene, path: str) -> Result:
 def _add_subagent(scene: Scene, what: str, replace: bool) -> Result:
     subagents = scene.session.subagents
     name, _, description = what.partition(" ")
-    if what.endswith(".md") or "/" in name or Path(what).expanduser().is_dir():
+    if what.endswith(".md") or "/" in name or disk_path(what).is_dir():
         names = subagents.add(what, replace=replace)
         it = "it" if len(names) == 1 else "them"
         return notice(f"added {', '.join(names)}: the agent can call {it} from the next turn on")

@@ -32,7 +32,7 @@ KINDS: dict[str, str] = {
     "header": r"[A-Za-z][A-Za-z0-9-]*",  # X-Api-Key
     "url": r"\w+://\S+",  # http://localhost:8000
     "place": r"/\S*",  # /data
-    "backend": r"disk:.+|store(?::\S+)?|state",  # disk:my notes | store:team | state
+    "backend": r"""["']?disk:.+|store(?::\S+)?|state""",  # disk:my notes | "disk:my notes" | store:team | state
     **dict.fromkeys(("export", "tape"), _FILE),
     "recording": f"stop|{_FILE}",
     "database": r"""\w+://\S+|[^\s"']\S*\.\w+|"[^"]+"|'[^']+'""",  # postgres://host/db | s.db | "my s" | 'my s'

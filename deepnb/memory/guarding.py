@@ -1,5 +1,6 @@
 """What guards memory: the guidelines for the agent, who writes, no credential in a call, and what a scope keeps back."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Protocol
@@ -85,12 +86,18 @@ Form = Literal["lean", "short", "full"]
 _FORMS: Mapping[Form, str] = {"lean": LEAN, "short": SHORT, "full": GUIDELINES}
 
 
+_TAG = re.compile(
+    rf"<(?={'|'.join(tag[1:] for tag in (MEMORY_OPEN, MEMORY_CLOSE, GUIDELINES_OPEN, GUIDELINES_CLOSE))})"
+)
+"""What in a memory file would begin or end the block: `</agent_memory>`."""
+
+
 def memory_block(files: Sequence[Fitted], home: str, *, writes: bool = True, form: Form = "full") -> str:
     """Return the text that is injected: the files under their paths, in order, then the guidelines.
 
     `writes` says whether the agent has the file tools that the guidelines name; `form` is how much they say.
     """
-    shown = [f"{file.path}\n\n{file.shown}" for file in files]
+    shown = [f"{file.path}\n\n{_TAG.sub('&lt;', file.shown)}" for file in files]
     body = "\n\n".join(shown) or (f"(nothing yet; write_file {home} starts it)" if writes else "(nothing yet)")
     guidelines = _FORMS[form].format(path=home) if writes else READ_ONLY
     return f"{MEMORY_OPEN}\n{body}\n{MEMORY_CLOSE}\n{GUIDELINES_OPEN}\n{guidelines}\n{GUIDELINES_CLOSE}"

@@ -116,7 +116,7 @@ def check_takes_key(provider: str) -> None:
     """Raise an error for what is no provider, or has no key to be typed in."""
     if provider not in PROVIDERS:
         names = ", ".join(name for name, one in PROVIDERS.items() if one.typed)
-        raise NotFoundError(f"no provider {provider!r}", f"%agent key with one of {names}")
+        raise NotFoundError(f"no provider {provider!r}", f"%agent key PROVIDER with one of {names}")
     if PROVIDERS[provider].key is None:
         raise InvalidError(f"{provider} needs no key", f"%agent use {provider}:MODEL")
     if not PROVIDERS[provider].typed:

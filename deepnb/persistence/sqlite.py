@@ -14,6 +14,7 @@ from typing import Any
 from deepnb.backends.locks import file_lock, hold_file
 from deepnb.persistence.database import CHECKPOINT, WRITE, Blob, Database, checked_format, damaged
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotInstalledError, RefusedError
+from deepnb.values.files import disk_path
 
 _WAIT = 5.0
 """Seconds that a write waits for another program's."""
@@ -265,7 +266,7 @@ def _patience(rows: sqlite3.Connection) -> Iterator[None]:
 
 def real_path(name: str | Path) -> Path:
     """Return the file that is meant by a name, wherever the kernel goes later."""
-    return Path(name).expanduser().resolve()
+    return disk_path(name).resolve()
 
 
 def _classes() -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from deepnb.values.approvals import Decision
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.image import PromptImage, with_markers
 from deepnb.values.server_address import LOST
+from deepnb.values.text import whole
 from deepnb.values.turn import Event, Notice, ToolEnded, Turn, Usage
 
 if TYPE_CHECKING:
@@ -216,6 +217,7 @@ class Runner:
     ) -> Generator[Event | None, None, None]:
         if not prompt.strip():
             raise InvalidError("the prompt is empty", "%agent PROMPT")
+        prompt = whole(prompt)
         work = self._workspace
         work.current.idle()
         thread = work.threads[name] if name else work.threads.current

@@ -10,6 +10,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from deepnb.values.errors import InvalidError, NotFoundError
+from deepnb.values.files import disk_path
 
 AGENT = "agent"
 """The name under `~/.deepagents/` when no other is given."""
@@ -60,13 +61,9 @@ def source(name: str, places: Places) -> SourceMount:
         return SourceMount("/user/", places.user, ("AGENTS.md",))
     if name == "project":
         return SourceMount("/project/", project_root(places.here).resolve(), (".deepagents/AGENTS.md", "AGENTS.md"))
-    try:
-        path = places.here / Path(name).expanduser()
-        path = path.parent.resolve() / path.name
-        is_file = path.suffix == ".md" and path.name.isprintable() and not path.is_dir()
-    except (OSError, RuntimeError, ValueError):  # a home that nobody has, links in a circle
-        is_file = False
-    if not is_file:
+    path = places.here / disk_path(name, "is not a memory file")
+    path = path.parent.resolve() / path.name
+    if path.suffix != ".md" or not path.name.isprintable() or path.is_dir():
         raise InvalidError(f"{name!r} is not a memory file", "type user, project, or the path of a Markdown file")
     folder = "".join(c if c.isalnum() or c in "._-" else "-" for c in path.parent.name).lstrip(".") or "files"
     return SourceMount(f"/sources/{folder}/", path.parent, (path.name,))

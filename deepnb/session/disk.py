@@ -12,7 +12,8 @@ from deepnb.running.workspace import Workspace
 from deepnb.values.code import CODE_TOOLS
 from deepnb.values.errors import BusyError, InvalidError, LimitError, NotFoundError, RefusedError
 from deepnb.values.events import without_credentials
-from deepnb.values.files import make_folder, write_whole
+from deepnb.values.files import disk_path, make_folder, write_whole
+from deepnb.values.text import as_word
 
 LARGEST = 10_000_000
 """Bytes of a file that is loaded."""
@@ -20,7 +21,7 @@ LARGEST = 10_000_000
 
 def load(file: str | Path) -> tuple[Path, str]:
     """(file, resolved, and its text) of a file of the disk that is to become a memory file."""
-    place = Path(file).expanduser()
+    place = disk_path(file)
     if not place.is_file():
         raise NotFoundError(f"no file {file}", "type the path of a Markdown file on this disk")
     if place.stat().st_size > LARGEST:
@@ -35,13 +36,9 @@ def load(file: str | Path) -> tuple[Path, str]:
 
 def named_file(path: str | Path, *kinds: str) -> Path:
     """The file that is meant, whose name ends in one of `kinds`; behind a link, the one that the link leads to."""
-    try:
-        file = Path(path).expanduser().resolve()
-        directory = file.is_dir()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise InvalidError(f"{str(path)!r} can't be a file ({error})", "choose another name") from None
-    if file.suffix not in kinds or directory:
-        what = "is a directory" if directory else "has no ending that says what it is"
+    file = disk_path(path).resolve()
+    if file.suffix not in kinds or file.is_dir():
+        what = "is a directory" if file.is_dir() else "has no ending that says what it is"
         *others, last = kinds
         raise InvalidError(f"{path} {what}", f"end the name in {', '.join(others)}{' or ' if others else ''}{last}")
     return file
@@ -53,7 +50,7 @@ def targets(file: str | Path, path: str | None, first: str, paths: Sequence[str]
     A name that ends in `.md` takes one memory file (the first source, if none is named); any other is a
     directory, below which each goes under its own path.
     """
-    place = Path(file).expanduser()
+    place = disk_path(file)
     if place.suffix == ".md" and not place.is_dir():
         return ((path or first, place),)
     return tuple((p, place / p.lstrip("/")) for p in ((path,) if path else paths))
@@ -75,7 +72,9 @@ def save(
     for p, target in pairs:
         there = _text(target)
         if there is not None and there not in (texts[p], known.get(target.resolve())) and not overwrite:
-            raise RefusedError(f"{target} has changed on disk", f"%memory save --yes {file} overwrites it")
+            raise RefusedError(
+                f"{target} has changed on disk", f"%memory save --yes {as_word(str(file))} overwrites it"
+            )
     written = {}
     for p, target in pairs:
         try:
@@ -101,7 +100,7 @@ def made_directory(name: str | Path) -> Path:
     """The directory, made where it is missing; one line of error where nothing can be written there."""
     from deepnb.backends.locks import directory_lock
 
-    chosen = Path(name).expanduser()
+    chosen = disk_path(name)
     if chosen.exists() and not chosen.is_dir():
         raise InvalidError(f"{name} is a file", "type the name of a directory")
     try:
@@ -131,7 +130,7 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
     if not one.turns:
         raise NotFoundError(f"thread {one.name} has no turns yet", "%agent PROMPT starts one")
     if file.exists() and not overwrite:
-        raise RefusedError(f"{path} exists already", f"%agent export --yes {path} overwrites it")
+        raise RefusedError(f"{path} exists already", f"%agent export --yes {as_word(str(path))} overwrites it")
     content = _transcript(workspace, one) if file.suffix == ".jsonl" else _conversation(one, file.suffix)
     try:
         make_folder(file.parent)

@@ -36,7 +36,7 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
         begun = any(thread.root is not None or thread.turns for thread in workspace.threads)
         if begun and database.newest():
             what = f"{database.where} has threads of its own, and this session has begun already"
-            raise RefusedError(what, "restart the kernel and type %agent persist first, or choose another file")
+            raise RefusedError(what, "restart the kernel and begin with %agent persist FILE, or choose another file")
         if begun:
             from deepnb.persistence.savers import copy_checkpoints
 

@@ -14,6 +14,8 @@ from deepnb.skills.packages import check_name, scaffold
 from deepnb.skills.rules import FILE_NAME, check
 from deepnb.values.agent import Finding, Skill, SkillRead, skill_line
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.values.files import disk_path
+from deepnb.values.text import as_word
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,14 +133,15 @@ class SessionSkills(Part):
         from deepnb.skills.packages import bundled, packages
 
         own = bundled()
-        added = [own[what]] if isinstance(what, str) and what in own else packages(Path(what).expanduser())
+        added = [own[what]] if isinstance(what, str) and what in own else packages(disk_path(what))
         for package in added:
             if problem := package.checked.skill.problem:
                 raise InvalidError(f"not added: {problem}", "fix it, then add it again")
             there = self._below(f"{self._source}{package.directory}/")
             if there and not replace:
                 raise RefusedError(
-                    f"a skill {package.directory!r} already exists", f"%skills add --yes {what} replaces it"
+                    f"a skill {package.directory!r} already exists",
+                    f"%skills add --yes {as_word(str(what))} replaces it",
                 )
         written: dict[str, bytes | None] = {}
         try:
@@ -201,7 +204,7 @@ class SessionSkills(Part):
             return tuple(f for f in self.found().findings if f.path in {s.path for s in named})
         if str(path).startswith("/") and (content := self._content(str(path))) is not None:
             return check(content, str(path)).findings
-        return tuple(f for package in packages(Path(path).expanduser()) for f in package.checked.findings)
+        return tuple(f for package in packages(disk_path(path)) for f in package.checked.findings)
 
     def validate(self, path: str | Path | None = None) -> pd.DataFrame:
         """What to fix, one row each: file, line (0: the whole file), broken or note, what, do."""

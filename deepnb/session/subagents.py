@@ -15,6 +15,7 @@ from deepnb.skills.catalog import Catalog
 from deepnb.subagents.files import BYTES, check, check_name, scaffold
 from deepnb.values.agent import FOLDER, GENERAL_PURPOSE, Finding, Listed, Skill, Spent, Subagent, normal
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.values.files import disk_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +144,7 @@ class SessionSubagents(Part):
         All of them are good, or none is added. `replace` takes the place of those of the same name.
         """
         texts: dict[str, str] = {}
-        for file in _markdown(Path(where).expanduser()):
+        for file in _markdown(disk_path(where)):
             path = f"{FOLDER}{file.name}"
             data = _read(file)
             given = [agent.name for agent in self._workspace.options.subagents]
@@ -191,7 +192,8 @@ class SessionSubagents(Part):
             raise RefusedError(f"a subagent {name!r} is already defined in Python", "choose another name")
         if path in self._files and not replace:
             raise RefusedError(
-                f"a subagent {name!r} already exists", f"%agent subagents {name} shows it; --yes replaces it"
+                f"a subagent {name!r} already exists",
+                f"%agent subagents {name} shows it, %agent subagents add --yes {name} replaces it",
             )
 
 

@@ -48,7 +48,9 @@ def bundled() -> dict[str, Package]:
 def packages(path: Path) -> list[Package]:
     """Return the skills of a SKILL.md, a skill's directory, a directory of skills, or a zip of either."""
     if not path.exists():
-        raise NotFoundError(f"there is no {path}", "%skills add takes a directory, a .zip or a bundled skill")
+        raise NotFoundError(
+            f"there is no {path}", "%skills add NAME|DIR|ZIP takes a bundled skill, a directory or a zip"
+        )
     if path.is_file() and path.name == FILE_NAME:
         path = path.absolute().parent
     if path.is_dir():

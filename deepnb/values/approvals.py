@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from deepnb.gate import credentials
 from deepnb.values.errors import InvalidError
-from deepnb.values.text import Listing, excerpt, short_repr
+from deepnb.values.text import Listing, excerpt, short_repr, whole, whole_value
 
 Rule = Literal["ask", "allow", "deny"]
 """What happens to a call of a tool: the user is asked, it runs, it is refused."""
@@ -99,7 +99,7 @@ class PendingCall:
     def reject(self, reason: str = "") -> Decision:
         """Do not let it run, and tell the agent why."""
         self._check_allowed("reject")
-        return Decision(self, "reject", reason=" ".join(reason.split()))
+        return Decision(self, "reject", reason=whole(" ".join(reason.split())))
 
     def edit(self, args: Mapping[str, Any], *, remember: bool = False, also: Iterable[str] = ()) -> Decision:
         """Let it run with other arguments; those that do not fit the tool are an error. The rest is as of `approve`."""
@@ -107,12 +107,12 @@ class PendingCall:
         _check_edit(self, args)
         if remember or also:
             self._check_allowed("remember")
-        return Decision(self, "edit", args=dict(args), remember=remember, also=tuple(also))
+        return Decision(self, "edit", args=whole_value(dict(args)), remember=remember, also=tuple(also))
 
     def answer(self, value: object) -> Decision:
         """Answer a question of the graph: `interrupt` gives the value, anything that JSON has."""
         self._check_allowed("answer")
-        return Decision(self, "answer", value=value)
+        return Decision(self, "answer", value=whole_value(value))
 
     def _check_allowed(self, what: Allowed) -> None:
         if what in self.allowed:
@@ -243,9 +243,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def _check_edit(call: PendingCall, args: Mapping[str, Any]) -> None:
     what = f"an edit of {call.name}"
     if not isinstance(args, Mapping):
-        raise InvalidError(
-            f"{what} must be a JSON object, not a {type(args).__name__}", '%agent edit {"name": value, ...}'
-        )
+        raise InvalidError(f"{what} must be a JSON object, not a {type(args).__name__}", '%agent edit {"name": VALUE}')
     if not call.parameters:
         return
     takes = f"the arguments are {', '.join(call.parameters)}"

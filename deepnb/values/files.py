@@ -15,7 +15,7 @@ from typing import Literal
 
 from deepnb.values.errors import InvalidError
 from deepnb.values.lazy import nothing
-from deepnb.values.text import Listing, short_repr
+from deepnb.values.text import Listing, short_repr, whole
 
 Op = Literal["equal", "replace", "delete", "insert"]
 
@@ -98,8 +98,31 @@ def lines_of(text: str | None) -> list[str]:
 
 def check_path(path: str) -> str:
     """Return the path, if it is one of a file in the backend: absolute, and without `..`."""
-    if not path.startswith("/") or path.endswith("/") or any(part in ("", ".", "..") for part in path[1:].split("/")):
+    if (
+        not path.startswith("/")
+        or path.endswith("/")
+        or any(part in ("", ".", "..") for part in path[1:].split("/"))
+        or whole(path) != path
+    ):
         raise InvalidError(f"{path!r} is not the path of a file", "type an absolute path, such as /AGENTS.md")
+    return path
+
+
+def disk_path(name: str | Path, problem: str = "can't be a file or a directory") -> Path:
+    """Return the file or directory of the disk that a name means, `~` read, wherever the kernel goes later; one line of error for a name that none can have."""
+    try:
+        path = Path(name).expanduser()
+        os.lstat(os.path.realpath(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return path
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # too long, a link in a circle, nobody's home, a NUL, half a character
+        shown = repr(str(name)) if len(str(name)) < 60 else f"a name of {len(str(name)):,} characters"
+        why = getattr(error, "strerror", None) or getattr(error, "reason", None) or error
+        raise InvalidError(f"{shown} {problem} ({why})", "choose another name") from None
     return path
 
 

@@ -2,10 +2,10 @@
 
 import heapq
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 MOST = 240
 """Characters of such a line."""
@@ -56,6 +56,28 @@ def terminal_text(text: str) -> str:
 # -- Moments as they are written down
 
 
+def whole(text: str) -> str:
+    """Return a text in which halves of characters that take two (lone surrogates) are U+FFFD: no file, request or table could hold them."""
+    try:
+        _ = text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def whole_value(value: Any) -> Any:
+    """Return a JSON-like value whose texts, and keys, are whole; the same object where they are."""
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, dict):
+        made: Any = {whole_value(key): whole_value(item) for key, item in value.items()}
+    elif type(value) in (list, tuple):
+        made = type(value)(map(whole_value, value))
+    else:
+        return value
+    return value if made == value else made
+
+
 def moment(at: str) -> float:
     """Return seconds since 1970 of an ISO timestamp, for sorting: where clocks go back, text does not sort by time.
 
@@ -72,18 +94,25 @@ def in_turn(places: Iterable[Iterable[T]], at: Callable[[T], str]) -> list[T]:
     return list(heapq.merge(*places, key=lambda one: moment(at(one))))
 
 
+def as_word(text: str) -> str:
+    """Return a name of a file as one word of a magic's line: in quotes where it has blanks."""
+    return f'"{text}"' if any(map(str.isspace, text)) else text
+
+
 # -- What a magic's command is in Python: the magics only call methods of a session
 
 CALLS = {
-    "%agent": "session.run({})",
+    "%agent": "session",
+    "%agent PROMPT": "session.run(PROMPT)",
     "%agent approve": "session.resume(session.asked[0].approve())",
+    "%agent approve 1": "session.resume(session.asked[0].approve())",
+    "%agent approve all": "session.resume([call.approve() for call in session.asked])",
     "%agent budget": "session.budget()",
     "%agent compact": "session.compact()",
-    "%agent edit": "session.asked[0].edit({})",
+    "%agent edit": "session.resume(session.asked[0].edit({}))",
     "%agent export": "session.export({})",
     "%agent export --yes": "session.export({}, overwrite=True)",
     "%agent fork": "session.fork({})",
-    "%agent fork NAME --at": "session.fork(NAME, at={})",
     "%agent history": "session.history()",
     "%agent history --bring": "session.bring_back({})",
     "%agent jobs": "session.jobs",
@@ -91,7 +120,8 @@ CALLS = {
     "%agent jobs stop": "session.jobs.job({}).stop()",
     "%agent key": "session.key({})",
     "%agent models": "session.models()",
-    "%agent mount": "session.mount({})",
+    "%agent mount": "session.mount({}, {})",
+    "%agent mount --yes": "session.mount({}, {}, whole=True)",
     "%agent new": "session.new({})",
     "%agent open": "deepnb.open_session({})",
     "%agent package": "session.package({})",
@@ -102,11 +132,15 @@ CALLS = {
     "%agent record --yes": "session.record({}, overwrite=True)",
     "%agent record stop": "session.recording.stop()",
     "%agent reject": "session.resume(session.asked[0].reject({}))",
+    "%agent reject 1": "session.resume(session.asked[0].reject({}))",
     "%agent replay": "session.replay({})",
     "%agent resume": "session.resume({})",
+    "%agent resume 1 JSON": "session.resume(session.asked[0].answer(VALUE))",
+    "%agent resume JSON": "session.resume(session.asked[0].answer(VALUE))",
     "%agent rewind": "session.rewind({})",
     "%agent subagents": "session.subagents.show({})",
     "%agent subagents add": "session.subagents.new({})",
+    "%agent subagents add --yes": "session.subagents.new({}, replace=True)",
     "%agent switch": "session.switch({})",
     "%agent threads": "session.threads",
     "%agent tools": "session.approvals",
@@ -122,12 +156,15 @@ CALLS = {
     "%memory": "session.memory.text()",
     "%memory add": "session.memory.add({})",
     "%memory daily": "session.memory.daily({})",
-    "%memory diff": "session.memory.diff({})",
+    "%memory diff": "session.memory.diff({}, {})",
+    "%memory flush": "session.memory.flush()",
     "%memory forget": "session.memory.forget({})",
+    "%memory keep": "session.memory.keep({})",
     "%memory log": "session.memory.log()",
     "%memory pending": "session.memory.pending()",
     "%memory promote": "session.memory.promote()",
     "%memory revert": "session.memory.revert({})",
+    "%memory rm": "session.memory.remove({})",
     "%memory save": "session.memory.save({})",
     "%memory save --yes": "session.memory.save({}, overwrite=True)",
     "%memory show": "session.memory.read({})",
@@ -139,63 +176,72 @@ CALLS = {
     "%skills": "session.skills.list()",
     "%skills add": "session.skills.add({})",
     "%skills add --yes": "session.skills.add({}, replace=True)",
+    "%skills disable": "session.skills.disable({})",
     "%skills enable": "session.skills.enable({})",
     "%skills new": "session.skills.new({})",
     "%skills pin": "session.skills.pinned",
     "%skills remove": "session.skills.remove({})",
     "%skills show": "session.skills.show({})",
+    "%skills validate": "session.skills.validate({})",
     "%%skills": "session.skills.write({}, TEXT)",
     "%config DeepNB.window =": "session.configure(max_input_tokens={})",
-    "%pip install": "pip install {}",
+    "%pip install": "pip install",
 }
 """A command as it is typed -> the same in Python; `{}` is for what follows it."""
 
-_WORDS_TEXT = """
-above adds and approves as asks brings compares continues creates ends fixes follows for gives goes is lists
-makes names or overwrites plays proposes reads rejects replaces restores runs says sets shows starts takes then
-to undoes with writes
+_WORDS = """
+a above an adds and approves as asks brings compares continues creates ends fixes follows for gives goes if instead is keeps
+lists makes names or overwrites plays proposes reads rejects removes replaces restores runs says sets shows starts takes
+then to undoes with writes
 """
-_WORDS = _WORDS_TEXT.split()
 """Words of a sentence, which end what belongs to a command."""
+
+
+@cache
+def _given() -> re.Pattern[str]:
+    """Return the pattern of what a command is given: ` b` | ` "my b.db"` | ` {"name": VALUE}` | ` --at N` | ` --empty`."""
+    value = rf"""(?!--|(?:{"|".join(_WORDS.split())})\b)("[^"]*"|'[^']*'|{{.*}}|[^\s,;()]*[^\s,;:()])"""
+    return re.compile(rf" (?:(--[\w-]+)(?: {value})?|{value})")
 
 
 def in_python(line: str) -> str:
     """Return a line with its magics as calls of a session: `%agent new b starts it` -> `session.new('b') starts it`."""
-    return _commands().sub(_call, line) if "%" in line else line
+    done, at = "", 0
+    while "%" in line and (found := _commands().search(line, at)):
+        call, end = _call(found[0], line, found.end())
+        done, at = f"{done}{line[at : found.start()]}{call}", end
+    return done + line[at:]
 
 
 @cache
 def _commands() -> re.Pattern[str]:
-    """Return the pattern of a command with what belongs to it; most sessions never compile it."""
+    """Return the pattern of a command; most sessions never compile it."""
     names = "|".join(re.escape(name) for name in sorted(CALLS, key=len, reverse=True))
-    return re.compile(rf"({names})(?![\w?])((?: (?!(?:{'|'.join(_WORDS)})\b)[^\s,;()]*[^\s,;:()])*)")
+    return re.compile(rf"(?<!%)(?:{names})(?![\w?])")
 
 
-def _call(found: re.Match[str]) -> str:
-    call, given = CALLS[found[1]], found[2].split()
-    if found[1] == "%agent use" and given and (given[0] == "URL" or "://" in given[0]):
+def _call(command: str, line: str, at: int) -> tuple[str, int]:
+    """Return what a command is in Python with what it is given from that place on, and where that ends."""
+    call, places = CALLS[command], list[str]()
+    if command in ("%agent", "%memory", "%skills") and _given().match(line, at):  # a subcommand that Python has not got
+        return command, at
+    named, most = "", call.count("{}")
+    while most and (found := _given().match(line, at)) and (found[1] or len(places) < most):
+        if found[1]:
+            named += f", {found[1].lstrip('-').replace('-', '_')}={_argument(found[2] or 'True')}"
+        else:
+            places.append(_argument(found[3]))
+        at = found.end()
+    if command == "%agent use" and places and (places[0] == "URL" or "://" in places[0]):
         call = "session.attach({})"
-    if found[1] == "%agent" and not given:  # shows where the session stands
-        return f"session{found[2]}"
-    if "{}" not in call:
-        return call + found[2]
-    if "(" not in call:
-        return call.format(" ".join(given))
-    return call.format(", ".join(_arguments(given)))
-
-
-def _arguments(given: list[str]) -> Iterator[str]:
-    """Yield words as arguments, `--base-url URL` by its name."""
-    words = list(given)
-    while words:
-        word = words.pop(0)
-        if not word.startswith("--"):
-            yield _argument(word)
-            continue
-        value = _argument(words.pop(0)) if words and not words[0].startswith("--") else "True"
-        yield f"{word.lstrip('-').replace('-', '_')}={value}"
+    call = call.replace("{}", "\0", len(places)).replace(", {}", "").replace("{}", "")
+    for one in places:
+        call = call.replace("\0", one, 1)
+    return (f"{call.removesuffix(')')}{named})".replace("(, ", "(") if named else call), at
 
 
 def _argument(word: str) -> str:
-    """Return a number and the name of what is to be filled in as they are, anything else as text."""
-    return word if word.isdigit() or re.fullmatch(r"[A-Z][A-Z.:|\[\]]*", word) else repr(word)
+    """Return a number, JSON, and the name of what is to be filled in as they are, anything else as text."""
+    if word.isdigit() or word == "True" or word[0] == "{" or re.fullmatch(r"[A-Z][A-Z.:|\[\]]*", word):
+        return word
+    return repr(word.strip("\"'"))

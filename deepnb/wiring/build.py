@@ -27,6 +27,7 @@ from deepnb.values.agent import FILE_TOOLS, GENERAL_PURPOSE, TASK, WITHOUT_MEMOR
 from deepnb.values.budget import Rule
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.request import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
+from deepnb.values.text import whole
 from deepnb.values.xray import UNKNOWN, Caching
 from deepnb.wiring.layers import Common, Host, Layers
 from deepnb.wiring.model import Measured, caching_of, main_model, own_model
@@ -84,7 +85,7 @@ def agent(
     graph = create_agent(
         mine.model,
         tools,
-        system_prompt=prompt_of(options, mine) or None,
+        system_prompt=whole(prompt_of(options, mine)) or None,
         middleware=stack,
         response_format=None if form is None else form.strategy(),
         state_schema=KernelState,

@@ -1,7 +1,9 @@
 """What an edit of a notebook would write, computed before anything is asked or written: its cells and their diff."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +114,17 @@ def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any],
     ids = [str(cell.get("id")) for cell in there["cells"]]
     if is_open(file, ids, namespace):
         raise RefusedError(f"{path} is open here, and is not written behind its back", "use propose_cell")
-    has_ids = (there["nbformat"], there["nbformat_minor"]) >= (4, 5)
     chosen = cell_edits(edits, len(ids))
-    there["cells"], cells = edited_cells(there["cells"], chosen, path, ids=has_ids)
-    after = _written(there, path)
-    return NotebookPlan(file, before, after, NotebookDiff(path, cells, before is None), len(there["cells"]))
+    cells, entries = edited_cells(there["cells"], chosen, path)
+    text = _json(there) if before is None else before.decode("utf-8")
+    try:
+        after = NotebookFile(text).with_cells(entries).encode()
+    except UnicodeEncodeError:
+        raise InvalidError(f"{path} holds half of a character that takes two", "remove it in Jupyter") from None
+    if len(after) > LARGEST:
+        raise LimitError(f"{path} would have more than {LARGEST // 1_000_000} MB", "it is not written")
+    _check(parsed(after, path), path)
+    return NotebookPlan(file, before, after, NotebookDiff(path, cells, before is None), len(entries))
 
 
 def notebook_diff(namespace: Mapping[str, Any], args: Mapping[str, Any]) -> NotebookDiff:
@@ -135,9 +143,7 @@ def _notebook(file: Path, content: bytes, name: str, version: str) -> Any:
         raise RefusedError(f"{name} exists", "read it with read_notebook and give its version")
     if version != version_of(file, content):
         raise outdated(name)
-    there = parsed(content, name, convert=False)
-    if there.get("nbformat") != 4:
-        raise InvalidError(f"{name} is in an old format of notebooks", "open it in Jupyter and save it")
+    there = parsed(content, name)
     _check(there, name)
     return there
 
@@ -154,25 +160,21 @@ def _new_notebook(file: Path, name: str, version: str) -> Any:
     return v4.new_notebook(metadata={"kernelspec": python, "language_info": {"name": "python"}})
 
 
-def _written(there: Any, name: str) -> bytes:
-    """Return the file as nbformat writes it; one that is not valid is an error."""
+def _json(there: Any) -> str:
+    """Return a new notebook as nbformat writes it."""
     import nbformat
 
-    _check(there, name)
-    try:
-        content = f"{nbformat.versions[4].writes_json(there).rstrip()}\n".encode()
-    except UnicodeEncodeError:
-        raise InvalidError(f"{name} holds half of a character that takes two", "remove it in Jupyter") from None
-    if len(content) > LARGEST:
-        raise LimitError(f"{name} would have more than {LARGEST // 1_000_000} MB", "it is not written")
-    return content
+    return f"{nbformat.versions[4].writes_json(there).rstrip()}\n"
 
 
 def _check(there: Any, name: str) -> None:
     from nbformat import validator
 
     try:
-        wrong = next((str(error.message) for error in validator.iter_validate(there)), None)
+        named = ({"id": f"cell-{n}", **cell} for n, cell in enumerate(there["cells"]))  # where the format asks for ids
+        has_ids = (there["nbformat"], there["nbformat_minor"]) >= (4, 5)
+        whole = {**there, "cells": [*named]} if has_ids else there
+        wrong = next((str(error.message) for error in validator.iter_validate(whole)), None)
     except Exception as error:  # a version that is no number, for example
         wrong = type(error).__name__
     if wrong is not None:
@@ -209,28 +211,33 @@ def cell_edits(given: Sequence[Mapping[str, Any]], count: int) -> tuple[CellEdit
     return edits
 
 
+Entry = tuple[int, CellEdit | None]
+"""A cell of the file afterwards: its number before, 0 of a new one, and what is done to it."""
+
+
 def edited_cells(
-    cells: Sequence[Any], edits: Sequence[CellEdit], name: str, *, ids: bool
-) -> tuple[list[Any], tuple[CellDiff, ...]]:
-    """Return the cells after the edits, and what changed; new cells get `ids` where the notebook's format has them."""
+    cells: Sequence[Any], edits: Sequence[CellEdit], name: str
+) -> tuple[tuple[CellDiff, ...], list[Entry]]:
+    """Return what changes in the cells of a notebook, and of what its cells are made afterwards."""
     at = {one.number: one for one in edits if one.action != "insert"}
-    made: list[Any] = []
+    made: list[Entry] = []
     diffs: list[CellDiff] = []
     for number in range(1, len(cells) + 2):
         # a new cell stands before the one of its number; past the last one is at the end
         for new in (one for one in edits if one.action == "insert" and min(one.number, len(cells) + 1) == number):
-            made.append(_new_cell(new.kind or "code", new.source, ids))
-            diffs.append(_diff(len(made), None, made[-1], name))
+            made.append((0, new))
+            diffs.append(_diff(len(made), None, {"source": new.source, "cell_type": new.kind or "code"}, name))
         if number > len(cells):
             break
         cell, edit = cells[number - 1], at.get(number)
-        if edit is None:
-            made.append(cell)
-            continue
-        after = _replaced(cell, edit, ids) if edit.action == "replace" else None
-        made += [] if after is None else [after]
-        diffs.append(_diff(number, cell, after, name))
-    return made, tuple(diffs)
+        after = None
+        if edit is None or edit.action == "replace":
+            edit = edit and _replacing(cell, edit)
+            after = edit and {"source": edit.source, "cell_type": edit.kind}
+            made.append((number, edit))
+        if edit is not None:
+            diffs.append(_diff(number, cell, after, name))
+    return tuple(diffs), made
 
 
 def _edit(given: Any, count: int) -> CellEdit:
@@ -254,26 +261,14 @@ def _edit(given: Any, count: int) -> CellEdit:
     return CellEdit(action, number, source, kind)
 
 
-def _new_cell(kind: str, source: str, ids: bool) -> Any:
-    from nbformat import v4
-
-    cell = getattr(v4, f"new_{kind}_cell")(source)
-    if not ids:
-        del cell["id"]
-    return cell
-
-
-def _replaced(cell: Any, edit: CellEdit, ids: bool) -> Any:
-    """Return a cell with another source: its id and metadata stay, its outputs go."""
+def _replacing(cell: Any, edit: CellEdit) -> CellEdit:
+    """Return the edit with the kind that the cell then has."""
     kind = edit.kind or cell["cell_type"]
     if (cell["source"], cell["cell_type"]) == (edit.source, kind):
         raise InvalidError(f"cell {edit.number} is that already", "leave it out of the edits")
     if kind not in KINDS:
         raise InvalidError(f"cell {edit.number} is of the unknown kind {kind!r:.40}", "leave it out of the edits")
-    made = _new_cell(kind, edit.source, ids)
-    kept = ("id", "metadata", *(("attachments",) if kind == "markdown" == cell["cell_type"] else ()))
-    made.update({key: cell[key] for key in kept if key in cell})
-    return made
+    return replace(edit, kind=kind)
 
 
 def _diff(number: int, before: Any, after: Any, name: str) -> CellDiff:
@@ -286,3 +281,139 @@ def _diff(number: int, before: Any, after: Any, name: str) -> CellDiff:
     outputs = len(before.get("outputs") or ()) if before is not None else 0
     old, new = (None if one is None else redact(one) for one in (old, new))
     return CellDiff(number, redact(" to ".join(kinds)), old, new, outputs)
+
+
+# -- the file, in whichever version of the format: nothing of it changes but the cells that are edited
+
+
+_SOURCES = ("source", "input", "code", "text")
+"""Under which of these a cell has its source."""
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_decode = json.JSONDecoder().raw_decode
+
+
+def _parts(text: str, at: int) -> Iterator[tuple[Any, int, int]]:
+    """Yield the key (None in an array), the beginning and the end of each value of an object or array of JSON."""
+    is_object, at = text[at] == "{", _skip(text, at + 1)
+    while text[at] not in "}]":
+        key = None
+        if is_object:
+            key, at = _decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)
+        _, end = _decode(text, at)
+        yield key, at, end
+        at = _skip(text, end)
+        at = _skip(text, at + 1) if text[at] == "," else at
+
+
+def _skip(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return found.end() if found else at
+
+
+class NotebookFile:
+    """The text of a notebook, and where its cells are in it.
+
+    Format 4 and 1 have one array of cells, 2 and 3 one for each worksheet; a code cell holds its source as `input` in 2
+    and 3, and as `code` in 1, where Markdown is a `text` (nbformat, "Changes" and its schemas).
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        top = {key: start for key, start, _ in _parts(text, text.index("{"))}
+        head = json.loads(text.removeprefix("\ufeff"))
+        self.version: tuple[int, int] = (head.get("nbformat", 1), head.get("nbformat_minor", 0))
+        sheets = [start for _, start, _ in _parts(text, top["worksheets"])] if "worksheets" in top else []
+        arrays = [at for sheet in sheets for key, at, _ in _parts(text, sheet) if key == "cells"]
+        if not arrays and "cells" not in top:
+            raise InvalidError("the notebook has no list of cells", "open it in Jupyter and save it")
+        self.arrays = arrays or [top["cells"]]
+        self.spans = [[(start, end) for _, start, end in _parts(text, at)] for at in self.arrays]
+        cells = (json.loads(text[start:end]) for spans in self.spans for start, end in spans)
+        given = [cell[key] for cell in cells for key in _SOURCES if key in cell]
+        self.lists = self.version > (3,) and (not given or any(isinstance(one, list) for one in given))
+        self.breaks = re.search(r"\r?\n", text[: _skip(text, text.index("{") + 1)])
+        self.newline = self.breaks[0] if self.breaks else ""
+        indents = re.match(r"[^\n]*\n([ \t]*)", text[text.index("{") :]) if self.newline else None
+        self.indent = indents[1] if indents else ""
+        self.escapes = text.isascii() and re.search(r"\\u[0-9a-fA-F]{4}", text) is not None
+        self.colon = ": " if re.search(r'"nbformat": ', text) or self.newline else ":"
+
+    def with_cells(self, entries: Sequence[Entry]) -> str:
+        """Return the text whose cells are these."""
+        text, left = self.text, list(entries)
+        first = sum(map(len, self.spans))
+        for array, spans in reversed([*zip(self.arrays, self.spans, strict=True)]):
+            first -= len(spans)
+            keep = next((at for at, (number, _) in enumerate(left) if number > first), len(left)) if first else 0
+            while keep and first and left[keep - 1][0] == 0:  # a new cell is in the worksheet of the one behind it
+                keep -= 1
+            text = self._spliced(text, array, spans, first, left[keep:])
+            left = left[:keep]
+        return text
+
+    def _spliced(
+        self, text: str, array: int, spans: Sequence[tuple[int, int]], first: int, entries: Sequence[Entry]
+    ) -> str:
+        """Return the text with other cells in one array, whose first cell has the number `first` + 1."""
+        start, end = (spans[0][0], spans[-1][1]) if spans else (array + 1, _skip(text, array + 1))
+        line = text[text.rfind("\n", 0, start) + 1 : start]
+        base = line if spans and not line.strip() else self.indent * 2 if self.newline else ""
+        between = (
+            text[spans[0][1] : spans[1][0]] if len(spans) > 1 else f",{self.newline}{base}" if self.newline else ", "
+        )
+        out, before = "", None
+        for number, edit in entries:
+            own = spans[number - first - 1] if number else None
+            if before is not None:
+                is_next = number and before == number - 1 and before > first
+                out += text[spans[before - first - 1][1] : spans[number - first - 1][0]] if is_next else between
+            old = json.loads(text[slice(*own)]) if own else {}
+            out += text[slice(*own)] if own and edit is None else self._cell(old, edit, base) if edit else ""
+            before = number
+        if not spans and out:
+            out = f"{self.newline}{base}{out}{self.newline}{self.indent}"
+        return text[:start] + out + text[end:]
+
+    def _cell(self, old: Mapping[str, Any], edit: CellEdit, base: str) -> str:
+        """Return the JSON of a cell: of one that is replaced, id and metadata stay, and outputs go."""
+        from nbformat import v4
+
+        kind, major = edit.kind or "code", self.version[0]
+        lines = edit.source.splitlines(keepends=True)
+        given = next((old[key] for key in _SOURCES if key in old), None if self.lists else "")
+        source: Any = edit.source if isinstance(given, str) else lines
+        made: dict[str, Any] = dict(old)
+        if old.get("cell_type") != (name := "text" if major == 1 and kind != "code" else kind):
+            kept = ("id", "metadata", *(("language",) if "language" in old else ()))
+            made = {key: old[key] for key in kept if key in old} | {"cell_type": name}
+            made |= {"metadata": old.get("metadata", {})} if major > 2 else {}
+        if self.version >= (4, 5):
+            made.setdefault("id", v4.new_code_cell()["id"])
+        if kind == "code":
+            made |= {"outputs": []} if major > 1 else {}
+            made |= (
+                {"execution_count": None}
+                if major > 3
+                else {"language": made.get("language", "python")}
+                if major > 1
+                else {}
+            )
+            made.pop("prompt_number", None)
+            made |= {"collapsed": made.get("collapsed", False)} if major in (2, 3) else {}
+        key = (
+            "source"
+            if major > 3 or (kind != "code" and major > 1)
+            else "input"
+            if major > 1
+            else "code"
+            if kind == "code"
+            else "text"
+        )
+        made[key] = source
+        made = dict(sorted(made.items())) if list(old) == sorted(old) else made
+        separators = (",", self.colon) if self.newline else (", " if self.colon == ": " else ",", self.colon)
+        dumped = json.dumps(
+            made, indent=self.indent if self.newline else None, ensure_ascii=self.escapes, separators=separators
+        )
+        return dumped.replace("\n", f"{self.newline}{base}")

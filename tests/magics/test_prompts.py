@@ -38,8 +38,10 @@ is that right??"""
 )
 def test_a_line_reaches_the_agent_as_typed(shell: Shell, line: str) -> None:
     shell.ip.user_ns.update(x=1, y=2)
-    shell.ok(f"%agent {line}")
+    said = shell.ok(f"%agent {line}")
     assert shell.session.last.prompt == line
+    assert ("{x} is left as typed: only a %%agent cell is filled in" in said) == ("{x}" in line)
+    assert "{y" not in said
 
 
 def test_a_body_reaches_the_agent_as_typed(shell: Shell) -> None:

@@ -40,6 +40,45 @@ def test_a_prompt_that_begins_with_the_word_of_a_subcommand_is_sent(prompt):
 
 
 @every_row(
+    ("line", "typed"),
+    [
+        ("persist my file.db", 'a path with blanks needs quotes: %agent persist "my file.db"'),
+        ("export --yes my last report.html", '%agent export --yes "my last report.html"'),
+        ("open old talks/march.jsonl --thread t1", '%agent open --thread t1 "old talks/march.jsonl"'),
+        ("open ./old\\ talks/march.jsonl", '%agent open "./old talks/march.jsonl"'),
+        ("record take two.jsonl", '%agent record "take two.jsonl"'),
+        ('replay "take two.jsonl', '%agent replay "take two.jsonl"'),
+        ("package ../my app", '%agent package "../my app"'),
+        ("package C:\\new app", '%agent package "C:\\new app"'),
+        ("mount /w ./my dir", "usage: %agent mount"),
+    ],
+)
+def test_a_path_with_blanks_is_no_prompt(line, typed):
+    with pytest.raises(DeepnbError) as error:
+        parse_agent(line)
+    assert typed in error.value.typed and error.value.typed.endswith(f"%agent -- {line} to send it as a prompt")
+
+
+@every_row(
+    "prompt",
+    [
+        "record the meeting notes please",
+        "export the chart to chart.html",
+        "open the file data.json and tell me what is in it",
+        "persist in asking me for the name of the.db",
+        "replay what we did in talk.jsonl",
+        "package holidays are cheaper, aren't they",
+        "open source vs. closed source",
+        "open data.csv and plot it",
+        "mount /data on the server",
+        "record profits of 3.5",
+    ],
+)
+def test_talk_of_files_is_a_prompt(prompt):
+    assert parse_agent(prompt) == AgentRun(prompt)
+
+
+@every_row(
     ("line", "says"),
     [
         (

@@ -105,7 +105,7 @@ def test_the_magic_asks_and_says_nothing_of_the_key(monkeypatch, shell: Shell):
     ("given", "told"),
     [
         ("openai", "this front end can't ask for a key: set OPENAI_API_KEY in the environment that starts Jupyter"),
-        ("azure", "no provider 'azure': %agent key with one of anthropic, openai,"),
+        ("azure", "no provider 'azure': %agent key PROVIDER with one of anthropic, openai,"),
         ("ollama", "ollama needs no key: %agent use ollama:MODEL"),
         ("huggingface", "huggingface reads its key only from HF_TOKEN: set HF_TOKEN in the environment"),
     ],

@@ -198,7 +198,7 @@ def test_where_it_may_not_write(project: Path):
         "new.txt": "new.txt can't be a notebook",
         "d.ipynb": "d.ipynb can't be a notebook",
         "no/new.ipynb": "no/new.ipynb would be in a directory that does not exist",
-        "old.ipynb": "old.ipynb is in an old format of notebooks",
+        "old.ipynb": "the notebook has no list of cells: open it in Jupyter and save it",
         "bad.ipynb": "bad.ipynb is not valid ('name' is a required property)",
         f"{TOKEN}.ipynb": "the path itself holds a credential",
     }.items():
@@ -220,9 +220,7 @@ def test_where_it_may_not_write(project: Path):
         lambda nb: nb["cells"][0].pop("source"),
         lambda nb: nb["cells"][0].update(source=[1]),
         lambda nb: nb["cells"][0].update(cell_type="sql"),
-        lambda nb: nb["cells"][0].pop("id"),
         lambda nb: nb["cells"][1].update(outputs=None),
-        lambda nb: nb["cells"][1].update(source="\ud800"),
     ],
 )
 def test_a_damaged_notebook_is_one_line_and_stays_as_it_is(damage):
@@ -233,6 +231,98 @@ def test_a_damaged_notebook_is_one_line_and_stays_as_it_is(damage):
     before = file.read_bytes()
     said = edit("a.ipynb", {"replace": 1, "source": "x"})
     assert said.startswith("Error: a.ipynb ") and "\n" not in said and file.read_bytes() == before, said
+
+
+FORMS = [
+    (version, indent, end, ascii_, lists, ids)
+    for version in ((1, 0), (2, 0), (3, 0), (4, 0), (4, 2), (4, 4), (4, 5))
+    for indent, end in ((None, ""), (0, "\n"), (1, "\n"), (2, "\r\n"), (4, "\n"), ("\t", "\n"))
+    for ascii_, lists in ((True, False), (False, True))
+    for ids in ((True, False) if version == (4, 5) else (False,))
+]
+"""(version of the format, indent, line end, whether other letters are escaped, whether sources are lists, ids)."""
+
+
+def written(form: Any, cells: list[Any]) -> str:
+    """A notebook of that form; a cell is (kind, source, whether it has an output, id)."""
+    (major, minor), indent, end, ascii_, lists, _ = form
+
+    def cell(kind: str, source: str, run: bool, id_: str) -> dict[str, Any]:
+        text: Any = source.splitlines(keepends=True) if lists and major > 2 else source
+        code = kind == "code"
+        if major == 1:
+            return {"cell_type": "code", "code": text} if code else {"cell_type": "text", "text": text}
+        if major < 4:
+            made: dict[str, Any] = {"cell_type": kind, **({"metadata": {}} if major == 3 else {})}
+            ran = {"output_type": "stream", "stream": "stdout", "text": "é\n"}
+            out = {"outputs": [ran] if run else [], "collapsed": False, "language": "python"}
+            return made | (
+                {"input": text, **out, **({"prompt_number": 3} if run else {})} if code else {"source": text}
+            )
+        made = {"cell_type": kind, "metadata": {"tags": ["é"]} if run else {}, "source": text} | (
+            {"id": id_} if id_ else {}
+        )
+        ran = {"output_type": "stream", "name": "stdout", "text": "é\n"}
+        return made | ({"outputs": [ran] if run else [], "execution_count": 3 if run else None} if code else {})
+
+    head: dict[str, Any] = {"nbformat": major, "nbformat_minor": minor, "metadata": {"name": "ü", "y": 1.5}}
+    made = [cell(*one) for one in cells]
+    head |= (
+        {"worksheets": [{"cells": made[:2], "metadata": {}}, {"cells": made[2:]}]}
+        if major in (2, 3)
+        else {"cells": made}
+    )
+    separators = (",", ": ") if end else (", ", ": ")
+    text: str = json.dumps(head, indent=indent, ensure_ascii=ascii_, sort_keys=True, separators=separators)
+    return text.replace("\n", end) + end
+
+
+def same(a: str, b: str) -> int:
+    """How many characters two texts have in common at the beginning."""
+    return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+@every_row("form", FORMS)
+def test_of_a_notebook_of_any_form_nothing_changes_but_the_cell_that_is_edited(form: Any):
+    ids = iter("abcdefgh") if form[-1] else iter([""] * 8)
+    new = "?" if form[0] >= (4, 5) else ""
+    there = [("markdown", "# Über\n\ntext", False, next(ids)), ("code", "a = 1\nb = 'ß'", True, next(ids)),
+             ("code", "b", False, next(ids)), ("markdown", "", False, next(ids))]  # fmt: skip
+    file = Path("a.ipynb")
+    edits: list[tuple[dict[str, Any], list[Any]]] = [
+        ({"replace": 2, "source": "a = 2\nb"}, [there[0], ("code", "a = 2\nb", "kept", there[1][3]), *there[2:]]),
+        ({"replace": 1, "source": "new"}, [("markdown", "new", False, there[0][3]), *there[1:]]),
+        ({"insert": 2, "source": "in\nserted"}, [there[0], ("code", "in\nserted", False, new), *there[1:]]),
+        ({"insert": 9, "source": "last", "kind": "markdown"}, [*there, ("markdown", "last", False, new)]),
+        ({"delete": 1}, there[1:]),
+        ({"delete": 4}, there[:3]),
+    ]
+    for change, wanted in edits:
+        text = written(form, there)
+        file.write_bytes(text.encode())
+        said = edit("a.ipynb", change)
+        assert not said.startswith("Error"), said
+        after = file.read_bytes().decode()
+        changed = [number for number, one in enumerate(wanted) if one not in there]
+        made = json.loads(after)
+        arrays = [sheet["cells"] for sheet in made["worksheets"]] if "worksheets" in made else [made["cells"]]
+        flat = [cell for array in arrays for cell in array]
+        kept = [one if one[2] != "kept" else (*one[:2], False, one[3]) for one in wanted]
+        if form[0] >= (4, 5):  # the cell that is edited has an id now
+            kept = [(*one[:3], flat[at]["id"]) if at in changed else one for at, one in enumerate(kept)]
+        expected = written(form, kept)
+        if "kept" in [one[2] for one in wanted] and form[0][0] == 4:
+            tags = json.loads(expected)
+            tags["cells"][1]["metadata"] = {"tags": ["é"]}
+            assert made == tags
+        elif len(arrays) == 2:  # which worksheet a cell is in is another question
+            assert [c for s in json.loads(expected)["worksheets"] for c in s["cells"]] == flat
+        else:
+            assert after == expected
+        start, end = same(text, after), same(text[::-1], after[::-1])
+        cell = max((len(json.dumps(c, indent=form[1])) for c in flat), default=0) + 40
+        assert len(text) - start - end < 3 * cell
+        nbformat.convert(nbformat.reader.reads(after), 4)
 
 
 def test_an_edit_is_for_the_version_that_was_read_and_for_no_other(tmp_path, monkeypatch):

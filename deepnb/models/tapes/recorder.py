@@ -43,7 +43,7 @@ from deepnb.models.tapes.tape import (
 from deepnb.values.errors import DeepnbError, RefusedError
 from deepnb.values.files import make_folder
 from deepnb.values.lazy import nothing
-from deepnb.values.text import short_repr
+from deepnb.values.text import as_word, short_repr
 
 _LOG = logging.getLogger("deepnb")
 
@@ -80,7 +80,7 @@ class Recording:
             _write(file, head, os.O_CREAT | os.O_EXCL)
         except FileExistsError:
             raise RefusedError(
-                f"{self.name} exists already", f"%agent record --yes {self.name} overwrites it"
+                f"{self.name} exists already", f"%agent record --yes {as_word(self.name)} overwrites it"
             ) from None
         except OSError as error:
             raise RefusedError(f"{self.name} can't be written ({error.strerror})", "choose another file") from None

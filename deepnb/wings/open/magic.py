@@ -2,11 +2,11 @@
 
 from functools import partial
 from itertools import count
-from pathlib import Path
 
 from deepnb.magics.memory_commands import changes_of_turn
 from deepnb.magics.pictures import history_picture
 from deepnb.magics.scene import Args, Command, Result, Scene, notice
+from deepnb.values.files import disk_path
 from deepnb.values.server_address import POSTGRES, without_password
 from deepnb.views.diff import diff_view
 from deepnb.views.search_marks import found_view
@@ -28,7 +28,7 @@ def agent_open(scene: Scene, args: Args) -> Result:
     One that was opened before is read again.
     """
     path = args["path"].strip("\"'")
-    if args["list"] or (args["thread"] is None and Path(path).expanduser().is_dir()):
+    if args["list"] or (args["thread"] is None and disk_path(path).is_dir()):
         return sessions_view(list_sessions(path), without_password(path) if path.startswith(POSTGRES) else path)
     sessions = scene.sessions
     sessions.live.workspace.current.idle()

@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.failures import one_line
+from deepnb.values.files import disk_path
 from deepnb.values.server_address import POSTGRES
 from deepnb.values.text import moment
 from deepnb.wings.open.chat import CHAT
@@ -94,7 +95,7 @@ def open_session(path: str | Path, session: str | None = None) -> SessionFile:
     """Return a session of a file; of several the newest, unless one is named by its id."""
     if str(path).startswith(POSTGRES):
         return open_thread(str(path), session)
-    file = Path(path).expanduser()
+    file = disk_path(path)
     if file.is_dir():
         raise InvalidError(f"{path} is a directory", "name one of the sessions below it")
     head = Head.of(file)
@@ -115,7 +116,7 @@ def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
     """Return the sessions below a directory, or in a file, newest first; of each only beginning and end are read."""
     if str(path).startswith(POSTGRES):
         return SessionRows(_named(rows_of(str(path))))
-    place = Path(path).expanduser()
+    place = disk_path(path)
     if not place.exists():
         raise NotFoundError(f"there is no directory {path}", "check the path")
     if not place.is_dir():

@@ -17,7 +17,7 @@ from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.values.files import make_folder, write_whole
+from deepnb.values.files import disk_path, make_folder, write_whole
 from deepnb.wings.package.agent_file import agent_file
 from deepnb.wings.package.installed import requirement
 from deepnb.wings.package.literals import CantWriteError
@@ -194,12 +194,8 @@ def _heard(workspace: Workspace) -> tuple[list[str], list[str]]:
 def _place(directory: str | Path) -> Path:
     if not str(directory).strip():
         raise InvalidError("package needs a directory", "%agent package DIR")
-    try:
-        place = Path(directory).expanduser().resolve()
-        is_file = place.exists() and not place.is_dir()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise InvalidError(f"{str(directory)!r} can't be a directory ({error})", "choose another name") from None
-    if is_file:
+    place = disk_path(directory).resolve()
+    if place.exists() and not place.is_dir():
         raise InvalidError(f"{directory} is a file", "choose another name")
     return place
 
