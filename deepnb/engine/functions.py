@@ -190,7 +190,8 @@ def check(tool: BaseTool) -> None:
     signature = inspect.signature(tool.func)
     hints = get_type_hints(tool.func, include_extras=True)
     own = [one for one in ("run_manager", "callbacks", "config") if one in signature.parameters]
-    names = {*tool.get_input_schema().model_fields, *own}
+    schema: Any = tool.get_input_schema()
+    names = {*schema.model_fields, *own}
     taken = "config" if "config" in own and not _is_injected(hints.get("config", Any)) else ""
     try:
         signature.bind(**dict.fromkeys(names))

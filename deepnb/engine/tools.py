@@ -43,15 +43,14 @@ def described(tools: Sequence[Any]) -> list[Any]:
 def _described(given: Any) -> Any:
     if isroutine(given) and given.__doc__:
         description = cleandoc(given.__doc__)
-        ours = isinstance(given, FunctionType) and given.__module__.startswith("deepnb.")
-        code = given.__code__ if ours else None
-        if not ours and (made := function_tool(given, description)) is not None:
+        if isinstance(given, FunctionType) and given.__module__.startswith("deepnb."):
+            ours = tool(description=description, args_schema=_SCHEMAS.get(given.__code__))(given)
+            _SCHEMAS[given.__code__] = ours.args_schema
+            return ours
+        made = function_tool(given, description)
+        if made is not None:
             return made
-        made = tool(description=description, args_schema=_SCHEMAS.get(code))(given)
-        if ours:
-            _SCHEMAS[code] = made.args_schema
-            return made
-        given = made
+        given = tool(description=description)(given)
     if isinstance(given, BaseTool):
         if not is_async(given) and not getattr(getattr(given, "func", None), "__module__", "").startswith("deepnb."):
             check(given)

@@ -88,7 +88,7 @@ def _of_objects(column: Any, how: str, value: Any, misfit: InvalidError) -> list
         raise misfit
     of_json = {kind for kind in kinds if kind in _JSON} if len(kinds) > 1 and type(value) in _JSON else set()
     meant = {kind for kind in of_json if (kind is str) == (type(value) is str)}
-    brought = {}
+    brought: dict[tuple[type, bool], Any] = {}
     for kind, one in examples.items():
         if meant and kind[0] in of_json:
             brought |= {kind: value} if kind[0] in meant else {}

@@ -90,6 +90,8 @@ class Table:
         """The index of pandas, where it is no mere count of rows, and can be read."""
         self.levels: list[tuple[str, Any]] = []
         """Its named levels, or its dates: name and array."""
+        self._names: list[Any]
+        self._arrays: list[Any]
         library, longest = columnar_name(value), SCANNED
         if not library:
             longest = 2 * SCANNED
@@ -111,8 +113,8 @@ class Table:
         if not pandas_name(value.index):
             raise TypeError(class_name(value.index))
         if class_name(value) == "Series":
-            self._names: list[Any] = ["value" if value.name is None else value.name]
-            self._arrays: list[Any] = [value.array]
+            self._names = ["value" if value.name is None else value.name]
+            self._arrays = [value.array]
         else:
             import pandas as pd
 

@@ -6,6 +6,7 @@ import functools
 import sqlite3
 import threading
 import traceback
+from types import FunctionType
 from typing import Any
 
 import pandas as pd
@@ -215,7 +216,7 @@ def test_an_allowance_ends_with_its_function(how: str, allowed: str):
 def test_an_allowance_stays_when_the_same_cell_is_run_again():
     with Session(model=Scripted(answers=[call("pay", amount=1), "done"]), tools=[pay]) as session:
         session.configure(approve={"pay": "allow"})
-        again = type(pay)(pay.__code__, globals(), "pay", pay.__defaults__)
+        again = FunctionType(pay.__code__, globals(), "pay")
         again.__doc__ = pay.__doc__
         session.tools.add(again)
         assert session.run("go").text == "done"

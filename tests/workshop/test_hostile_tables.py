@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -218,9 +219,9 @@ def test_looking_runs_no_code_of_values():
             ({}, [], {}, [], "-x"),
         ):
             asked = (where, by, aggregate, columns, sort)
-            looks[f"query {asked}"] = lambda asked=asked, query=query: query("t", *asked, 20, {})
+            looks[f"query {asked}"] = partial(query, "t", *asked, 20, {})
         if hasattr(value, "iloc"):
-            looks["fill in"] = lambda namespace=namespace: fill("{t}", namespace).text
+            looks["fill in"] = partial(fill, "{t}", namespace)
         for how, look in looks.items():
             text = look()
             if ran:
