@@ -20,7 +20,7 @@ from langgraph.types import Command
 from pydantic import ConfigDict, Field, PydanticUserError, TypeAdapter, create_model
 
 from deepnb.engine import coroutines
-from deepnb.engine.run import on_reader
+from deepnb.engine.run import current_run
 from deepnb.values.errors import InvalidError
 
 _ITEMS = 1000
@@ -179,8 +179,9 @@ def in_cells(tool: BaseTool) -> BaseTool:
 
 
 def _in_cell(work: Callable[[], Any]) -> Any:
-    """Do work in the thread that reads the run, in a notebook that of its cells."""
-    return on_reader(partial(copy_context().run, work))
+    """Do work in the thread that reads the run, in a notebook that of its cells; here, if an event loop reads it."""
+    run = current_run()
+    return work() if run is None or run.is_awaited else run.on_reader(partial(copy_context().run, work))
 
 
 def check(tool: BaseTool) -> None:

@@ -139,6 +139,11 @@ class Run:
         if self._error is not None:
             raise self._error
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether an event loop reads it, which must not wait for work."""
+        return self._notify is not None
+
     def expect(self, calls: Iterable[PendingCall]) -> None:
         """Take note that the run goes on with these calls."""
         for path, some in groupby(sorted(calls, key=attrgetter("path")), attrgetter("path")):
