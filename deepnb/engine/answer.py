@@ -271,7 +271,7 @@ def impossible(request: Any, offered: Collection[str]) -> str | None:
 def misfit(request: Any) -> str | None:
     """Return why the arguments of a call don't fit its tool, as the model is told."""
     tool, args = request.tool, request.tool_call["args"]
-    schema, problems = getattr(tool, "tool_call_schema", None), list[str]()
+    schema, problems = getattr(tool, "arguments", None) or getattr(tool, "tool_call_schema", None), list[str]()
     try:
         if isinstance(schema, dict):  # as MCP servers give it; what is inside of it the server checks
             problems = [f"{name}: missing" for name in schema.get("required", ()) if name not in args]

@@ -29,10 +29,10 @@ from langgraph.pregel import Pregel
 from langgraph.types import Command, Overwrite
 
 from deepnb.engine import coroutines, keys
+from deepnb.engine.functions import is_async
 from deepnb.engine.graph import MODES, Config, LocalGraph
 from deepnb.engine.listen import Listener
 from deepnb.engine.probe import offload
-from deepnb.engine.tools import is_async
 from deepnb.gate import redact_value
 from deepnb.values.approvals import QUESTION, UNREADABLE, Allowed, Decision, PendingCall, digest, is_unreadable
 from deepnb.values.errors import RefusedError

@@ -110,6 +110,8 @@ class Run:
         """Whether nothing is recorded any more: a run that did not end in time is left to itself."""
         self._events: queue.SimpleQueue[Event | _Errand | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
+        self._reader: int | None = None
+        """The thread that iterates."""
         self.listener = Listener(self.tell, ledger, *limits, added=self._join)
         config = {**config, "callbacks": [*(config.get("callbacks") or ()), self.listener]}
         self._thread = threading.Thread(
@@ -117,6 +119,7 @@ class Run:
         )
 
     def __iter__(self) -> Iterator[Event | None]:
+        self._reader = threading.get_ident()
         self._thread.start()
         while True:
             try:
@@ -136,16 +139,23 @@ class Run:
         if self._error is not None:
             raise self._error
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether an event loop reads it, which must not wait for work."""
+        return self._notify is not None
+
     def expect(self, calls: Iterable[PendingCall]) -> None:
         """Take note that the run goes on with these calls."""
         for path, some in groupby(sorted(calls, key=attrgetter("path")), attrgetter("path")):
             self.listener.expect(path, [call.id for call in some])
 
     def on_reader(self, work: Callable[[], T]) -> T:
-        """Return what `work` gives, done by the thread that iterates; called in the run's own threads.
+        """Return what `work` gives, done by the thread that iterates; called in the run's own threads, or there.
 
         A KeyboardInterrupt in it ends the run, as one that meets the reader anywhere does.
         """
+        if threading.get_ident() == self._reader:  # a tool that a function calls
+            return work()
         errand = _Errand(work)
         self._put(errand)
         while not wait((errand.done,), _LOOK_UP).done:

@@ -1,10 +1,8 @@
 """The tools that an agent is offered: what each says of itself, the file tools, and only a few for a small window."""
 
-import inspect
 import time
 from asyncio import CancelledError
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import wraps
 from inspect import cleandoc, isroutine
 from operator import attrgetter
 from types import CodeType, FunctionType
@@ -14,17 +12,19 @@ from weakref import WeakKeyDictionary
 from deepagents.middleware.filesystem import FilesystemMiddleware
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import BaseMessage, ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool, Tool, tool
+from langchain_core.tools import BaseTool, StructuredTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
-from deepnb.engine import coroutines, keys
+from deepnb.engine import keys
+from deepnb.engine.functions import check, function_tool, in_cells, is_async
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import IMAGES, LONGEST, bounded, tool_name
 from deepnb.values.failures import NotOnTapeError, failure_text, own_traceback
 from deepnb.values.request import MORE_TOOLS
 from deepnb.values.text import whole, whole_value
-from deepnb.values.turn import ToolEnded
+from deepnb.values.turn import TextDelta, ToolEnded
 
 _SCHEMAS: dict[CodeType | None, Any] = {}
 """The arguments of deepnb's own functions by their code: each graph binds them anew, over a namespace of its own."""
@@ -42,13 +42,21 @@ def described(tools: Sequence[Any]) -> list[Any]:
 
 def _described(given: Any) -> Any:
     if isroutine(given) and given.__doc__:
-        code = given.__code__ if isinstance(given, FunctionType) and given.__module__.startswith("deepnb.") else None
-        made = tool(description=cleandoc(given.__doc__), args_schema=_SCHEMAS.get(code))(given)
-        if code is not None:
-            _SCHEMAS[code] = made.args_schema
-        return made
-    if isinstance(given, BaseTool) and (clean := cleandoc(given.description)) != given.description:
-        return given.model_copy(update={"description": clean})
+        description = cleandoc(given.__doc__)
+        if isinstance(given, FunctionType) and given.__module__.startswith("deepnb."):
+            ours = tool(description=description, args_schema=_SCHEMAS.get(given.__code__))(given)
+            _SCHEMAS[given.__code__] = ours.args_schema
+            return ours
+        made = function_tool(given, description)
+        if made is not None:
+            return made
+        given = tool(description=description)(given)
+    if isinstance(given, BaseTool):
+        if not is_async(given) and not getattr(getattr(given, "func", None), "__module__", "").startswith("deepnb."):
+            check(given)
+            given = in_cells(given)
+        if (clean := cleandoc(given.description)) != given.description:
+            return given.model_copy(update={"description": clean})
     return given
 
 
@@ -177,43 +185,10 @@ class AsyncToolsMiddleware(AgentMiddleware):
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         tool = request.tool
-        return handler(request.override(tool=_synchronous(tool)) if tool is not None and is_async(tool) else request)
+        return handler(request.override(tool=in_cells(tool)) if tool is not None and is_async(tool) else request)
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
         return await handler(request)
-
-
-def is_async(tool: Any) -> bool:
-    """Return whether a tool, or a function that will be one, has a coroutine and may have nothing else."""
-    if isinstance(tool, StructuredTool | Tool):
-        return tool.func is None and tool.coroutine is not None
-    if isinstance(tool, BaseTool):
-        return type(tool)._arun is not BaseTool._arun
-    return inspect.iscoroutinefunction(tool)
-
-
-def _synchronous(tool: BaseTool) -> BaseTool:
-    if isinstance(tool, StructuredTool | Tool):
-        coroutine = tool.coroutine
-        assert coroutine is not None
-
-        @wraps(coroutine)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return coroutines.run(coroutine(*args, **kwargs))
-
-        return tool.model_copy(update={"func": call})
-    made, original = tool.model_copy(), tool._run
-
-    @wraps(original)
-    def first(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(*args, **kwargs)
-        except NotImplementedError:
-            kwargs.pop("run_manager", None)  # that of a synchronous run
-            return coroutines.run(tool._arun(*args, **kwargs))
-
-    object.__setattr__(made, "_run", first)
-    return made
 
 
 _STOPS = (GraphBubbleUp, NotOnTapeError, KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -229,7 +204,7 @@ class ToolErrorsMiddleware(AgentMiddleware):
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         began = time.perf_counter()
         try:
-            return _bounded(handler(request))
+            return _finished(request, handler(request))
         except _STOPS:
             raise
         except BaseException as error:
@@ -238,11 +213,43 @@ class ToolErrorsMiddleware(AgentMiddleware):
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
         began = time.perf_counter()
         try:
-            return _bounded(await handler(request))
+            return _finished(request, await handler(request))
         except (*_STOPS, CancelledError):
             raise
         except BaseException as error:
             return _result(request.tool_call, error, began)
+
+
+ARTIFACTS: dict[str, Any] = {}
+"""What tools gave beside their results and no checkpoint can hold, by the id of the call; of the last calls."""
+_KEPT = 20
+
+
+def _finished(request: Any, result: Any) -> Any:
+    """Return a result that can be stored; one that a tool returns directly is told as the answer."""
+    if isinstance(result, ToolMessage) and result.artifact is not None and not _is_stored(result.artifact):
+        kind = type(result.artifact).__name__
+        ARTIFACTS[result.tool_call_id] = result.artifact
+        for old in list(ARTIFACTS)[:-_KEPT]:
+            del ARTIFACTS[old]
+        where = f"session.tools.artifacts[{result.tool_call_id!r}]"
+        tell_notice(f"the artifact of {result.name} ({kind}) can't be stored: this kernel keeps it, as {where}")
+        result = result.model_copy(update={"artifact": None})
+    elif not isinstance(result, ToolMessage) and not _is_stored(result):
+        raise TypeError(f"the update of {request.tool_call['name']} can't be stored: return plain values")
+    result = _bounded(result)
+    if getattr(request.tool, "return_direct", False) and isinstance(result, ToolMessage):
+        tell(TextDelta(result.text, 0))
+    return result
+
+
+def _is_stored(value: Any) -> bool:
+    """Return whether a checkpoint can hold a value."""
+    try:
+        JsonPlusSerializer().dumps_typed(value)
+    except Exception:
+        return False
+    return True
 
 
 def _bounded(result: Any) -> Any:

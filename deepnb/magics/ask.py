@@ -19,7 +19,7 @@ from deepnb.session.session import Session
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.files import uninterrupted
-from deepnb.values.turn import Turn
+from deepnb.values.turn import ToolStarted, Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Answer
@@ -276,6 +276,12 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
     elif run.quiet:
         views = [Answer(0, [turn.text])]
     if run.as_name:
+        calls = [event for event in turn.events if isinstance(event, ToolStarted) and not event.path]
+        if run.format == "markdown" and value is turn.text and calls and calls[-1].name == "query_table":
+            from deepnb.workshop.namespace import table_shown
+
+            table = table_shown(scene.namespace, calls[-1].args, turn.text)
+            value = value if table is None else table
         scene.namespace[run.as_name] = value
     return [] if run.quiet and run.as_name else views
 

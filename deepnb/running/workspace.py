@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -19,9 +19,11 @@ from deepnb.running.transcripts import Transcripts
 from deepnb.skills.catalog import Catalog, Found
 from deepnb.subagents.files import Files, tool_names
 from deepnb.values.agent import Listed, Skill, Subagent
+from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.budget import rule_for
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
+from deepnb.values.fingerprint import fingerprint
 from deepnb.values.lazy import Memo
 from deepnb.values.turn import Compacted, ModelEnded, Snapshot, Turn, Turns
 from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
@@ -152,6 +154,8 @@ class Workspace:
         """Change options from the next turn on; a bad one changes nothing."""
         self.current.idle()
         options = self.changed(changes)
+        if "tools" in changes and "approve" not in changes:
+            options = replace(options, approve=self._allowed_yet(options.tools))
         built = self.graphs.of(options)
         if built.rule.note and sizes_in(changes):
             check_sizes(rule_for(built.rule.window, options.trigger, options.keep, as_asked=True).conflict)
@@ -161,6 +165,19 @@ class Workspace:
         self._windows[model_of(options)] = options.max_input_tokens
         self.current.tell()
         return built
+
+    def _allowed_yet(self, tools: Iterable[Any]) -> Any:
+        """Return the approvals without the rules that allow functions which these tools have no more, or not as they were."""
+        from deepnb.engine.request import tool_name
+
+        policy, now = policy_of(self.options.approve), {tool_name(tool): tool for tool in tools}
+        ended = {
+            name
+            for name, was in ((tool_name(tool), tool) for tool in self.options.tools if not hasattr(tool, "offer"))
+            if name not in now or fingerprint([now[name]]) != fingerprint([was])
+        }
+        rules = {name: rule for name, rule in policy.rules.items() if rule != "allow" or name not in ended}
+        return self.options.approve if rules == policy.rules else Policy(policy.mode, rules).option
 
     def changed(self, changes: Mapping[str, Any]) -> Options:
         """Return the options in force with changes; a model comes with the window that was set for it."""

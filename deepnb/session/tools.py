@@ -14,7 +14,7 @@ from deepnb.session.part import Part
 from deepnb.values.agent import TASK
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
-from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 from deepnb.wiring.options import check_parts
 from deepnb.workshop.approvals import NOTES, READS, WRITES
 from deepnb.workshop.server_facts import PREFIX, Address, address
@@ -83,6 +83,13 @@ class SessionTools(Part):
             ServerState(name, str(one.address), self._tools_of(name), one.problem, tuple(sorted(one.changed)))
             for name, one in self._servers.items()
         )
+
+    @property
+    def artifacts(self) -> Mapping[str, Any]:
+        """What tools gave beside their last results and no checkpoint can hold, by the id of the call."""
+        from deepnb.engine.tools import ARTIFACTS
+
+        return ARTIFACTS
 
     def list(self) -> pd.DataFrame:
         """One row per tool, the agent's own too: name, what happens to its calls, the server it is of, description."""
@@ -258,6 +265,8 @@ class SessionTools(Part):
         try:
             for one in described([tool]):
                 convert_to_openai_tool(one)
+        except DeepnbError:
+            raise
         except Exception as error:
             raise InvalidError(
                 f"{name} can't be a tool: its parameters have no JSON schema ({type(error).__name__})",

@@ -13,10 +13,11 @@ from deepnb.backends.guarded import GuardedBackend
 from deepnb.context import history
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.fit import FitMiddleware
+from deepnb.engine.functions import is_async
 from deepnb.engine.images import ImagesMiddleware
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.engine.tools import AsyncToolsMiddleware, FileToolsMiddleware, ToolErrorsMiddleware, is_async
+from deepnb.engine.tools import AsyncToolsMiddleware, FileToolsMiddleware, ToolErrorsMiddleware
 from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware

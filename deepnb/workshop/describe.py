@@ -19,6 +19,7 @@ from deepnb.workshop.exact import (
     ITEMS,
     LINE,
     all_scalars,
+    array_of,
     cell,
     cell_of,
     class_name,
@@ -35,6 +36,7 @@ from deepnb.workshop.exact import (
     is_readable,
     is_routine,
     is_scalar,
+    is_stored,
     module_line,
     module_name,
     pandas_name,
@@ -42,9 +44,10 @@ from deepnb.workshop.exact import (
     signature,
     static_names,
 )
-from deepnb.workshop.tables import ColumnarTable, arrow_kind, columnar_name, columnar_table, conversion
+from deepnb.workshop.tables import Table, columnar_name, conversion, type_name
 
 ROWS = 5  # sample rows of a table
+_READ = 2_000_000  # values of an array that are read; a larger one is sampled
 LABELS = 50  # first columns in which a text column is looked for
 GROUPS = 6  # distinct values whose sizes are counted
 FROM_IPYTHON = frozenset({"In", "Out", "exit", "quit", "get_ipython"})
@@ -87,7 +90,7 @@ def unprintable(value: object) -> str:
 def _description(name: str, value: Any, budget: int) -> str:
     kind = pandas_name(value)
     if is_table(value):
-        table = _table_of(value)
+        table = Table(value)
         return _table_text(f"{name}: {table.title}", table, budget)
     lines = [f"{name}: {_brief(value)}"]
     if kind == "Index":
@@ -120,7 +123,7 @@ def _brief(value: Any) -> str:
     kind = class_name(value)
     try:
         if is_table(value):
-            return _table_of(value).title
+            return Table(value).title
         if pandas_name(value):
             return f"{kind}, {len(value)} labels"
         if is_array(value):
@@ -141,11 +144,13 @@ def _index_lines(index: Any) -> list[str]:
     if class_name(index) == "MultiIndex":
         return [f"  levels: {', '.join(_label_text(n) for n in index.names)}"]
     if not is_readable(index):
-        return [f"  {_types_of(index.to_numpy()[:SCANNED])}"]
+        return [
+            f"  {_types_of(index.to_numpy()[:1000]) if is_stored(array_of(index)) else class_name(array_of(index))}"
+        ]
     doubles = "" if index.is_unique else ", with duplicates"
     more = ", ..." if len(index) > ITEMS else ""
     return [
-        f"  {type_name(index)}{doubles}, {int(index.isna().sum())} missing",
+        f"  {type_name(index.array)}{doubles}, {int(index.isna().sum())} missing",
         f"  first labels: {', '.join(cell(v) for v in index[:ITEMS])}{more}",
     ]
 
@@ -164,7 +169,7 @@ def _figure_lines(drawn: Any) -> list[str]:
     return lines
 
 
-def _table_text(head: str, table: PandasTable | ColumnarTable, budget: int) -> str:
+def _table_text(head: str, table: Table, budget: int) -> str:
     """Head, one line a column, first rows, and how many columns had no room."""
     labels = _labels(table)
     lines, used = [head, "column | type | non-null | summary"], len(head) + 35
@@ -181,14 +186,10 @@ def _table_text(head: str, table: PandasTable | ColumnarTable, budget: int) -> s
     notes = [f"figures are of a sample: 1 row in {table.step} of {table.rows}"] * (table.step > 1)
     last = [f"{table.width - len(names)} more columns not shown"] if len(names) < table.width else []
     room = budget - used - sum(len(line) + 1 for line in [*notes, *last]) - len("\nfirst rows:")
-    return "\n".join(lines + notes + _first_rows(table.first_rows(ROWS, len(names)), names, room) + last)
+    return "\n".join(lines + notes + _first_rows(table, names, room) + last)
 
 
-def _table_of(value: Any) -> PandasTable | ColumnarTable:
-    return PandasTable(value) if pandas_name(value) else columnar_table(value)
-
-
-def _labels(table: PandasTable | ColumnarTable) -> Any:
+def _labels(table: Table) -> Any:
     """Return what rows are named by: the first column of text that can be read and is no credential, else an index of text."""
     for i in range(min(table.width, LABELS)):
         if table.kind(i) in ("str", "category"):
@@ -196,8 +197,8 @@ def _labels(table: PandasTable | ColumnarTable) -> Any:
                 column = table.column(i)
                 if not _is_secret(_label_text(table.name(i)), column):
                     return column
-    index = table.index_labels()
-    return None if index is None or _is_secret(_label_text(index.name), index) else index
+    index = table.labels()
+    return None if index is None or _is_secret(_label_text(table.index.name), index) else index
 
 
 def _is_secret(name: str, column: Any) -> bool:
@@ -210,21 +211,24 @@ def _types_of(values: Iterable[object]) -> str:
     return f"values of type {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
 
 
-def _first_rows(head: Any, names: list[str], room: int) -> list[str]:
+def _first_rows(table: Table, names: list[str], room: int) -> list[str]:
     """Return the rows that fit, as CSV with their heading; none where not even one does."""
-    index = head.index
-    with_index = class_name(index) != "RangeIndex" and pandas_name(index) != ""
+    if not names:
+        return []
+    columns = [(name, table.first(i, ROWS)) for i, name in enumerate(names)]
     heading = [cut(name, CELL) for name in names]
-    lines = [csv_line([_label_text(index.name or "index"), *heading] if with_index else heading)]
-    for i in range(len(head)):
-        cells = [cell_of(name, head.iloc[:, j].iloc[i]) for j, name in enumerate(names)]
-        lines.append(csv_line([cell_of(_label_text(index.name), index[i]), *cells] if with_index else cells))
+    if table.index is not None:
+        name = "index" if table.index.name is None else _label_text(table.index.name)
+        columns.insert(0, (name, table.index[:ROWS]))
+        heading.insert(0, name)
+    lines = [csv_line(heading)]
+    lines += [csv_line([cell_of(name, cells[row]) for name, cells in columns]) for row in range(min(ROWS, table.rows))]
     while len(lines) > 1 and sum(len(line) + 1 for line in lines) > room:
         lines.pop()
-    return ["first rows:", *lines] if len(lines) > 1 and heading else []
+    return ["first rows:", *lines] if len(lines) > 1 else []
 
 
-def _summary_or_none(name: str, table: PandasTable | ColumnarTable, i: int, labels: Any) -> str:
+def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
     """Return the summary; types alone for a column whose values are not read, dots for one that can't be read or compared."""
     try:
         column = table.column(i)
@@ -285,10 +289,10 @@ def _array_lines(array: Any) -> list[str]:
     """Ranges, missing values and first values; a big array is sampled, one of objects shows their types."""
     if not array.size:
         return []
-    if array.dtype.kind not in "biufcMmSU" and not (array.dtype.kind == "O" and all_scalars(array.flat[:SCANNED])):
+    if array.dtype.kind not in "biufcMmSU" and not (array.dtype.kind == "O" and all_scalars(array.flat[:_READ])):
         return [f"  {_types_of(array.flat[:100])}"] if array.dtype.kind == "O" else []
     lines = []
-    step = 1 if array.size <= 10 * SCANNED else array.size // (10 * SCANNED)
+    step = 1 if array.size <= _READ else array.size // (_READ)
     if array.dtype.kind in "iuf":
         values = array.flat[::step] if step > 1 else array
         numbers = values[values == values]  # NaN is not equal to itself
@@ -307,76 +311,3 @@ def _is_the_users(name: str, value: object) -> bool:
         return False
     module = value.__module__ if type(value) is types.FunctionType else module_name(type(value))
     return module.split(".")[0] != "IPython" if type(module) is str else True
-
-
-# -- a pandas DataFrame or Series as `describe` reads it
-
-
-SCANNED = 200_000  # rows of a longer table are sampled
-
-
-class PandasTable:
-    """A DataFrame, or a Series as one of one column; has what a `ColumnarTable` has."""
-
-    def __init__(self, value: Any) -> None:
-        series = pandas_name(value) == "Series"
-        self.frame = value.to_frame("value" if value.name is None else value.name) if series else value
-        self.rows, self.width = self.frame.shape
-        self.step = 1 if self.rows <= SCANNED else 2 * self.rows // SCANNED
-        size = f"{self.rows} rows" if series else f"{self.rows} rows x {self.width} columns"
-        self.title = f"{class_name(value)}, {size}"
-
-    def name(self, i: int) -> object:
-        label: object = self.frame.columns[i]
-        return label
-
-    def kind(self, i: int) -> str:
-        return type_name(self.column(i))
-
-    def present(self, i: int) -> str:
-        """Return how many rows have a value: `7`, or `7/10` of a sample; `?` where that would run code of the values."""
-        column = self.column(i)
-        if not is_readable(column):
-            return "?"
-        count = int(column.count())
-        return f"{count}/{len(column)}" if self.step > 1 else str(count)
-
-    def column(self, i: int) -> Any:
-        """Return the sample of a column."""
-        return self.frame.iloc[:: self.step, i] if self.step > 1 else self.frame.iloc[:, i]
-
-    def first_rows(self, rows: int, columns: int) -> Any:
-        return self.frame.iloc[:rows, :columns]
-
-    def index_labels(self) -> Any:
-        """Return the index of the sample, where it is text."""
-        index = self.frame.index
-        if self.rows and pandas_name(index) and is_text(index[:SCANNED]):
-            return index[:: self.step].to_series()
-        return None
-
-
-def type_name(column: Any) -> str:
-    """Return the type of a column by one name under every version of pandas, with and without pyarrow."""
-    dtype = column.dtype
-    name, code = str(dtype), getattr(dtype, "kind", "O")
-    if is_text(column):
-        return "str"
-    if class_name(dtype) == "ArrowDtype":
-        return arrow_kind(dtype.pyarrow_dtype)
-    if name == "category":
-        return name
-    if code == "M":
-        zone = getattr(dtype, "tz", None)
-        return f"datetime ({zone})" if zone else "datetime"
-    return {"m": "timedelta", "b": "bool"}.get(code, name)
-
-
-def is_text(column: Any) -> bool:
-    """Return whether a column or an index holds text; of a column of objects the first hundred values are asked."""
-    name = str(column.dtype)
-    if name == "object":
-        values = column.iloc[:1000] if pandas_name(column) == "Series" else column[:1000]
-        first = list(islice((v for v in values.to_numpy() if not is_missing(v)), 100))
-        return bool(first) and all(type(v) is str for v in first)
-    return name == "str" or "string" in name

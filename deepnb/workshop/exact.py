@@ -25,8 +25,23 @@ from deepnb.gate import redact_value
 ITEMS = 8  # first items of a collection
 LINE = 100  # characters of one item
 COLLECTIONS = (dict, list, tuple, set, frozenset)
-_SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range, Decimal, Fraction, UUID)
-_TIMES = (date, datetime, time, timedelta)
+_SCALARS = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    type(...),
+    range,
+    Decimal,
+    Fraction,
+    UUID,
+    date,
+    timedelta,
+)
+_TIMES = (datetime, time)
 _PATHS = (PosixPath, PurePosixPath, WindowsPath)
 _FRAMES = ("DataFrame", "Series")
 _INDEXES = [
@@ -39,7 +54,6 @@ _INDEXES = [
     "IntervalIndex",
     "CategoricalIndex",
 ]
-_MOMENTS = ("Timestamp", "Timedelta", "Period", "Interval")
 
 
 def class_name(value: object) -> str:
@@ -72,47 +86,75 @@ def is_array(value: object) -> bool:
 
 def is_missing(value: object) -> bool:
     """Return whether a value is None, NaN, NaT or NA."""
-    if value is None or class_name(value) in ("NaTType", "NAType"):
+    if value is None or (is_one_of(value, (float, complex)) and value != value):
         return True
-    return type(value) is float and value != value
+    loaded = sys.modules.get("pandas")
+    return loaded is not None and any(value is vars(loaded).get(name) for name in ("NaT", "NA"))
 
 
 def is_scalar(value: object) -> bool:
     """Return whether a value is a number, a text, a time or a path of an exactly known type: to compare it runs no user code."""
-    kind = type(value)
-    if is_one_of(value, _TIMES) or is_from(value, "pandas", _MOMENTS):
-        zone = getattr(value, "tzinfo", None)
-        if zone is None or type(zone) in (timezone, ZoneInfo):
-            return True
-        # the class of any other runs code of the user unless it is of the packages that pandas and dateutil bring
-        return str(type.__dict__["__module__"].__get__(type(zone))).split(".")[0] in ("pytz", "dateutil", "pandas")
-    return id(kind) in _scalar_ids(len(sys.modules)) or is_missing(value)
+    if is_one_of(value, _TIMES) or is_from(value, "pandas", ("Timestamp",)):
+        return is_zone(getattr(value, "tzinfo", None))
+    if is_from(value, "pandas", ("Interval",)):
+        return is_scalar(value.left) and is_scalar(value.right)  # type: ignore[attr-defined]
+    if is_from(value, "pandas", ("Timedelta", "Period")):
+        return _is_pandas(getattr(value, "freq", None))
+    return id(type(value)) in _scalar_ids(len(sys.modules)) or is_missing(value)
+
+
+def is_zone(zone: object) -> bool:
+    """Return whether a time zone runs no code of the user: it is Python's, or of the packages that pandas and dateutil bring."""
+    if zone is None or type(zone) is ZoneInfo:
+        return True
+    if type(zone) is timezone:
+        return type(zone.tzname(None)) is str
+    return str(module_name(type(zone))).split(".")[0] in ("pytz", "dateutil", "pandas")
+
+
+def _is_pandas(value: object) -> bool:
+    return value is None or str(module_name(type(value))).split(".")[0] == "pandas"
 
 
 def all_scalars(values: Iterable[object]) -> bool:
-    """Return whether all values are scalars; only their types are asked."""
-    kinds = {id(kind): kind for kind in map(type, values)}
+    """Return whether all values are scalars; of most only the type is asked, once."""
     known = _scalar_ids(len(sys.modules))
-    times = {id(kind) for kind in _TIMES}
-    moments = {id(vars(sys.modules["pandas"]).get(name)) for name in _MOMENTS} if "pandas" in sys.modules else set()
-    return all(
-        key in known | times | moments or (str(type.__dict__["__name__"].__get__(kind)) in ("NaTType", "NAType"))
-        for key, kind in kinds.items()
-    )
+    return all(id(type(value)) in known or is_scalar(value) for value in values)
 
 
-def is_readable(column: Any) -> bool:
-    """Return whether the values of a pandas column or index may be compared, counted and hashed."""
-    array, arrays = column.array, sys.modules.get("pandas.arrays")
+def array_of(column: Any) -> Any:
+    """Return the array of a Series or an index: pandas takes a view of that of an index, which may be a program's own."""
+    own = vars(column).get("_data") if class_name(column) == "Index" else None
+    return column.array if own is None or is_array(own) else own
+
+
+def is_stored(array: Any) -> bool:
+    """Return whether an array of a pandas column is of its own classes throughout: to take a part of it runs no user code."""
+    arrays = sys.modules.get("pandas.arrays")
     if arrays is None or not is_from(array, "pandas.arrays", vars(arrays)):
         return False
     name = class_name(array)
     if name == "Categorical":
+        return is_stored(array_of(array.categories))
+    if name == "IntervalArray":
+        return is_stored(array_of(array.left))
+    if name == "DatetimeArray":
+        return is_zone(getattr(array.dtype, "tz", None))
+    return name != "PeriodArray" or _is_pandas(array.dtype.freq)
+
+
+def is_readable(column: Any) -> bool:
+    """Return whether the values of a pandas column or index may be compared, counted and hashed."""
+    array = array_of(column)
+    name = class_name(array)
+    if not is_stored(array) or name == "SparseArray":
+        return False
+    if name == "Categorical":
         return is_readable(array.categories)
     if name in ("PandasArray", "NumpyExtensionArray"):
         kind = array.dtype.kind
-        return all_scalars(column.to_numpy()) if kind == "O" else kind in "biufcMmSU"
-    return name != "SparseArray"
+        return all_scalars(array.to_numpy()) if kind == "O" else kind in "biufcMmSU"
+    return True
 
 
 def short(value: object, limit: int = LINE) -> str:
@@ -146,7 +188,7 @@ def _text(value: Any, limit: int, depth: int) -> str:
         return f"<int of {value.bit_length()} bits>"
     if is_one_of(value, COLLECTIONS):
         return _collection(value, limit, depth)
-    if is_one_of(value, _PATHS) or is_scalar(value):
+    if is_scalar(value):
         return repr(value)
     return f"<{class_name(value)}>"
 
@@ -176,7 +218,7 @@ def _collection(value: Any, limit: int, depth: int) -> str:
 @lru_cache(maxsize=2)
 def _scalar_ids(modules: int) -> frozenset[int]:
     """Return the ids of the types that hold one value; looked up again when more modules are loaded."""
-    known = list(_SCALARS)
+    known = [*_SCALARS, *_PATHS]
     if numpy := sys.modules.get("numpy"):
         known += [
             kind for kind in vars(numpy).get("sctypeDict", {}).values() if kind not in (numpy.void, numpy.object_)

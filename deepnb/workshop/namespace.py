@@ -1,7 +1,9 @@
 """Tools over the user's variables, tables and notebooks; all but `edit_notebook` change nothing."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_
 from typing import Any
@@ -9,10 +11,11 @@ from typing import Any
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.workshop.describe import describe, is_table, list_of_variables
-from deepnb.workshop.exact import cell, cell_of, class_name, csv_line, is_scalar
+from deepnb.workshop.exact import cell, cell_of, class_name, csv_line, is_missing, is_scalar
+from deepnb.workshop.kinds import as_numbers, compared
 from deepnb.workshop.notebook_plan import notebook_plan
 from deepnb.workshop.notebooks import read_notebook
-from deepnb.workshop.tables import Columns, columns_of, conversion, nearest
+from deepnb.workshop.tables import Columns, columns_of, conversion, held, nearest, said_twice
 
 # -- A question about a table as plain data, and its answer; nothing in it is ever evaluated
 
@@ -50,6 +53,8 @@ class Answer:
     matched: int
     """Rows of the table that the conditions keep."""
     missing: Mapping[str, int]
+    twice: tuple[str, ...] = ()
+    """What is said of columns that are called alike."""
 
 
 def answer(table: Columns, question: Question, other: Columns | None = None) -> Answer:
@@ -72,10 +77,14 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
     matched = len(table)
     if question.by or question.aggregate:
         table = _grouped(_with_periods(table, question.by), question)
-    shown = [_made_name(table, one) for one in question.columns] or table.names
+    asked = [one for name in question.columns for one in table.twice.get(name, (name,))]
+    shown = [_made_name(table, one) for one in asked] or table.names
+    twice = tuple(
+        f"{said_twice(one, names)}: {', '.join(names)}" for one, names in table.twice.items() if {*names} & {*shown}
+    )
     missing = {name: count for name in shown[:200] if (count := table.missing(name))}
     rows = _sorted(table, question)
-    return Answer(rows.only(shown).frame(question.head), len(table), matched, missing)
+    return Answer(rows.only(shown).frame(question.head), len(table), matched, missing, twice)
 
 
 def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
@@ -86,17 +95,20 @@ def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
             continue
         name, _, period = one.rpartition(".")
         column = table.readable(name)
+        kinds = {class_name(value) for value in column if not is_missing(value)} if column.dtype == object else {""}
+        if kinds <= {"date", "datetime", "Timestamp"}:
+            with suppress(TypeError, ValueError):  # of several time zones
+                column = column.astype("datetime64[us]")
         if getattr(column.dtype, "kind", "O") != "M":
-            raise InvalidError(f"{name!r} holds {column.dtype}, no dates", "group by the column itself")
+            raise InvalidError(f"{held(column, name)[0]}, no dates", "group by the column itself")
         made[one] = _periods(column, period)
-    return Columns({**table.parts, **made}, len(table))
+    return replace(table, parts={**table.parts, **made})
 
 
-def _periods(column: Any, period: str) -> Any:
+def _periods(dates: Any, period: str) -> Any:
     """Return the year, month, ... of each date as text; weekdays in their order."""
     import pandas as pd
 
-    dates = column.astype("datetime64[ns]") if class_name(column.dtype) == "ArrowDtype" else column
     dates = dates.dt.tz_localize(None) if getattr(dates.dt, "tz", None) is not None else dates
     if period == "weekday":
         days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -114,7 +126,7 @@ def _condition(column: Any, name: str, wanted: Any) -> Any:
         mask = column.notna()
         for bound, how in (("min", "ge"), ("max", "le")):
             if wanted.get(bound) is not None:
-                mask = mask & _compared(column, name, how, wanted[bound])
+                mask = mask & compared(column, name, how, wanted[bound])
         return mask
     values = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
     if not all(is_scalar(value) for value in values):
@@ -122,20 +134,8 @@ def _condition(column: Any, name: str, wanted: Any) -> Any:
     mask = column.isna() if None in values else column.isna() & False
     for value in values:
         if value is not None:
-            mask = mask | _compared(column, name, "eq", value)
+            mask = mask | compared(column, name, "eq", value)
     return mask
-
-
-def _compared(column: Any, name: str, how: str, value: Any) -> Any:
-    """Return the rows that compare so; categories are compared as the values they are, times with a text that is one."""
-    if class_name(column.dtype) == "CategoricalDtype":
-        column = column.astype(column.dtype.categories.dtype)
-    try:
-        mask = getattr(column, how)(value)
-    except (TypeError, ValueError):
-        shown = type(value).__name__
-        raise InvalidError(f"{name!r} holds {column.dtype}, not {shown}", "give a value of its type") from None
-    return mask.fillna(False).astype(bool)
 
 
 def _grouped(table: Columns, question: Question) -> Columns:
@@ -144,21 +144,32 @@ def _grouped(table: Columns, question: Question) -> Columns:
     wanted = {table.name(one): _aggregates(how) for one, how in question.aggregate.items()}
     for name in (*keys, *wanted):
         table.readable(name)
-    for name, hows in wanted.items():
-        dtype = table.column(name).dtype
-        kind = getattr(dtype, "kind", "O")
-        wrong = [how for how in hows if how in NUMERIC and kind not in "biufc" and not (kind == "m" and how != "std")]
-        if wrong:
-            raise InvalidError(f"{name!r} holds {dtype}, no numbers for {wrong[0]}", "use count, nunique, min, max")
     grouping = [table.column(name) for name in keys] or [table.constant()]
     made: dict[str, Any] = {}
     for name, hows in wanted.items():
-        groups = table.summable(name).groupby(grouping, sort=True, dropna=False, observed=True)
         for how in hows:
-            made[f"{name} ({how})"] = groups.sum(min_count=1) if how == "sum" else getattr(groups, how)()
+            column = as_numbers(table.summable(name), how) if how in NUMERIC else table.summable(name)
+            if column is None:
+                what = f"{''.join(held(table.column(name), name))}, no numbers for {how}"
+                raise InvalidError(what, "use count, nunique, min, max")
+            groups = _groups(column, grouping)
+            try:
+                made[f"{name} ({how})"] = groups.sum(min_count=1) if how == "sum" else getattr(groups, how)()
+            except (TypeError, ValueError):
+                what = f"{''.join(held(table.column(name), name))}, which have no {how}"
+                raise InvalidError(what, "use count or nunique") from None
     if not wanted:
-        made["rows"] = grouping[0].groupby(grouping, sort=True, dropna=False, observed=True).size()
+        made["rows"] = _groups(grouping[0], grouping).size()
     return table.made(keys, made)
+
+
+def _groups(column: Any, keys: list[Any]) -> Any:
+    """Return a column in groups, in the order of their keys if these have one."""
+    groups = column.groupby(keys, sort=True, dropna=False, observed=True)
+    with suppress(TypeError):
+        groups.ngroups  # noqa: B018 - sorts the keys
+        return groups
+    return column.groupby(keys, sort=False, dropna=False, observed=True)
 
 
 def _aggregates(how: Any) -> tuple[str, ...]:
@@ -180,7 +191,8 @@ def _sorted(table: Columns, question: Question) -> Columns:
     try:
         return table.sorted(names, ascending, question.head) if names else table
     except TypeError:
-        raise InvalidError(f"{', '.join(names)} holds values of several types", "sort by another column") from None
+        what = "; ".join("".join(held(table.column(name), name)) for name in names)
+        raise InvalidError(f"{what}: values without an order", "sort by another column") from None
 
 
 def _made_name(table: Columns, wanted: str) -> str:
@@ -228,6 +240,7 @@ def answer_text(name: str, question: Question, answer: Answer) -> str:
         names.append(column)
     hidden = len(frame.columns) - len(names)
     notes = [f"{hidden} more columns not shown"] if hidden else []
+    notes += [line[:200] for line in answer.twice[:3]]
     if answer.missing:
         counts = ", ".join(f"{cell(name, 60)} {count}" for name, count in list(answer.missing.items())[:10])
         notes.append(f"missing values: {counts}"[: BUDGET // 4])
@@ -278,13 +291,8 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
         median|min|max|std|count|nunique}; sort: "-x": down; join: {table: [keys]}.
         """
         try:
-            if len(join) > 1:
-                raise InvalidError("join names several tables", "join one table at a time")
-            named, on = next(iter(join.items()), ("", ()))
-            order = (sort,) if sort else ()
-            question = Question(named, tuple(on), where, tuple(by), aggregate, tuple(columns), order, head)
-            other = _columns(namespace, named) if named else None
-            return answer_text(table, question, answer(_columns(namespace, table), question, other))
+            asked = {"where": where, "by": by, "aggregate": aggregate, "columns": columns, "sort": sort, "join": join}
+            return answer_text(table, *_answered(namespace, {"table": table, "head": head, **asked}))
         except DeepnbError as error:
             return f"Error: {error.typed}"
         except Exception as error:  # of pandas, on a type of column that nothing here knows
@@ -302,6 +310,40 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
             return f"Error: {error.typed}"
 
     return [list_variables, inspect_variable, query_table, read_notebook, edit_notebook]
+
+
+def _answered(namespace: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[Question, Answer]:
+    """Return the question that the arguments of a call mean, and its answer."""
+    join = asked.get("join") or {}
+    if len(join) > 1:
+        raise InvalidError("join names several tables", "join one table at a time")
+    named, on = next(iter(join.items()), ("", ()))
+    where, aggregate = (asked.get(key) or {} for key in ("where", "aggregate"))
+    by, columns = (tuple(asked.get(key) or ()) for key in ("by", "columns"))
+    sort = (asked["sort"],) if asked.get("sort") else ()
+    question = Question(named, tuple(on), where, by, aggregate, columns, sort, asked.get("head", 20))
+    other = _columns(namespace, named) if named else None
+    return question, answer(_columns(namespace, asked["table"]), question, other)
+
+
+_MARKDOWN = re.compile(r"^(\|.*\|)\n\|[ :|-]+\|\n((?:\|.*\|\n?)+)", re.M)
+
+
+def table_shown(namespace: Mapping[str, Any], args: Mapping[str, Any], text: str) -> Any:
+    """Return the DataFrame of the table in an answer made of a call of `query_table`; None for an answer without one."""
+    tables = _MARKDOWN.findall(text)
+    if len(tables) != 1:
+        return None
+    names, *rows = ([one.strip() for one in row.strip("|").split(" | ")] for row in "\n".join(tables[0]).splitlines())
+    try:
+        frame = _answered(namespace, args)[1].frame
+    except Exception:  # the table is gone, or another one
+        return None
+    if named := [name for name in names if name in frame.columns]:
+        frame = frame[named]
+    places = {tuple(map(cell, row)): at for at, row in reversed([*enumerate(frame.itertuples(index=False, name=None))])}
+    at = [places.get(tuple(row)) for row in rows]
+    return frame.head(len(rows)) if None in at else frame.iloc[at].reset_index(drop=True)
 
 
 def _unwritten(kind: type) -> Any:

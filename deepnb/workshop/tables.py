@@ -1,20 +1,35 @@
-"""Tables of polars and pyarrow as `describe` reads them, column by column, and columns found by name in any table.
+"""Tables of pandas, polars and pyarrow, read column by column as pandas Series, and columns found by name in any of them.
 
-Both libraries are found among the loaded modules. A column becomes a pandas Series only when it is shown. Values of
-nested types, bytes and types that a program adds are not read: their size is unknown, or their code is not the
-library's. Of the texts of a large column only the first characters are copied.
+The libraries are found among the loaded modules. Of the user's own DataFrame no method is called: names may be shadowed,
+and pandas copies `attrs` with each result. Of another library values of nested types, bytes and types that a program adds
+are not read: their size is unknown, or their code is not the library's. Of the texts of a large column only the first
+characters are copied.
 """
 
 import difflib
 import sys
-from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from deepnb.values.errors import InvalidError, LimitError, NotFoundError
-from deepnb.workshop.exact import class_name, is_from, is_readable, pandas_name, short
+from deepnb.workshop.exact import (
+    array_of,
+    cell_of,
+    class_name,
+    is_array,
+    is_from,
+    is_missing,
+    is_readable,
+    is_scalar,
+    is_stored,
+    pandas_name,
+    plain,
+    short,
+)
 
 SCANNED = 100_000  # rows of a longer table are sampled
 BLOCK = 100  # neighbouring rows in a sample: single ones are slow to gather, and may have a period in common
@@ -23,6 +38,8 @@ TEXT = 1000  # characters that are then read of each
 _TABLES = (("polars", ("DataFrame", "Series")), ("pyarrow", ("Table", "RecordBatch")))
 _NUMBERS = frozenset({f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)})
 _READ = _NUMBERS | {"float16", "float32", "float64", "str", "bool", "date", "time", "timedelta", "decimal", "null"}
+_OBJECTS = ("PandasArray", "NumpyExtensionArray")
+_NAMED = {"Timestamp": "datetime", "Decimal": "decimal", "Timedelta": "timedelta"}
 _POLARS = {
     **dict.fromkeys(("String", "Utf8"), "str"),
     **dict.fromkeys(("Categorical", "Enum"), "category"),
@@ -65,148 +82,172 @@ def arrow_kind(kind: Any) -> str:
     return _ARROW.get(name) or name.removesuffix("Type").lower()
 
 
-class ColumnarTable(ABC):
-    """What both libraries have in common."""
+class Table:
+    """What is read of a table; a Series is one of one column."""
 
-    def __init__(self, value: Any, table: Any) -> None:
-        self.table = table
-        self.rows, self.width = table.shape
-        self.step = max(2 * self.rows // SCANNED, 1) if self.rows > SCANNED else 1
+    def __init__(self, value: Any) -> None:
+        self.index: Any = None
+        """The index of pandas, where it is no mere count of rows, and can be read."""
+        self.levels: list[tuple[str, Any]] = []
+        """Its named levels, or its dates: name and array."""
+        self._names: list[Any]
+        self._arrays: list[Any]
+        library, longest = columnar_name(value), SCANNED
+        if not library:
+            longest = 2 * SCANNED
+            self._read_pandas(value)
+        elif library.startswith("polars"):
+            self._arrays = [value] if class_name(value) == "Series" else value.get_columns()
+            self._names = [one.name or ("value" if len(self._arrays) == 1 else "") for one in self._arrays]
+            self.rows = len(value)
+        else:
+            table = vars(sys.modules["pyarrow"])["Table"].from_batches([value]) if "Batch" in library else value
+            self._names, self._arrays, self.rows = table.column_names, table.columns, table.num_rows
+        self.width = len(self._arrays)
+        self.step = max(2 * self.rows // longest, 1) if self.rows > longest else 1
         """1, or 1 row in so many is in the sample of a column."""
         size = f"{self.rows} rows" if class_name(value) == "Series" else f"{self.rows} rows x {self.width} columns"
-        self.title = f"{columnar_name(value)}, {size}"
+        self.title = f"{library or class_name(value)}, {size}"
 
-    @abstractmethod
+    def _read_pandas(self, value: Any) -> None:
+        if not pandas_name(value.index):
+            raise TypeError(class_name(value.index))
+        if class_name(value) == "Series":
+            self._names = ["value" if value.name is None else value.name]
+            self._arrays = [value.array]
+        else:
+            import pandas as pd
+
+            # What pandas offers for a column takes a view of it: `__getitem__` of an array that a program adds.
+            raw = [vars(value)["_mgr"].iget_values(i) for i in range(len(value.columns))]
+            self._arrays = [pd.arrays.NumpyExtensionArray(one) if is_array(one) else one for one in raw]
+            plain = pandas_name(value.columns) and _is_stored(value.columns)
+            self._names = list(value.columns) if plain else [f"column {i}" for i in range(len(raw))]
+        self.rows = len(value.index)
+        if _is_stored(value.index):
+            self.levels = _levels(value.index)
+            self.index = value.index if class_name(value.index) != "RangeIndex" else None
+
     def name(self, i: int) -> object:
         """Return the name of a column."""
+        name: object = self._names[i]
+        return name
 
-    @abstractmethod
     def kind(self, i: int) -> str:
-        """Its type, by the name it has for pandas where there is one."""
+        """Return its type, by one name in all libraries."""
+        return type_name(self._arrays[i])
 
-    @abstractmethod
     def present(self, i: int) -> str:
-        """Return how many rows of the whole table have a value."""
+        """Return how many rows have a value: `7`, or `7/10` of a sample; `?` where it would run code of the values."""
+        array = self._arrays[i]
+        if _library(array):
+            return str(self.rows - (array.null_count() if _library(array) == "polars" else array.null_count))
+        if not is_stored(array) or not is_readable(column := self.column(i)):
+            return "?"
+        count = int(column.count())
+        return f"{count}/{len(column)}" if self.step > 1 else str(count)
+
+    def series(self, i: int) -> Any:
+        """Return a column as a Series; raise TypeError for one that is not read."""
+        return series_of(self._arrays[i])
 
     def column(self, i: int) -> Any:
-        """Return the sample of a column, as a Series; decimals as floats."""
-        sample = self._sample(i)
-        return self._series(i, sample).astype("float64") if self.kind(i) == "decimal" else self._series(i, sample)
+        """Return the sample of a column as it is described: of another library decimals as floats, times as the zone has them."""
+        array, library = self._arrays[i], _library(self._arrays[i])
+        if self.step > 1 and library:
+            parts = [array[at : at + BLOCK] for at in range(0, self.rows, BLOCK * self.step)]
+            array = _joined(library, parts)
+        elif self.step > 1:
+            array = array[:: self.step] if is_stored(array) else array
+        column = series_of(array)
+        if library and self.kind(i) == "decimal":
+            return column.astype("float64")
+        return column.dt.tz_localize(None) if library and self.kind(i).startswith("datetime (") else column
 
-    def first_rows(self, rows: int, columns: int) -> Any:
-        """Return the first rows of the first columns, as a DataFrame with dots for what is not read."""
-        import pandas as pd
-
-        return pd.DataFrame({i: self._first(i, min(rows, self.rows)) for i in range(columns)})
-
-    def index_labels(self) -> Any:
-        """Return None: there is no index."""
-        return None
-
-    def _first(self, i: int, rows: int) -> Any:
+    def first(self, i: int, rows: int) -> Sequence[Any]:
+        """Return the first values of a column, dots for what is not read."""
+        array = self._arrays[i]
         try:
-            return self._series(i, self._part(i, rows))
+            shown: Sequence[Any] = series_of(array[:rows] if _library(array) or is_stored(array) else array).array
         except Exception:
-            return ["..."] * rows
+            return ["..."] * min(rows, self.rows)
+        return shown
 
-    @abstractmethod
-    def _part(self, i: int, rows: int) -> Any:
-        """Return the first rows of a column, in the library's own type."""
-
-    @abstractmethod
-    def _sample(self, i: int) -> Any:
-        """Return the column, or blocks from all over it in one."""
-
-    def _starts(self) -> range:
-        return range(0, self.rows, BLOCK * self.step)
-
-    @abstractmethod
-    def _series(self, i: int, part: Any) -> Any:
-        """Return a part of a column as a pandas Series."""
+    def labels(self) -> Any:
+        """Return the index of the sample, where it is text; None if it is not."""
+        if self.index is None or class_name(self.index) == "MultiIndex" or not is_text(self.index.array):
+            return None
+        return series_of(self.index.array[:: self.step])
 
 
-class PolarsTable(ColumnarTable):
-    """A polars DataFrame, or a Series as one of one column."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__(value, value.to_frame() if class_name(value) == "Series" else value)
-        self.kinds = [_polars_kind(kind) for kind in self.table.dtypes]
-
-    def name(self, i: int) -> object:
-        return self.table.columns[i] or ("value" if self.width == 1 else "")
-
-    def kind(self, i: int) -> str:
-        return self.kinds[i]
-
-    def present(self, i: int) -> str:
-        return str(self.rows - self.table.to_series(i).null_count())
-
-    def _part(self, i: int, rows: int) -> Any:
-        return self.table.to_series(i).head(rows)
-
-    def _sample(self, i: int) -> Any:
-        column = self.table.to_series(i)
-        if self.step == 1:
-            return column
-        return vars(sys.modules["polars"])["concat"]([column.slice(at, BLOCK) for at in self._starts()])
-
-    def _series(self, i: int, part: Any) -> Any:
-        kind = self.kinds[i]
-        if kind == "category":
-            part, kind = part.cast(vars(sys.modules["polars"])["String"]), "str"
-        if kind == "str" and part.estimated_size() > LARGE:
-            part = part.str.slice(0, TEXT)
-        elif kind.startswith("datetime ("):
-            part = part.dt.replace_time_zone(None)
-        return _series(kind, part, part.to_list)
+def _library(array: Any) -> str:
+    """`polars` or `pyarrow`, whose column it is; nothing for an array of pandas."""
+    return (
+        "polars" if is_from(array, "polars", ("Series",)) else "pyarrow" * is_from(array, "pyarrow", ("ChunkedArray",))
+    )
 
 
-class ArrowTable(ColumnarTable):
-    """A pyarrow Table, or a RecordBatch as one of one batch."""
-
-    def __init__(self, value: Any) -> None:
-        table = vars(sys.modules["pyarrow"])["Table"]
-        super().__init__(value, table.from_batches([value]) if class_name(value) == "RecordBatch" else value)
-
-    def name(self, i: int) -> object:
-        return self.table.field(i).name
-
-    def kind(self, i: int) -> str:
-        return arrow_kind(self.table.field(i).type)
-
-    def present(self, i: int) -> str:
-        return str(self.rows - self.table.column(i).null_count)
-
-    def _part(self, i: int, rows: int) -> Any:
-        return self.table.column(i).slice(0, rows)
-
-    def _sample(self, i: int) -> Any:
-        import pyarrow as pa
-
-        column = self.table.column(i)
-        if self.step == 1:
-            return column
-        blocks = [chunk for at in self._starts() for chunk in column.slice(at, BLOCK).chunks]
-        return pa.chunked_array(blocks, column.type)
-
-    def _series(self, i: int, part: Any) -> Any:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        kind = self.kind(i)
-        if kind == "category":
-            kind = arrow_kind(part.type.value_type)
-            part = part.cast(part.type.value_type) if kind in _READ else part
-        if kind == "str" and part.nbytes > LARGE:
-            part = pc.utf8_slice_codeunits(part.cast(pa.large_string()), 0, TEXT)
-        elif kind.startswith("datetime ("):
-            part = pc.local_timestamp(part)
-        return _series(kind, part, part.to_pylist)
+def _is_stored(index: Any) -> bool:
+    levels = index.levels if class_name(index) == "MultiIndex" else [index]
+    return all(pandas_name(level) and is_stored(array_of(level)) for level in levels)
 
 
-def columnar_table(value: Any) -> ColumnarTable:
-    """Return the table of a value that has a `columnar_name`."""
-    return PolarsTable(value) if columnar_name(value).startswith("polars") else ArrowTable(value)
+def _joined(library: str, parts: list[Any]) -> Any:
+    if library == "polars":
+        return vars(sys.modules["polars"])["concat"](parts)
+    chunks = [chunk for part in parts for chunk in part.chunks]
+    return vars(sys.modules["pyarrow"])["chunked_array"](chunks, parts[0].type)
+
+
+def series_of(array: Any) -> Any:
+    """Return a column of any library as a Series with a plain index; raise TypeError for one that is not read."""
+    import pandas as pd
+
+    if _library(array) == "polars":
+        return _polars_series(array)
+    if _library(array):
+        return _arrow_series(array)
+    if not is_stored(array):
+        raise TypeError(class_name(array))
+    name = class_name(array)
+    if name == "ArrowExtensionArray":
+        return _arrow_series(array.__arrow_array__())
+    if name == "SparseArray":
+        return pd.Series(array.to_dense())
+    if name in _OBJECTS:
+        values = array.to_numpy()
+        return pd.Series(values, dtype=values.dtype, copy=False)
+    return pd.Series(array, copy=False)
+
+
+def _polars_series(part: Any) -> Any:
+    import pandas as pd
+
+    kind, dtype = _polars_kind(part.dtype), part.dtype
+    if kind == "category":
+        part, kind = part.cast(vars(sys.modules["polars"])["String"]), "str"
+        if class_name(dtype) == "Enum":
+            return pd.Series(pd.Categorical(part.to_list(), dtype.categories.to_list(), ordered=True))
+    if kind == "str" and part.estimated_size() > LARGE:
+        part = part.str.slice(0, TEXT)
+    elif kind.startswith("datetime ("):
+        part = part.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return _series(kind, part, part.to_list)
+
+
+def _arrow_series(part: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = arrow_kind(part.type)
+    if kind == "category":
+        kind = arrow_kind(part.type.value_type)
+        part = part.cast(part.type.value_type) if kind in _READ else part
+    if kind == "str" and part.nbytes > LARGE:
+        part = pc.utf8_slice_codeunits(part.cast(pa.large_string()), 0, TEXT)
+    elif kind.startswith("datetime ("):
+        part = part.cast(pa.timestamp(part.type.unit))
+    return _series(kind, part, part.to_pylist)
 
 
 def _series(kind: str, part: Any, values: Callable[[], list[Any]]) -> Any:
@@ -220,7 +261,9 @@ def _series(kind: str, part: Any, values: Callable[[], list[Any]]) -> Any:
         filled = part.fill_null(False if kind == "bool" else 0).to_numpy()
         return pd.Series(array(filled.copy(), part.is_null().to_numpy().copy()))
     if kind.startswith(("float", "datetime", "date", "timedelta")):
-        return pd.Series(part.to_numpy())
+        column = pd.Series(part.to_numpy())
+        zone = kind[len("datetime (") : -1]
+        return column.dt.tz_localize("UTC").dt.tz_convert(zone) if zone and kind.startswith("datetime (") else column
     return pd.Series(values(), dtype=object)
 
 
@@ -236,6 +279,41 @@ def _zoned(zone: object) -> str:
     return f"datetime ({zone})" if zone else "datetime"
 
 
+def type_name(array: Any) -> str:
+    """Return the type of a column by one name in all libraries and under every version of pandas.
+
+    Of objects it is their type, where they have one in common.
+    """
+    if library := _library(array):
+        return _polars_kind(array.dtype) if library == "polars" else arrow_kind(array.type)
+    if not is_stored(array):
+        return class_name(array)
+    dtype = array.dtype
+    code, name = getattr(dtype, "kind", "O"), class_name(array)
+    if is_text(array):
+        return "str"
+    if name == "ArrowExtensionArray":
+        return arrow_kind(dtype.pyarrow_dtype)
+    if code == "M":
+        return _zoned(getattr(dtype, "tz", None))
+    if name in _OBJECTS and code == "O":
+        held = {id(type(v)): v for v in array.to_numpy()[:1000] if not is_missing(v)}
+        one = next(iter(held.values())) if len(held) == 1 else None
+        return _NAMED.get(class_name(one), class_name(one)) if one is not None and is_scalar(one) else "object"
+    return {"m": "timedelta", "b": "bool"}.get(code, str(dtype))
+
+
+def is_text(array: Any) -> bool:
+    """Return whether an array holds text; of one of objects the first hundred values are asked."""
+    name = class_name(array)
+    if name in _OBJECTS:
+        first = list(islice((v for v in array.to_numpy()[:1000] if not is_missing(v)), 100))
+        return bool(first) and all(type(v) is str for v in first)
+    if name == "ArrowExtensionArray":
+        return arrow_kind(array.dtype.pyarrow_dtype) == "str"
+    return name.endswith(("StringArray", "StringArrayNumpySemantics"))
+
+
 def conversion(value: object) -> str:
     """Return what to type to read a table of another library with pandas; empty for any other value."""
     if columnar_name(value):
@@ -249,7 +327,7 @@ def conversion(value: object) -> str:
     return ""
 
 
-# -- A table's columns by name, taken from a DataFrame or Series one by one; the user's own is only read
+# -- A table's columns by name, taken from it one by one; the user's own is only read
 
 
 _SAFE_SUM = 2**63
@@ -259,8 +337,12 @@ _SAFE_SUM = 2**63
 class Columns:
     """Columns of equal length under distinct names, each a Series with a plain index."""
 
-    parts: Mapping[str, Any]
+    parts: dict[str, Any]
     length: int
+    twice: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The names of the columns that are called alike in their table."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """The types of the columns that are not read, by name."""
 
     @property
     def names(self) -> list[str]:
@@ -273,6 +355,10 @@ class Columns:
         """Return the name of a column as it is; an error names the nearest."""
         if isinstance(wanted, str) and wanted in self.parts:
             return wanted
+        if isinstance(wanted, str) and wanted in self.twice:
+            raise InvalidError(said_twice(wanted, self.twice[wanted]), f"use {' or '.join(self.twice[wanted])}")
+        if isinstance(wanted, str) and wanted in self.unread:
+            raise InvalidError(f"{wanted!r} holds {self.unread[wanted]}, which is not read", "use another column")
         raise NotFoundError(f"there is no column {wanted!r}", nearest(wanted, self.names))
 
     def column(self, name: str) -> Any:
@@ -281,16 +367,18 @@ class Columns:
     def readable(self, wanted: object) -> Any:
         """Return a column whose values may be compared without running code of theirs."""
         name = self.name(wanted)
-        if not is_readable(self.parts[name]):
-            kinds = sorted({class_name(value) for value in self.parts[name].iloc[:100].to_numpy()})[:3]
-            raise InvalidError(f"{name!r} holds {', '.join(kinds)}, which is not compared", "use another column")
-        return self.parts[name]
+        column = self.parts[name]
+        if not is_readable(column):
+            raise InvalidError(f"{''.join(held(column, name))}, which is not compared", "use another column")
+        return column
 
     def summable(self, name: str) -> Any:
         """Return a column whose sum is exact: whole numbers near the limit of 64 bits as Python's own."""
         column = self.parts[name]
         if class_name(column.dtype) == "CategoricalDtype":
-            return column.astype(column.dtype.categories.dtype)
+            return column if column.dtype.ordered else column.astype(column.dtype.categories.dtype)
+        if class_name(column.dtype) in ("IntervalDtype", "PeriodDtype"):
+            return column.astype(object)
         if getattr(column.dtype, "kind", "O") in "iu" and len(column) and column.notna().any():
             largest = max(abs(int(column.max())), abs(int(column.min())))
             return column.astype(object) if largest * len(column) >= _SAFE_SUM else column
@@ -304,10 +392,10 @@ class Columns:
         """Return the rows that a mask keeps."""
         keep = mask.to_numpy()
         parts = {name: column[keep].reset_index(drop=True) for name, column in self.parts.items()}
-        return Columns(parts, int(keep.sum()))
+        return replace(self, parts=parts, length=int(keep.sum()))
 
     def only(self, names: Sequence[str]) -> "Columns":
-        return Columns({name: self.parts[name] for name in names}, self.length)
+        return replace(self, parts={name: self.parts[name] for name in names})
 
     def sorted(self, names: Sequence[str], ascending: Sequence[bool], head: int) -> "Columns":
         """Return the first rows in the order of some columns, missing values last; equal ones keep their order."""
@@ -319,7 +407,7 @@ class Columns:
             order = keys.sort_values(ascending=up, kind="stable").index
         first = order[:head]
         parts = {name: column.iloc[first].reset_index(drop=True) for name, column in self.parts.items()}
-        return Columns(parts, len(first))
+        return replace(self, parts=parts, length=len(first))
 
     def frame(self, head: int) -> Any:
         """Return the first rows as a DataFrame."""
@@ -370,30 +458,52 @@ class Columns:
 
 
 def columns_of(value: Any) -> Columns:
-    """Return the columns of a table, the named levels of its index, or its dates, first; a name used twice gets `_2`.
+    """Return the columns of a table, the named levels of its index, or its dates, first.
 
-    Of a table of another library they are copied: one that is too long for that is refused.
+    Columns that are called alike get numbers: `max_1`, `max_2`. Of a table of another library they are copied: one that
+    is too long for that is refused.
     """
-    if columnar_name(value):
-        table = columnar_table(value)
-        if table.step > 1:
-            raise LimitError(f"the table has {table.rows:,} rows", f"only {SCANNED:,} of another library are copied")
-        copied: dict[str, Any] = {}
-        for i in range(table.width):
-            with suppress(TypeError):  # of a nested type
-                copied[_label(table.name(i))] = table.column(i)
-        return Columns(copied, table.rows)
-    frame = value
-    if pandas_name(value) == "Series":
-        frame = value.to_frame("value" if value.name is None else value.name)
+    table = Table(value)
+    if table.step > 1 and columnar_name(value):
+        raise LimitError(f"the table has {table.rows:,} rows", f"only {SCANNED:,} of another library are copied")
+    own = [(_label(table.name(i)), partial(table.series, i), table.kind(i)) for i in range(table.width)]
+    all_ = [*((name, partial(series_of, array), "") for name, array in table.levels), *own]
+    counts = Counter(name for name, _, _ in all_)
     parts: dict[str, Any] = {}
-    own = ((_label(frame.columns[i]), frame.iloc[:, i]) for i in range(frame.shape[1]))
-    for name, part in (*_index_parts(frame.index), *own):
+    unread: dict[str, str] = {}
+    twice: dict[str, tuple[str, ...]] = {}
+    for name, read, kind in all_:
         free = name
-        while free in parts:
-            free += "_2"
-        parts[free] = part.reset_index(drop=True)
-    return Columns(parts, len(frame))
+        if counts[name] > 1:
+            free = f"{name}_{len(twice.get(name, ())) + 1}"
+            while free in counts or free in parts:
+                free += "_"
+            twice[name] = (*twice.get(name, ()), free)
+        try:
+            parts[free] = read()
+        except TypeError:
+            unread[free] = kind
+    return Columns(parts, table.rows, twice, unread)
+
+
+def held(column: Any, name: str, join: str = " (such as {})") -> tuple[str, str]:
+    """Return `'units' holds int64` and ` (such as 3)`: the type of a column's values, and some as a question has them."""
+    grouped = class_name(column.dtype) == "CategoricalDtype"
+    values = [v for v in (column.cat.categories if grouped else column.iloc[:1000]).tolist() if not is_missing(v)]
+    kind = type_name(column.array)
+    if grouped or kind == "object":
+        classes = ", ".join(list(dict.fromkeys(class_name(plain(value)) for value in values))[:3])
+        kind = f"category of {classes}" if grouped else classes or kind
+    shown = []
+    for value in map(plain, values[: 5 if grouped else 1]):
+        bare = type(value) in (bool, int, float) or not is_scalar(value)
+        shown.append(short(value, 40) if bare else repr(cell_of(name, value)))
+    return f"{name!r} holds {kind}", join.format(", ".join(shown)) if shown and shown[0][0] != "<" else ""
+
+
+def said_twice(name: str, names: Sequence[str]) -> str:
+    """Return `2 columns are called 'max'`."""
+    return f"{len(names)} columns are called {name!r}"
 
 
 def nearest(name: object, names: Sequence[str]) -> str:
@@ -405,13 +515,11 @@ def nearest(name: object, names: Sequence[str]) -> str:
     return f"use one of {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}" if names else "there is none"
 
 
-def _index_parts(index: Any) -> list[tuple[str, Any]]:
-    if not pandas_name(index):
-        return []
+def _levels(index: Any) -> list[tuple[str, Any]]:
     if class_name(index) == "DatetimeIndex" and index.name is None:
-        return [("index", index.to_series())]
+        return [("index", index.array)]
     levels = index.names if class_name(index) == "MultiIndex" else [index.name]
-    return [(_label(name), index.get_level_values(i).to_series()) for i, name in enumerate(levels) if name is not None]
+    return [(_label(name), index.get_level_values(i).array) for i, name in enumerate(levels) if name is not None]
 
 
 def _label(label: object) -> str:

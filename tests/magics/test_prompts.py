@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 
 from tests.support.scripted import Scripted, call
@@ -70,6 +71,23 @@ def test_an_answer_is_kept_in_a_variable(shell: Shell) -> None:
     out = shell.ok("%agent --model m --as answer how many?")
     assert shell.ip.user_ns["answer"] == "It is **5**." == shell.session.text
     assert out.count("It is **5**.") == 1
+
+
+def test_an_answer_of_groups_or_rows_is_a_table_and_a_frame_in_a_variable(shell: Shell) -> None:
+    """What the page shows rounded is exact there; `--format text` keeps the words."""
+    sales = pd.DataFrame({"region": ["N", "S", "N", None], "units": [1.23456, 2.0, 3.0, 9.0]})
+    shell.ip.user_ns.update(sales=sales)
+    out = shell.ok("%agent --as totals total units by region in sales")
+    assert "| N | 4.235 |" in out
+    expected = pd.DataFrame({"region": ["N", "S"], "units (sum)": [4.23456, 2.0]})
+    pd.testing.assert_frame_equal(shell.ip.user_ns["totals"].head(2), expected)
+    shell.ok("%agent --as most 2 rows of sales with the highest units")
+    assert list(shell.ip.user_ns["most"]["units"]) == [9.0, 3.0]
+    shell.ok("%agent --as words --format text total units by region in sales")
+    assert "| N | 4.235 |" in shell.ip.user_ns["words"]
+    shell.ip.user_ns["m"] = Scripted(answers=[call("query_table", table="sales", by=["region"]), "N leads."])
+    shell.ok("%agent --model m --as said who leads?")
+    assert shell.ip.user_ns["said"] == "N leads."
 
 
 def test_quiet_shows_nothing_but_the_footer_when_a_variable_has_the_answer(shell: Shell) -> None:

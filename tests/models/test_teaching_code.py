@@ -107,7 +107,10 @@ def test_a_rejected_call_is_said_and_the_question_without_code_works() -> None:
         "ask for the total units by region in sales."
     )
     _, turn = played(turn.text.rpartition("ask for the ")[2])
-    assert turn.text == "units (sum) by region in sales:\n- North: 13\n- South: 18\n- West: 11"
+    assert (
+        turn.text
+        == "units (sum) by region in sales:\n\n| region | units (sum) |\n| --- | --- |\n| North | 13 |\n| South | 18 |\n| West | 11 |"
+    )
 
 
 INSPECTED = (

@@ -54,22 +54,22 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
         ("what is the average weight in Bergen in crates?", "The mean weight in crates where depot is Bergen is 6.5."),
         ("which month had the highest total weight in crates?", "2026-02 has the highest weight in crates by month of packed"),
         ("which crate has the highest weight in crates?", "crate_id 502 has the highest weight in crates: 10."),
-        ("what are the 2 heaviest rows in crates?", "- 502, 10, Turku, broken, 2026-02-03\n- 503, 9, Bergen"),
-        ("how many broken crates does each depot have?", "by depot in crates where state is broken:\n- Bergen: 1\n- Turku: 1"),
+        ("what are the 2 heaviest rows in crates?", "| 502 | 10 | Turku | broken | 2026-02-03 |\n| 503 | 9 | Bergen |"),
+        ("how many broken crates does each depot have?", "by depot in crates where state is broken:\n\n| depot | rows |\n| --- | --- |\n| Bergen | 1 |\n| Turku | 1 |"),
         ("are there repeated rows in crates?", "No, crates has 0 duplicate rows."),
         ("drop the column state from crates", 'I can\'t place "drop" in that.'),
         ("sum of weight in crates", "The total weight in crates is 23."),
-        ("how many crates are there per month?", "- 2026-01: 1\n- 2026-02: 2"),
+        ("how many crates are there per month?", "| 2026-01 | 1 |\n| 2026-02 | 2 |"),
         ("when was weight highest?", "2026-02-03 has the highest weight in crates: 10."),
         ("how many crates in February 2026?", "2 rows of crates where packed is at least 2026-02-01"),
         ("what share of crates is broken?", "66.7 % of the rows in crates where state is broken (2 of 3)."),
         ("is crate_id unique?", "crate_id is unique in crates: 0 duplicates."),
-        ("weight of crate 502", "where crate_id is 502:\n- crate_id, weight\n- 502, 10"),
+        ("weight of crate 502", "where crate_id is 502:\n\n| crate_id | weight |\n| --- | --- |\n| 502 | 10 |"),
         ("mean crate_id", 'I can\'t place "crate_id" in that: it names rows, and is no figure.'),
         ("sum of weight in crates that are not broken", "where state is not broken is 4."),
         ("crates with weight above 9", "1 rows of crates where weight is above 9:"),
         ("how spread out is weight in crates?", "The standard deviation of weight in crates is 3.215."),
-        ("每个 depot 的平均 weight 是多少", "- Bergen: 6.5\n- Turku: 10"),
+        ("每个 depot 的平均 weight 是多少", "| Bergen | 6.5 |\n| Turku | 10 |"),
         ("crates 里哪个 depot 最多？", "Bergen 的行数 最多：2"),
         ("crates 里 depot 是 Bergen 的有多少行", "crates（depot 为 Bergen）：2 行。"),
         ("how many crates are older than 2026-02-03?", "1 rows of crates where packed is below 2026-02-03."),
@@ -83,7 +83,7 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
         ("what is the range of weight in crates?", 'I can\'t place "range"'),
         ("quick look at crates, my friend", 'I can\'t place "'),
         ("explain crates carefully", 'I can\'t place "carefully"'),
-        ("value counts of depot in crates", "rows by depot in crates:\n- Bergen: 2"),
+        ("value counts of depot in crates", "rows by depot in crates:\n\n| depot | rows |\n| --- | --- |\n| Bergen | 2 |"),
         ("Could you please give me the mean weight, looking at Bergen only, crates", "where depot is Bergen is 6.5."),
         ("Among crates whose depot is Bergen, what is the mean weight?", "where depot is Bergen is 6.5."),
         ("Leaving out Bergen, how many crates do I have?", "1 rows of crates where depot is not Bergen."),
@@ -92,8 +92,8 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
         ("is crates complete?", "No value is missing in crates: 0."),
         ("请问 crates 里 weight 加起来是几？", "crates 的 weight 总和是 23。"),
         ("除了 Bergen 以外，crates 有多少行？", "crates（depot 不为 Bergen）：1 行。"),
-        ("按 depot 分组，crates 的 weight 的平均值", "- Bergen: 6.5"),
-        ("top 2 depots by total weight", "- Bergen: 13 (sum)\n- Turku: 10 (sum)"),
+        ("按 depot 分组，crates 的 weight 的平均值", "| Bergen | 6.5 |"),
+        ("top 2 depots by total weight", "| depot | weight (sum) |\n| --- | --- |\n| Bergen | 13 |\n| Turku | 10 |"),
     ],
 )  # fmt: skip
 def test_the_usual_questions(question: str, says: str) -> None:
@@ -108,7 +108,7 @@ def test_the_usual_questions(question: str, says: str) -> None:
         ("mean price by region", "Rows left out: 2 without `price`."),
         ("which region has the highest mean price?", "West has the highest price in sales by region: 3 (mean)."),
         ("how many missing values are there per column", "2 values are missing in sales:\n- price: 2"),
-        ("which shops are there?", "rows by shop in sales:\n- a: 1\n- b: 1\n- c: 1\n- d: 1\n- e: 1"),
+        ("which shops are there?", "rows by shop in sales:\n\n| shop | rows |\n| --- | --- |\n| a | 1 |\n| b | 1 |\n| c | 1 |\n| d | 1 |\n| e | 1 |"),
         ("total revenue by region", 'I can\'t place "revenue" in that.'),
     ],
 )  # fmt: skip
@@ -133,13 +133,13 @@ def test_those_that_are_level_are_all_told() -> None:
 @every_row("made", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
 def test_a_table_of_another_library_is_read_as_one_of_pandas(made: Any) -> None:
     assert answer("total units by region", sales=made(SALES)) == (
-        "units (sum) by region in sales:\n- North: 11\n- South: 10\n- West: 7"
+        "units (sum) by region in sales:\n\n| region | units (sum) |\n| --- | --- |\n| North | 11 |\n| South | 10 |\n| West | 7 |"
     )
 
 
 def test_an_index_of_dates_is_one() -> None:
     readings = pd.DataFrame({"level": [1, 5, 3]}, index=pd.to_datetime(["2026-01-31", "2026-02-01", "2026-02-02"]))
-    assert answer("total level by month", readings=readings).endswith("- 2026-01: 1\n- 2026-02: 8")
+    assert answer("total level by month", readings=readings).endswith("| 2026-01 | 1 |\n| 2026-02 | 8 |")
     assert answer("when was level highest?", readings=readings).startswith("2026-02-01 has the highest level")
 
 

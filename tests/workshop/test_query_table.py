@@ -93,7 +93,7 @@ def test_arguments_are_never_evaluated():
             {"aggregate": {bad: "sum"}},
         ):
             assert query("t", {"t": frame}, **question).startswith("Error: there is no column ")
-        assert "t: 0 rows match" in query("t", {"t": frame}, where={"units": bad})
+        assert query("t", {"t": frame}, where={"units": bad}).startswith("Error: 'units' holds int64, not str: ")
     assert query("t", {"t": frame}, columns=["@x"]) == "t: 1 row\n@x\n1"
 
 
@@ -210,7 +210,7 @@ def test_cells_of_other_classes_are_named_and_never_asked():
         {"aggregate": {"thing": "count"}},
     ):
         assert query("t", {"t": frame}, **question) == (
-            "Error: 'thing' holds Loud, NoneType, which is not compared: use another column"
+            "Error: 'thing' holds Loud, which is not compared: use another column"
         )
     assert loud == []
 

@@ -255,6 +255,13 @@ def _list(c: Conversation, head: str, lines: Sequence[str], left: int = 0, key: 
     return "\n".join([head, *(f"- {line}" for line in lines), *([says(c, key, n=left, x="")] if left > 0 else [])])
 
 
+def _table(c: Conversation, head: str, names: Sequence[str], rows: Sequence[Sequence[str]], left: int = 0) -> str:
+    """Return a head, rows below their names as Markdown has a table, and how many more there are."""
+    lines = [f"| {' | '.join(one.replace('|', chr(92) + '|') for one in row)} |" for row in (names, *rows)]
+    more = [f"\n{says(c, 'more rows', n=left)}"] if left > 0 else []
+    return "\n".join([f"{head}\n", lines[0], "|" + " --- |" * len(names), *lines[1:], *more])
+
+
 def _described(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     yield from ()
     shown = [k for k in frame.columns if asked.column in ("", k.name)][:_SHOWN]
@@ -295,7 +302,7 @@ def _rows(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> S
     left = 0 if ties else min(asked.head or result.matched, result.matched) - len(rows)
     note = says(c, "maybe") if ties and len(rows) == asked.head + ties else ""
     note += left_out(c, {asked.column: result.missing.get(asked.column, 0)}) if ties else ""
-    return _list(c, head, [", ".join(row) for row in (result.names, *rows)] if rows else [], left, "more rows") + note
+    return (_table(c, head, result.names, rows, left) if rows else head) + note
 
 
 def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
@@ -314,13 +321,13 @@ def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) ->
         key = ("nunique" if asked.how == "nunique" else "figure") if value else "no value"
         what = says(c, f" {asked.how}") if key == "figure" else ""
         return says(c, key, x=what, v=value, **names) + (note if value else "")
-    lines = []
+    rows = []
     for row in result.rows[:_SHOWN]:
         labels = [v or says(c, "without key", k=dated(k)[0]) for k, v in zip(asked.by, row, strict=False)]
-        lines.append(f"{', '.join(labels)}: {row[keys] or '-'}")
+        rows.append([*labels, row[keys] or "-"])
     what = f"{asked.column} ({asked.how})" if asked.column else says(c, "row count")
     head = says(c, "by", x=what, **{**names, "k": _keys(asked)})
-    return _list(c, head, lines, len(result.rows) + result.hidden - len(lines)) + note
+    return _table(c, head, result.names[: keys + 1], rows, len(result.rows) + result.hidden - len(rows)) + note
 
 
 def _duplicates(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
@@ -370,9 +377,10 @@ def _top(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Sc
     figures = [f"{row[1]} ({asked.how})" if asked.how else row[1] for row in best]
     names |= {"k": _keys(asked), "x": c.tell(f"{end} {what}", f"{what} {end}")}
     if asked.head > 1:
-        lines = [f"{row[0]}: {figure}" for row, figure in zip(best, figures, strict=True)]
         tied = says(c, "tied", n=len(best)) if len(best) > asked.head else ""
-        return _list(c, says(c, "top", n=asked.head, **names), lines) + tied + note
+        return (
+            _table(c, says(c, "top", n=asked.head, **names), result.names[:2], [row[:2] for row in best]) + tied + note
+        )
     has, tie = ("have", says(c, "level")) if len(best) > 1 else ("has", "")
     labels = c.tell(" and ", "和").join(row[0] for row in best)
     return says(c, "best of", v=labels, has=has, n=figures[0], tie=tie, **names) + note
