@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
@@ -64,10 +65,14 @@ def _marks(session: Session, turn: Turn) -> Iterator[tuple[str, str]]:
             yield "brings back", f"{event.text.removeprefix(ADDED)}, out of the offloaded history"
 
 
+_HEAD = re.compile(r"^\|.*\n\|[-:| ]+\n", re.MULTILINE)
+"""The head of a table of Markdown, and the line below it."""
+
+
 def _first(answer: str) -> str:
-    """Return the first line of an answer, with the one below it if it ends in a colon."""
+    """Return the first line of an answer, with the one below it if it ends in a colon; of a table its first row."""
     kept: list[str] = []
-    for line in filter(None, map(_words, answer.split("\n"))):
+    for line in filter(None, map(_words, _HEAD.sub("", answer).split("\n"))):
         kept.append(line)
         if not line.endswith(":"):
             break
@@ -75,8 +80,9 @@ def _first(answer: str) -> str:
 
 
 def _words(line: str) -> str:
-    """Return a line without its bullet."""
-    return line.strip().removeprefix("- ")
+    """Return a line without its bullet, or the bars of a table."""
+    line = line.strip().removeprefix("- ")
+    return ": ".join(filter(None, map(str.strip, line.split("|")))) if line.startswith("|") else line
 
 
 _COLOURS = {

@@ -19,7 +19,7 @@ KEY = "Who keeps the spare key?"
 
 def test_it_remembers_fills_up_is_compacted_and_gets_the_line_back() -> None:
     penguins = pd.read_csv(HERE / "data" / "penguins.csv")
-    session = Session(max_input_tokens=4_240, namespace={"penguins": penguins})
+    session = Session(max_input_tokens=4_320, namespace={"penguins": penguins})
     for prompt in (
         "Remember that weights are in grams",
         "The field hut on Dream island was painted green in spring, its door has been repaired since, and Ines keeps the spare key.",
