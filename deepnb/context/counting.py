@@ -51,7 +51,7 @@ class Meter:
 
     `better` gives another counter once there is one. From then on all is counted with it, what was counted before
     included. What a counter that is not exact gives goes by `reports`, those of the model: counts change as soon as one
-    proves that they were too low, or much too high.
+    proves that they were too low, or much too high. The tasks of an agent, and whoever shows a session, count at once.
     """
 
     def __init__(
@@ -67,12 +67,14 @@ class Meter:
         """What of each request can't be seen, in one line."""
         self._better = better
         self._reports = reports
+        self._lock = threading.RLock()
         self.counter = counter
 
     @property
     def counter(self) -> Counter:
         """The counter in use."""
-        return self._current().counter
+        with self._lock:
+            return self._current().counter
 
     @counter.setter
     def counter(self, counter: Counter) -> None:
@@ -80,13 +82,15 @@ class Meter:
 
     def count(self, text: str) -> int:
         """Tokens of a text, by the counter in use."""
-        return self._current().text("", "", text, 0).tokens
+        with self._lock:
+            return self._current().text("", "", text, 0).tokens
 
     def answer(self, message: BaseMessage) -> int:
         """Return tokens of what a model answered: its text, its calls and what it thought."""
         thought = thinking_text(message)
         told = self.count(thought) if thought else 0
-        return sum(piece.tokens for piece in self._current().message(message)) + told
+        with self._lock:
+            return sum(piece.tokens for piece in self._current().message(message)) + told
 
     def report(self, request: Request, tokens: int) -> None:
         """Learn from what a provider reported of a request that was measured here."""
@@ -110,11 +114,12 @@ class Meter:
         self, messages: Sequence[BaseMessage], tools: Sequence[Any], last: Request | None = None
     ) -> tuple[Budget, Request]:
         """Return what a request costs, and its pieces, shared with those of the request before it."""
-        memo = self._current()
-        body = memo.body([m for m in messages if m.type != "system"])
-        head = (*memo.tools(tools), *memo.system([m for m in messages if m.type == "system"]))
+        with self._lock:
+            memo = self._current()
+            body = memo.body([m for m in messages if m.type != "system"])
+            head = (*memo.tools(tools), *memo.system([m for m in messages if m.type == "system"]))
+            memo.trim(len(messages))
         request = _shared(head, body, last or Request())
-        memo.trim(len(messages))
         parts = dict.fromkeys(PARTS, 0)
         exact = memo.counter.exact
         for piece in request:

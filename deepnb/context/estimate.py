@@ -13,6 +13,7 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from math import ceil
+from threading import Lock
 from typing import NamedTuple
 
 from deepnb.values.request import Tokens
@@ -93,17 +94,19 @@ def _length(characters: re.Pattern[str], text: str) -> int:
 
 
 class Reports:
-    """The last reports of a model, and the rates they prove."""
+    """The last reports of a model, and the rates they prove: those of all sessions of a process."""
 
     def __init__(self) -> None:
         self.rates = HIGH
+        self._lock = Lock()
         self._last: deque[tuple[Tokens, int]] = deque(maxlen=_KEPT)
 
     def add(self, sent: Tokens, reported: int) -> None:
         """Take note of what a provider reported of a request; one that was cut, or is reported in part, says nothing."""
         if reported * HIGHEST >= sent.sure > 0:
-            self._last.append((sent, reported))
-            self.rates = proved(tuple(self._last))
+            with self._lock:  # the rates are those of the newest reports, whoever reported last
+                self._last.append((sent, reported))
+                self.rates = proved(tuple(self._last))
 
 
 def proved(reports: Sequence[tuple[Tokens, int]]) -> Rates:

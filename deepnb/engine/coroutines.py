@@ -7,7 +7,7 @@ of models stay bound to the loop that they were first used on.
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import CancelledError, Future, wait
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -24,24 +24,41 @@ _FREE: list[asyncio.AbstractEventLoop] = []
 """Loops that nobody runs just now."""
 
 
-_WAITS: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("waits", default=None)
-"""The loop that waits for what this thread does."""
+_WAITS: ContextVar[tuple[asyncio.AbstractEventLoop, threading.Event] | None] = ContextVar("waits", default=None)
+"""The loop that waits for what this thread does, and whether it was cancelled there."""
 
 
 async def in_thread(work: Callable[..., T], *given: Any, **named: Any) -> T:
-    """Do what `asyncio.to_thread` does; what `run` runs meanwhile, the loop that waits here runs."""
-    context = copy_context()
-    context.run(_WAITS.set, loop := asyncio.get_running_loop())
-    return await loop.run_in_executor(None, partial(context.run, work, *given, **named))
+    """Do what `asyncio.to_thread` does; what `run` runs meanwhile, the loop that waits here runs, and cancels with this."""
+    context, loop, cancelled = copy_context(), asyncio.get_running_loop(), threading.Event()
+    context.run(_WAITS.set, (loop, cancelled))
+    try:
+        return await loop.run_in_executor(None, partial(context.run, work, *given, **named))
+    except asyncio.CancelledError:
+        cancelled.set()
+        raise
 
 
 def run(work: Awaitable[T]) -> T:
-    """Run a coroutine on the loop, with the caller's context variables; an interrupt cancels it there."""
-    done = asyncio.run_coroutine_threadsafe(_ended(work), _WAITS.get() or _loop())
+    """Run a coroutine on the loop, with the caller's context variables; an interrupt cancels it there.
+
+    Raise CancelledError, which is no Exception, in a thread whose loop waits no longer: it may never run again.
+    """
+    waiting = _WAITS.get()
+    if waiting is not None and waiting[1].is_set():
+        if isinstance(work, Coroutine):
+            work.close()
+        raise asyncio.CancelledError
+    done = asyncio.run_coroutine_threadsafe(_ended(work), waiting[0] if waiting else _loop())
     try:
         while not wait((done,), _POLL).done:
-            pass
+            if waiting is not None and waiting[1].is_set():
+                raise asyncio.CancelledError
         ended = done.result()
+    except CancelledError:
+        if waiting is None:
+            raise
+        raise asyncio.CancelledError from None
     finally:
         done.cancel()
     if isinstance(ended, BaseException):

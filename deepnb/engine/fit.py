@@ -38,6 +38,8 @@ class Protocol:
     """Whether a result may have blocks that are not text; else they stand in a user's message behind the results."""
     user_first: bool = False
     """Whether the user speaks first, and system messages stand in front alone."""
+    enums: bool = True
+    """Whether a schema lists values that are no texts."""
     signed: bool = False
     """Whether thoughts need a signature, which is good for the model that gave it."""
 
@@ -49,7 +51,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
     "anthropic": Protocol(
         ("anthropic",), frozenset((*_MEDIA, "text-plain", "document", "search_result")), user_first=True, signed=True
     ),
-    "google_genai": Protocol(("google_genai", "google_vertexai"), user_first=True),
+    "google_genai": Protocol(("google_genai", "google_vertexai"), user_first=True, enums=False),
     "ollama": Protocol(("ollama",), frozenset(("text", "image", "image_url")), pictures=False),
 }
 _OTHER = Protocol()
@@ -252,10 +254,11 @@ class FitMiddleware(RequestMiddleware):
 
     def __init__(self) -> None:
         self._fitter = Fitter()
-        self._known: dict[str, tuple[Any, FitTool]] = {}
+        self._known: dict[tuple[str, bool], tuple[Any, FitTool]] = {}
 
     def changed(self, request: Any) -> Any:
-        tools = [(one, self._fit(one)) for one in request.tools or ()]
+        enums = PROTOCOLS.get(protocol_of(request.model), _OTHER).enums
+        tools = [(one, self._fit(one, enums)) for one in request.tools or ()]
         if (read := reader()) is not None:
             odd = (fit for _, fit in tools if fit.mended)
             read.offered_as = {fit_name(fit.name): (fit.name, fit.arguments) for fit in odd}
@@ -265,11 +268,11 @@ class FitMiddleware(RequestMiddleware):
             system_message=request.system_message and _fit_one(request.system_message, _OTHER),
         )
 
-    def _fit(self, tool: Any) -> FitTool:
+    def _fit(self, tool: Any, enums: bool) -> FitTool:
         """Return the form of a tool; though upstream copies tools at each call, it is made once."""
         name, schema = tool_name(tool), getattr(tool, "args_schema", None)
         same = (tool.description, id(schema)) if schema is not None else id(tool)
-        known = self._known.get(name)
+        known = self._known.get((name, enums))
         if known is None or known[0] != same:
-            known = self._known[name] = (same, fit_tool(tool, name))
+            known = self._known[name, enums] = (same, fit_tool(tool, name, enums=enums))
         return known[1]

@@ -1,5 +1,6 @@
 """Names and schemas of tools, made fit for all providers: one tool that is refused takes all others down with it."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
+_NAME = re.compile(rf"{UNFIT.pattern}|^(?=[0-9-])")  # my.tool, and 21st_tool: Google's begin with a letter or _
 _PARAMETER = re.compile(r"[^a-zA-Z0-9_.-]")
 _LONGEST = 64
 """Characters of a name."""
@@ -23,7 +25,7 @@ _SHAPES: Mapping[str, Any] = {
 """What keywords hold in the draft that providers read: older drafts have `required: true`."""
 
 
-def fit_name(name: str, unfit: re.Pattern[str] = UNFIT) -> str:
+def fit_name(name: str, unfit: re.Pattern[str] = _NAME) -> str:
     """Return a name as all providers take it; one that they do not has a hash of its own, so that no two become one."""
     if name and len(name) <= _LONGEST and not unfit.search(name):
         return name
@@ -45,8 +47,8 @@ class FitTool:
     """Name of an argument as it is offered -> its own, where they differ."""
 
 
-def fit_tool(tool: Any, name: str) -> FitTool:
-    """Return the form of a tool that has this name."""
+def fit_tool(tool: Any, name: str, *, enums: bool = True) -> FitTool:
+    """Return the form of a tool that has this name; `enums` says whether values that are no texts can be listed."""
     try:
         form: Any = tool if isinstance(tool, Mapping) else convert_to_openai_tool(tool)
     except KeyError:  # a reference that leads nowhere: LangChain follows them
@@ -55,14 +57,14 @@ def fit_tool(tool: Any, name: str) -> FitTool:
     schema = inner.get("parameters", inner.get("input_schema"))
     if not isinstance(schema, Mapping):  # a tool of the provider's own
         return FitTool(name, form)
-    parameters, arguments = fit_parameters(schema)
+    parameters, arguments = fit_parameters(schema, enums=enums)
     if parameters == schema and fit_name(name) == name:
         return FitTool(name, form)
     function = {"name": fit_name(name), "description": inner.get("description", ""), "parameters": parameters}
     return FitTool(name, {"type": "function", "function": function}, True, arguments)
 
 
-def fit_parameters(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def fit_parameters(schema: Mapping[str, Any], *, enums: bool = True) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the schema of an object without what stands at its top but can't, and the names that differ in it."""
     root = {**(_target(schema.get("$ref"), schema) or {}), **schema}
     root.pop("$ref", None)
@@ -81,25 +83,25 @@ def fit_parameters(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     if "required" in schema or needed:
         made["required"] = [names.get(own, own) for own in (*_list(root.get("required")), *properties) if own in needed]
         made["required"] = list(dict.fromkeys(made["required"]))
-    return _fit_schema(made, made), {sent: own for own, sent in names.items() if sent != own}
+    return _fit_schema(made, made, enums), {sent: own for own, sent in names.items() if sent != own}
 
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _fit_schema(one: Any, root: Mapping[str, Any]) -> Any:
+def _fit_schema(one: Any, root: Mapping[str, Any], enums: bool) -> Any:
     """Return a schema at any depth: arrays say what is in them, references lead somewhere, types are those there are."""
     if isinstance(one, list):
-        return [_fit_schema(item, root) for item in one]
+        return [_fit_schema(item, root, enums) for item in one]
     if not isinstance(one, Mapping):
         return one
     made: dict[str, Any] = {}
     for key, value in one.items():
         if key in _NAMED and isinstance(value, Mapping):
-            value = {name: _fit_schema(inner, root) for name, inner in value.items()}
+            value = {n: {} if inner is True else _fit_schema(inner, root, enums) for n, inner in value.items()}
         elif key not in ("default", "enum", "const", "examples", "required"):
-            value = _fit_schema(value, root)
+            value = _fit_schema(value, root, enums)
         if key not in _SHAPES or (isinstance(value, _SHAPES[key]) and not isinstance(value, bool)):
             made[key] = value
     kinds = made.pop("type", None)
@@ -108,6 +110,11 @@ def _fit_schema(one: Any, root: Mapping[str, Any]) -> Any:
         made["type"] = known if isinstance(kinds, list) else known[0]
     if "array" in known and not isinstance(items := made.get("items"), Mapping):
         made["items"] = {"anyOf": items} if items and isinstance(items, list) else {}
+    if "required" in made and "properties" in made:
+        made["required"] = [name for name in made["required"] if name in made["properties"]]
+    if not enums and any(not isinstance(value, str) for value in made.get("enum", ())):
+        values = json.dumps(made.pop("enum"), ensure_ascii=False, default=str)
+        made["description"] = f"{made.get('description', '')} One of {values[1:-1]}.".strip()
     if "$ref" in made and _target(made["$ref"], root) is None:
         del made["$ref"]
     return made

@@ -44,6 +44,9 @@ FLUSH_SOURCE = "flush"
 BROUGHT_BACK = messages.BROUGHT_BACK
 """`lc_source` of a message that holds messages out of the offloaded history."""
 
+SINCE_BLOCK = "deepnb_since_block"
+"""Key in the `additional_kwargs` of a memory update that tells all that changed since the block was made."""
+
 TELL = "deepnb_tell"
 """Name of the custom callback event by which our own middleware tells of something."""
 

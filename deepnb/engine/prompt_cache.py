@@ -8,7 +8,6 @@ request is likely to be the same next time:
 1. before the memory block, behind what hardly ever changes: tools, instructions, skills;
 2. behind the memory block, which stays as it is until it is made anew;
 3. at the end of the request before this one, since a step of many tool calls is more than 20 blocks;
-   where memory is told anew behind a prompt, as after a compaction, before it: the next request has it elsewhere;
 4. at the end of this one.
 
 Upstream sets the second and the fourth. It also marks the tools, which the first mark here covers.
@@ -21,8 +20,6 @@ from langchain_anthropic.middleware.prompt_caching import AnthropicPromptCaching
 from langchain_core.messages import AIMessage
 
 from deepnb.engine.fit import as_blocks
-from deepnb.engine.request import is_request, source_of
-from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.request import MEMORY_OPEN
 
 
@@ -43,8 +40,6 @@ class PromptCacheMiddleware(AnthropicPromptCachingMiddleware):
             system = self._with_mark(system, memory - 1)
         answers = [i for i, message in enumerate(messages) if isinstance(message, AIMessage)]
         end = answers[-1] - 1 if answers else -1  # what was last before the newest answer ended the request before
-        if len(messages) > 2 and source_of(messages[-1]) == MEMORY_UPDATE and is_request(messages[-2]):
-            end = len(messages) - 2
         if end >= 0:
             messages[end] = self._with_mark(messages[end], -1)
         return made.override(system_message=system, messages=messages, tools=request.tools)

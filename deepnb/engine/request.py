@@ -107,6 +107,24 @@ def source_of(message: BaseMessage) -> str | None:
     return message.additional_kwargs.get("lc_source")
 
 
+def in_order(messages: Sequence[BaseMessage]) -> list[Any]:
+    """Return the messages with what memory tells before the prompt that it came with, or behind the summary it came with.
+
+    Small models answer what stands last. A state has both where they came; all requests have them in the same places, so
+    that a provider's cache holds.
+    """
+    made, since = list[Any](), list[Any]()
+    for message in messages:
+        if source_of(message) != MEMORY_UPDATE:
+            made.append(message)
+        elif keys.SINCE_BLOCK in message.additional_kwargs:
+            since.append(message)
+        else:
+            made.insert(len(made) - 1 if made and is_request(made[-1]) else len(made), message)
+    start = 1 if made and source_of(made[0]) == SUMMARY else 0
+    return [*made[:start], *since, *made[start:]] if since else made
+
+
 def mark_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a state says of the messages that compactions took out of it (`deepnb/engine/state_backend.py`); empty for none."""
     return (values.get(keys.OFFLOAD) or {}).get(keys.TAKEN) or {}

@@ -25,7 +25,7 @@ from deepnb.engine.compaction import SUMMARY_ROOM, CompactionSteps, Done, NotOff
 from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.question import Asked
-from deepnb.engine.request import is_request, lowered, mark_of, reserves, source_of
+from deepnb.engine.request import in_order, is_request, lowered, mark_of, reserves, source_of
 from deepnb.engine.state_backend import without_messages
 from deepnb.values.budget import Budget
 from deepnb.values.errors import LimitError, RefusedError, RunError
@@ -105,7 +105,7 @@ class SummarizationMiddleware(CompactionSteps):
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         async def send(one: Any) -> Any:
             with self._learning():
-                return self._heeded(one, await handler(await in_thread(self._with_room, one)))
+                return self._heeded(one, await handler(await in_thread(self._ready, one)))
 
         def waited(one: Any) -> Any:
             return coroutines.run(send(one))
@@ -129,7 +129,7 @@ class SummarizationMiddleware(CompactionSteps):
 
     def _sent(self, request: Any, handler: Any) -> Any:
         with self._learning():
-            return self._heeded(request, handler(self._with_room(request)))
+            return self._heeded(request, handler(self._ready(request)))
 
     @contextmanager
     def _learning(self) -> Iterator[None]:
@@ -333,8 +333,9 @@ class SummarizationMiddleware(CompactionSteps):
             _HANDS_OVER.reset(token)
         raise AssertionError
 
-    def _with_room(self, request: Any) -> Any:
-        """Return the request with as much reserved for the answer as there is room for beside it."""
+    def _ready(self, request: Any) -> Any:
+        """Return the request in its order, with as much reserved for the answer as there is room for beside it."""
+        request = request.override(messages=in_order(request.messages))
         if not reserves(request.model, request.model_settings):
             return request
         total = self._budget(request.messages, request).total

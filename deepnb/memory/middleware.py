@@ -222,7 +222,7 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
             return []
         update = update_text(diffs)
         small = self._count(update) <= self._budget * _SMALL
-        return [_message(update)] if small and self._fits(state, [update]) else None
+        return [_message(update, **{keys.SINCE_BLOCK: True})] if small and self._fits(state, [update]) else None
 
     def rebased(self, request: ModelRequest) -> ModelRequest:
         """Return the request after a compaction with memory as it is now: the next call's begins as this one does."""
@@ -244,8 +244,8 @@ _SMALL = 0.25
 """Share of the budget up to which a compaction leaves the block as it was."""
 
 
-def _message(update: str) -> HumanMessage:
-    return HumanMessage(update, additional_kwargs={"lc_source": MEMORY_UPDATE})
+def _message(update: str, **more: Any) -> HumanMessage:
+    return HumanMessage(update, additional_kwargs={"lc_source": MEMORY_UPDATE, **more})
 
 
 def _updates(state: Mapping[str, Any]) -> list[BaseMessage]:

@@ -49,6 +49,11 @@ EXAMPLES = (OFFLINE, *(f"{name}:{one.example}" for name, one in PROVIDERS.items(
 """Names to complete and to show as examples."""
 
 
+def is_teaching(model: Any) -> bool:
+    """Return whether this is the rule-based teaching model, whatever it is called."""
+    return getattr(model, "_llm_type", "") == "deepnb-teaching"
+
+
 def window_of(model: Any) -> int | None:
     """Return the context window that a chat model's profile declares."""
     profile = getattr(model, "profile", None)

@@ -11,7 +11,7 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
 from deepnb.gate import redact
-from deepnb.models.keys import EXAMPLES, OFFLINE, PROVIDERS, guard_keys, has_key, kept_key
+from deepnb.models.keys import EXAMPLES, OFFLINE, PROVIDERS, guard_keys, has_key, is_teaching, kept_key
 from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError
 from deepnb.values.failures import has_credential
 
@@ -60,11 +60,6 @@ def _found(model: Any, base_url: str | None, settings: Mapping[str, float], name
     if held is not None and ":" not in model:
         raise InvalidError(f"the variable {model} holds a {type(held).__name__}, not a chat model", "see %agent use?")
     return Resolved(_by_name(model, base_url, settings), model)
-
-
-def is_teaching(model: BaseChatModel) -> bool:
-    """Return whether this is the rule-based teaching model, whatever it is called."""
-    return model._llm_type == "deepnb-teaching"
 
 
 def is_tape(model: BaseChatModel) -> bool:

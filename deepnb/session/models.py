@@ -8,8 +8,17 @@ from typing import Any
 
 from deepnb.engine.images import takes_images
 from deepnb.gate import redact
-from deepnb.models.keys import OFFLINE, OFFLINE_WINDOW, PROVIDERS, check_takes_key, keep_key, kept_key, window_of
-from deepnb.models.resolve import is_teaching, missing, resolve
+from deepnb.models.keys import (
+    OFFLINE,
+    OFFLINE_WINDOW,
+    PROVIDERS,
+    check_takes_key,
+    is_teaching,
+    keep_key,
+    kept_key,
+    window_of,
+)
+from deepnb.models.resolve import missing, resolve
 from deepnb.models.windows import ollama_models, served_models, window_for
 from deepnb.values.agent import ModelInfo, ModelInfos
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError

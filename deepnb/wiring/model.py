@@ -10,8 +10,8 @@ from deepnb.context.counting import BY_CLASS, Counter, Meter, encoding_of
 from deepnb.context.estimate import Reports
 from deepnb.engine.request import reserve_of
 from deepnb.engine.retries import taken_over
-from deepnb.models.keys import window_of
-from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, is_teaching, label_of, resolve
+from deepnb.models.keys import is_teaching, window_of
+from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, label_of, resolve
 from deepnb.models.windows import Key, is_ollama, key_of, learn, window_for
 from deepnb.values import tokenizer
 from deepnb.values.budget import Rule, limit_of, rule_for

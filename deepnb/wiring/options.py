@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from deepnb.models.keys import OFFLINE, OFFLINE_WINDOW, window_of
+from deepnb.models.keys import OFFLINE, OFFLINE_WINDOW, is_teaching, window_of
 from deepnb.values.agent import Subagent, near, normal, wrong_name
 from deepnb.values.approvals import Effect, policy_of
 from deepnb.values.budget import Kind, Size, rule_for
@@ -53,7 +53,7 @@ def _check_part(option: str, part: Any, has: tuple[str, ...], what: str) -> None
         raise InvalidError(f"{option} can't be {kind}", f"pass {what}")
 
 
-def check_form(form: Any, model: Any) -> None:
+def check_form(form: Any, *, offline: bool) -> None:
     """Raise an error for what can't be the form of an answer, or of one by the offline model."""
     if form is None:
         return
@@ -63,7 +63,7 @@ def check_form(form: Any, model: Any) -> None:
         what = f"the class {form.__name__}" if isinstance(form, type) else f"{form!r:.60}"
         do = "give a pydantic model, a dataclass, or the JSON schema of an object"
         raise InvalidError(f"response_format can't be {what}", do)
-    if model == OFFLINE:
+    if offline:
         raise RefusedError("the offline model gives no answers in a form", "%agent use NAME takes another model")
 
 
@@ -280,7 +280,9 @@ def check_sizes(conflict: str) -> None:
 def _check(o: Options) -> None:
     policy_of(o.approve)
     check_parts(o.tools, o.middleware, o.store, o.checkpointer)
-    check_form(o.response_format, o.model)
+    named = isinstance(o.model, str)
+    offline = (named and o.model == OFFLINE) or is_teaching(o.namespace.get(o.model) if named else o.model)
+    check_form(o.response_format, offline=offline)
     for name in ("trigger", "keep"):
         if (size := getattr(o, name)) is not None and not _is_size(size):
             raise InvalidError(

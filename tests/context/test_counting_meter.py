@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from itertools import pairwise
+from threading import Thread
 from typing import Any
 
 import tiktoken
@@ -12,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from deepnb import Session
 from deepnb.context.counting import Counter, Meter
-from deepnb.context.estimate import HIGH, Reports
+from deepnb.context.estimate import HIGH, Rates, Reports
 from deepnb.engine.request import pieces
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import PARTS, rule_for
@@ -230,6 +231,28 @@ def test_a_request_is_cut_where_less_was_read_than_any_tokenizer_takes():
 
 def requests_of(s: Session) -> list[Any]:
     return [e.call.request for t in s.turns for e in t.events if isinstance(e, ModelStarted) and not e.path]
+
+
+def test_a_report_of_one_task_leaves_another_counting_in_peace():
+    def at_once(rates: Any, text: Any) -> int:
+        """Weighs a text as ever; meanwhile another thread counts a message that is new."""
+        if not others:
+            others.append(Thread(target=lambda: m.budget([HumanMessage("new", id="new")], ())))
+            others[0].start()
+            others[0].join(0.2)
+        return Rates.of(rates, text)
+
+    class Slow(Rates):
+        of = at_once
+
+    others: list[Thread] = []
+    reports = Reports()
+    m = meter(len, exact=False, reports=lambda _: reports)
+    before = m.budget(thread(40), ()).total
+    reports.rates = Slow(2)
+    assert m.budget(thread(40), ()).total > before
+    others[0].join(30)
+    assert m.budget([HumanMessage("new", id="new")], ()).total == m.budget([HumanMessage("new", id="x")], ()).total
 
 
 def test_requests_of_a_growing_thread_share_one_log():

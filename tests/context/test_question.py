@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatResult
 
 from deepnb import Session
 from deepnb.testing import RequestRecorder
@@ -143,6 +144,32 @@ def test_a_graph_that_is_awaited_asks_alike():
     (flush,), before = model.flushes, model.requests[-2]
     assert said(flush[: len(before)]) == said(before)[: len(flush) - 1]
     assert model.summaries[0][:-1] == flush[:-1]
+
+
+@every_row("how", ["the task", "the loop"])
+def test_a_graph_that_is_awaited_and_cancelled_in_its_flush_asks_and_writes_nothing_more(how: str):
+    class Waiting(Phased):
+        async def _agenerate(self, messages: list[BaseMessage], *args: Any, **options: Any) -> ChatResult:
+            if "<leaving>" in messages[-1].text:
+                begun.set()
+                await asyncio.sleep(600)
+            return self._generate(messages)
+
+    begun, model = asyncio.Event(), Waiting(summary="in short")
+    s = session(model)
+    s.run("We decided to ship on 2026-12-01.")
+    s.run("b")
+
+    async def talk() -> None:
+        task = asyncio.create_task(s.graph.ainvoke({"messages": [HumanMessage("c")]}, s.config))
+        await begun.wait()
+        if how == "the task":
+            task.cancel()
+            await asyncio.wait((task,))
+
+    asyncio.run(talk())
+    assert (model.flushes, model.summaries) == ([], [])
+    assert [path for path in s.files if path.startswith(("/memory/", "/conversation_history/"))] == []
 
 
 def test_what_the_provider_would_refuse_is_made_fit_in_them_too():

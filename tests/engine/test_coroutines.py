@@ -89,3 +89,33 @@ def test_two_threads_read_at_once() -> None:
     for thread in threads:
         thread.join(30)
     assert found == [1, 1]
+
+
+def test_a_thread_whose_loop_has_cancelled_it_waits_for_nothing_more_there() -> None:
+    begun, ended, loop = threading.Event(), threading.Event(), asyncio.new_event_loop()
+    found = []
+
+    async def waits() -> None:
+        begun.set()
+        await asyncio.sleep(600)
+
+    def work() -> None:
+        for _ in range(2):
+            try:
+                coroutines.run(waits())
+            except BaseException as error:
+                found.append(type(error))
+        ended.set()
+
+    async def until_begun() -> None:
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+
+    task = loop.create_task(coroutines.in_thread(work))
+    loop.run_until_complete(until_begun())
+    task.cancel()
+    loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
+    assert ended.wait(30), "the loop does not run any more"
+    assert found == [asyncio.CancelledError] * 2, "no `except Exception` goes on"
+    coroutines._cancel_all(loop)
+    loop.close()

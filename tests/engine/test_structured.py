@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from deepnb import DeepnbError, Session
 from deepnb.context.transcript import live_messages
+from deepnb.models.teaching import TeachingModel
 from deepnb.testing import ScriptedModel, call
 from deepnb.values.turn import TextDelta
 from tests.models.test_fit import ALL, strict
@@ -153,3 +154,9 @@ def test_the_offline_model_refuses_in_one_line():
         Session(response_format=City)
     with pytest.raises(DeepnbError, match=line):
         Session().run("where?", response_format=City)
+    with pytest.raises(DeepnbError, match=line):
+        Session(TeachingModel(), response_format=City)
+    with pytest.raises(DeepnbError, match=line):
+        Session("own", namespace={"own": TeachingModel()}).run("where?", response_format=City)
+    with pytest.raises(DeepnbError, match=line):
+        Session(ScriptedModel(answers=["x"]), response_format=City).use(TeachingModel())

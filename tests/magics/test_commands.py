@@ -122,7 +122,9 @@ def test_loading_and_saving(shell: Shell, tmp_path: Path, monkeypatch: pytest.Mo
     assert "my notes.md" in shell.ok("%memory save my notes.md")
     assert (tmp_path / "my notes.md").read_text() == "- Ana owns the data\n- I like tea\n"
     (tmp_path / "my notes.md").write_text("mine\n")
-    assert "my notes.md has changed on disk: %memory save --yes my notes.md" in shell.fails("%memory save my notes.md")
+    assert 'my notes.md has changed on disk: %memory save --yes "my notes.md"' in shell.fails(
+        "%memory save my notes.md"
+    )
     shell.ok("%memory save my notes.md --yes")
     assert "tea" in (tmp_path / "my notes.md").read_text()
     shell.ok("%memory save out")

@@ -101,7 +101,7 @@ def test_a_new_day_leaves_the_prefix_as_it_is_where_no_note_goes():
     s.run("c")
     one, two, three = s.options.model.requests
     assert system(one) == system(two) == system(three)
-    assert [m.type for m in two[: len(one)]] == [m.type for m in one] and "of the third" in three[-1].text
+    assert [m.type for m in two[: len(one)]] == [m.type for m in one] and "of the third" in three[-2].text
 
 
 def test_a_turn_that_runs_over_midnight_keeps_its_day():

@@ -13,6 +13,8 @@ import pytest
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, StructuredTool, tool
+from langchain_google_genai import ChatGoogleGenerativeAI
+from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 from langgraph.types import Command
 
@@ -23,9 +25,10 @@ from deepnb.engine.fit_tools import fit_parameters
 from deepnb.testing import ScriptedModel
 from deepnb.values.turn import ToolStarted
 from tests.support.chat_server import Block, Say, Think, Use
-from tests.support.contract import SETTINGS
+from tests.support.contract import PROFILE, SETTINGS
 from tests.support.images import png
 from tests.support.strict import StrictAnthropic, StrictOpenAI
+from tests.support.strict_google import StrictGoogle, StrictOllama
 from tests.support.tables import every_row
 
 ALL = ("openai", "responses", "anthropic")
@@ -36,6 +39,14 @@ LONG = "a" * 90
 @cache
 def served(kind: str) -> tuple[Any, Any]:
     """A provider's own chat model, and the strict server that it asks: both are there for all cases."""
+    if kind in ("google", "ollama"):
+        other: Any = StrictGoogle([]) if kind == "google" else StrictOllama([])
+        other.__enter__()
+        if kind == "ollama":
+            profile: Any = PROFILE
+            return ChatOllama(model="some-model", base_url=other.address, profile=profile), other
+        google: Any = {"base_url": other.address, "api_key": "x", "max_retries": 0, "profile": PROFILE}
+        return ChatGoogleGenerativeAI(model="gemini-2.5-flash", **google), other
     server: Any = StrictAnthropic([], cache=None) if kind == "anthropic" else StrictOpenAI([])
     more: dict[str, Any] = {"max_tokens": 4_000} if kind == "anthropic" else {}
     if kind == "responses":
@@ -130,6 +141,8 @@ KINDS: Mapping[str, Kind] = {
     "a name of 90 letters": Kind((calls(LONG), DONE)),
     "no name": Kind((calls(""), DONE)),
     "a tool of one's own with a dot": Kind((calls("my.tool"), DONE), (tool_of("my.tool", object_of()),)),
+    "a name that begins with a digit": Kind((calls("21st_magic"), DONE), (tool_of("21st_magic", object_of()),)),
+    "a name that nobody has and that begins with a hyphen": Kind((calls("-rm"), DONE)),
     "two tools that differ in their 90th letter": Kind(
         (calls(f"{LONG}1", f"{LONG}2"), DONE), (tool_of(f"{LONG}1", object_of()), tool_of(f"{LONG}2", object_of()))
     ),
@@ -179,9 +192,9 @@ KINDS: Mapping[str, Kind] = {
     "a thread that ends with an answer of blanks": Kind(held=(HumanMessage("a"), AIMessage("So \n"))),
     "names of people": Kind(held=(HumanMessage("a", name="Ida Berg"), AIMessage("b", name="the agent"))),
     # blocks
-    "thinking, signed": Kind(([Think("hm", "sign 1"), *calls("ls")], [Think("so", "sign 2"), DONE]), of=ALL[1:]),
+    "thinking, signed": Kind(([Think("hm", "sign 1"), *calls("ls")], [Think("so", "sign 2"), DONE]), of=(*ALL[1:], "google")),
     "thinking without a signature": Kind(([Think("hm", ""), *calls("ls")], DONE), of=("anthropic",)),
-    "thinking alone": Kind(([Think("hm", "sign 1")], DONE), prompts=TURNS, of=ALL[1:]),
+    "thinking alone": Kind(([Think("hm", "sign 1")], DONE), prompts=TURNS, of=(*ALL[1:], "google")),
     "thinking in tags": Kind((Say("<think>hm</think>Yes."),)),
     "thinking that is redacted": Kind(
         ([Block({"type": "redacted_thinking", "data": "secret"}), Say("Yes.")],), of=("anthropic",)
@@ -215,6 +228,28 @@ KINDS: Mapping[str, Kind] = {
     ),
     "no properties": Kind(tools=(tool_of("look", {"type": "object"}), tool_of("find", {"title": "find"}))),
     "a type that there is not": Kind(tools=(tool_of("look", object_of(a={"type": "any"}, b={"type": "date"})),)),
+    "words of JSON Schema that OpenAPI has not": Kind(
+        tools=(
+            tool_of(
+                "look",
+                object_of(
+                    address={"type": "string", "format": "uri"},
+                    number={"enum": [1, 2, 3]},
+                    kind={"const": "tea"},
+                    either={"oneOf": [{"type": "string"}, {"type": "integer"}]},
+                    maybe={"type": ["string", "null"]},
+                    several={"type": ["string", "integer", "array"], "items": {"type": "string"}},
+                    held={"type": "object", "additionalProperties": {"type": "string"}, "propertyNames": {"pattern": "^a"}},
+                    much={"type": "integer", "exclusiveMinimum": 0, "multipleOf": 2},
+                    part={"allOf": [{"type": "string"}, {"maxLength": 3}]},
+                    deep={"type": "array", "items": {"type": "object", "required": ["gone"], "properties": {"a": {"type": "array"}}}},
+                ),
+            ),
+        )
+    ),
+    "schemas that are true, empty or of no type": Kind(
+        tools=(tool_of("look", object_of(a=True, b={}, c={"description": "what you like"}, d={"type": "array", "items": True})),)
+    ),
     "items as a tuple": Kind(
         tools=(tool_of("look", object_of(a={"type": "array", "items": [{"type": "string"}, {"type": "number"}]})),)
     ),
@@ -277,6 +312,25 @@ def test_so_it_is_with_responses(name, first, second):
     kind = KINDS[name]
     if first in kind.of and not (first == "responses" and name in BROKEN):
         assert tried(kind, first, second) == []
+
+
+def others(name: str, first: str, second: str) -> None:
+    kind = KINDS[name]
+    if first in kind.of or kind.of == ALL:
+        assert tried(kind, first, second) == []
+
+
+@every_row(("first", "second"), [("openai", "google"), ("anthropic", "ollama")])
+@every_row("name", KINDS)
+def test_so_it_is_with_google_and_ollama(name, first, second):
+    others(name, first, second)
+
+
+@pytest.mark.slow
+@every_row(("first", "second"), permutations(("google", "ollama"), 2))
+@every_row("name", KINDS)
+def test_what_google_and_ollama_said_the_other_takes(name, first, second):
+    others(name, first, second)
 
 
 # -- what is asked of the fitter itself
@@ -368,3 +422,13 @@ def test_keywords_of_older_drafts_are_left_out():
     assert fit_parameters(old)[0]["properties"]["a"] == {"type": "integer", "minimum": 0}
     good = {**object_of(a={"type": "array", "items": {}}), "required": ["a"], "$defs": {"B": {"type": "null"}}}
     assert fit_parameters(good) == (good, {})
+
+
+def test_values_that_are_no_texts_are_told_in_words_where_they_can_not_be_listed():
+    schema = object_of(
+        n={"type": "integer", "description": "How many.", "enum": [1, 2]}, s={"type": "string", "enum": ["a"]}
+    )
+    assert fit_parameters(schema) == (schema, {})
+    made = fit_parameters(schema, enums=False)[0]["properties"]
+    assert made["n"] == {"type": "integer", "description": "How many. One of 1, 2."}
+    assert made["s"] == schema["properties"]["s"]

@@ -81,7 +81,7 @@ def test_flush_and_summary_are_one_more_message_on_the_agents_request(provider: 
         assert [one.get("tool_choice") for one in others] == [None] * 3
         head = next(i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b)
         assert "has been summarized" in after[head]
-        assert "+- the depot in quarter 70 is closed" in after[-1]
+        assert "+- the depot in quarter 70 is closed" in after[head + 1]
         assert min(share([calls[one]]) for one in ("flush", "summary")) >= 0.8
 
 

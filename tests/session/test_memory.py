@@ -111,7 +111,7 @@ def test_a_file_that_is_not_utf8_is_one_line_naming_it():
     assert s.turns[-1].error == str(caught.value)
     s.memory.write("/AGENTS.md", "- café\n")
     assert s.run("c").text == "mended"
-    assert "+- café" in s.options.model.requests[-1][-1].text
+    assert "+- café" in s.options.model.requests[-1][-2].text
 
 
 def test_another_read_error_names_the_file(monkeypatch):
@@ -261,6 +261,20 @@ def test_delta_tells_an_edit_from_outside_at_the_very_next_call():
     assert "+- first" not in updates(s)[1][0]
     assert earlier_part_is_kept(s)
     assert s.snapshot.memory == {"/AGENTS.md": "- first\n- second\n"}
+
+
+def test_delta_tells_a_change_before_the_prompt_and_there_it_stays():
+    """A small model answers what stands last."""
+    s = session("one", call("ls", path="/"), "two", "three")
+    s.run("a")
+    s.memory.add("second")
+    s.run("b")
+    s.run("c")
+    for request in s.options.model.requests[1:]:
+        at = next(i for i, m in enumerate(request) if m.text == "b")
+        assert "+- second" in request[at - 1].text
+    assert s.options.model.requests[1][-1].text == "b"
+    assert earlier_part_is_kept(s)
 
 
 def test_a_new_thread_begins_with_a_block_of_what_is_in_the_files():

@@ -43,7 +43,7 @@ def test_what_one_thread_learns_another_sees_at_its_next_turn():
     assert s.files["/AGENTS.md"] == "- likes tea\n"
     turn = s.run("again")
     assert turn.before.files == turn.after.files == {"/AGENTS.md": "- likes tea\n"}
-    assert "+- likes tea" in str(s.options.model.requests[-1][-1].content)
+    assert "+- likes tea" in str(s.options.model.requests[-1][-2].content)
 
 
 def test_what_one_thread_deletes_is_gone_in_the_other():

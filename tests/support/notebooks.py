@@ -81,7 +81,8 @@ def execute(
 
 def kernel_manager(python: Path | None) -> AsyncKernelManager:
     """What starts a kernel of an interpreter, or as a fork, whichever kernels are installed."""
-    manager = AsyncKernelManager(kernel_name="python3")
+    # of ports, two kernels that start at once can choose one
+    manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{tempfile.mkdtemp()}/kernel")
     manager.kernel_spec.argv = [*([str(python)] if python else forks.python()), *forks.KERNEL]
     return manager
 

@@ -24,7 +24,7 @@ _WORD = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 @dataclass
-class _Strict(ChatServer):
+class Strict(ChatServer):
     refused: list[str] = field(default_factory=list)
 
     def problems(self, body: Body) -> Iterator[str]:
@@ -40,7 +40,7 @@ class _Strict(ChatServer):
 
 
 @dataclass
-class StrictOpenAI(_Strict, OpenAIServer):
+class StrictOpenAI(Strict, OpenAIServer):
     """Chat completions and Responses."""
 
     def problems(self, body: Body) -> Iterator[str]:
@@ -54,7 +54,7 @@ class StrictOpenAI(_Strict, OpenAIServer):
 
 
 @dataclass
-class StrictAnthropic(_Strict, AnthropicServer):
+class StrictAnthropic(Strict, AnthropicServer):
     """Messages, of a model that takes no prefilled answer, as all do from Claude 4.6 on."""
 
     def problems(self, body: Body) -> Iterator[str]:

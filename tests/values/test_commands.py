@@ -10,6 +10,7 @@ from deepnb import DeepnbError, Session
 from deepnb.values.approvals import PendingCall
 from deepnb.values.text import in_python
 from tests.support.tables import every_row
+from tests.support.wings import wing
 
 SHELL = ("magics", "widgets", "views", "tour")
 """Rooms whose errors only somebody who types magics, or clicks, can meet."""
@@ -86,6 +87,8 @@ def test_no_error_of_the_python_face_names_a_magic():
     assert wrong == []
 
 
+@wing("compare")
+@wing("package")
 def test_what_an_error_says_to_type_in_python_can_be_typed():
     """Each call in an error's line is one of a real session: its name, its arguments, by place and by name."""
     session = create_autospec(Session(), instance=True)

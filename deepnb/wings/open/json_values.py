@@ -124,9 +124,13 @@ Change = tuple[str, str | None, tuple[tuple[str, str], ...]]
 
 
 def is_memory_file(path: str) -> bool:
-    """Return whether a path is one of memory: a file of `NAMES`, below `.claude/`, or Markdown below `memory/`."""
+    """Return whether a path is one of memory: a file of `NAMES`, Markdown below `memory/`, or a rule of Claude Code.
+
+    Plans, agents, commands, scripts and settings below `.claude/` are none.
+    """
     *folders, name = path.replace("\\", "/").split("/")
-    return name in NAMES or ".claude" in folders or ("memory" in folders and name.endswith(".md"))
+    rule = ".claude" in folders and (name == "rules.md" or folders[folders.index(".claude") + 1 :][:1] == ["rules"])
+    return name in NAMES or (name.endswith(".md") and (rule or "memory" in folders))
 
 
 def memory_files(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:

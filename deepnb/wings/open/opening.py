@@ -177,6 +177,9 @@ _MAGIC = (
 _JSONL = 'open a session as JSON Lines, a LangGraph database, or {"messages": [...]}'
 
 
+_KNOWN = "sessions of Claude Code, Codex, pi, OpenClaw, LangGraph and deepnb can be opened"
+
+
 def seems(head: Head) -> tuple[str, str]:
     """Return (what it seems to be, what to do)."""
     start = head.start
@@ -198,7 +201,10 @@ def seems(head: Head) -> tuple[str, str]:
     if start.lstrip()[:1] == b"<":
         return "seems to be a page of HTML or XML", "%agent export NAME.jsonl writes a thread that can be opened"
     if head.objects or head.whole is not None:
-        return "is JSON of no kind that is known here", _JSONL
+        kind = "JSON Lines" if head.objects and start.count(b"\n") > 1 else "JSON"
+        keys = [key for key in (head.objects[0] if head.objects else head.whole or {}) if isinstance(key, str)]
+        named = f" with {', '.join(one[:30] for one in keys[:5])}" if keys else ""
+        return f"is {kind} of no kind that is known here{named}", _KNOWN
     first = start.split(b"\n", 1)[0]
     if first.count(b",") >= 2 or first.count(b"\t") >= 2:
         return "seems to be a table (CSV)", _JSONL
@@ -213,6 +219,14 @@ def _object(value: Mapping[str, Any]) -> tuple[str, str] | None:
         return "is a session of Gemini CLI, which is not read", "open a session of another program"
     if {"run_type", "trace_id"} <= keys or {"run_type", "dotted_order"} <= keys:
         return "holds runs of LangSmith, which are not read", "open the LangGraph database of the same threads"
+    if {"working_dir", "message_count"} <= keys:
+        return "is a session of Goose, which is not read", "open a session of another program"
+    if str(value.get("type", "")).startswith("session.") and {"data", "timestamp"} <= keys:
+        return "is a session of Copilot CLI, which is not read", "open a session of another program"
+    if {"sessionId", "parts"} <= keys or ("parts" in keys and value.get("role") in ("user", "model")):
+        return "is a session in the form of Gemini's API, which is not read", "open a session of another program"
+    if {"custom_id", "url"} <= keys:
+        return "is a batch of requests", "open a session of another program"
     if "info" in keys and isinstance(value.get("messages"), list):
         return "is an export of OpenCode, which is not read", "open a session of another program"
     kind = value.get("type")

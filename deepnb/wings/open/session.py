@@ -143,7 +143,7 @@ class OpenedWorkspace(Workspace):
 class OpenedSession(Session):
     """A session of another program, or one of deepnb's that was kept, as its file tells it. Nothing of it can be changed.
 
-    `session.open(...)` gives one. `opened.turns`, `turn(3)`, `ledger()`, `budget()`, `history()`, `transcript()`,
+    `deepnb.open_session(...)` gives one. `opened.turns`, `turn(3)`, `ledger()`, `budget()`, `history()`, `transcript()`,
     `search(words)` and `memory.diff(a, b)` show it; `opened.fork("b", at=3)` goes on from turn 3 in the session that
     opened it.
     """

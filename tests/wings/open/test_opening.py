@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.wings.open.json_values import is_memory_file
 from deepnb.wings.open.opening import formats, list_sessions, open_session
 from deepnb.wings.open.values import SessionIndex
 from tests.support.tables import every_row
@@ -55,13 +56,29 @@ REFUSED = {
     "csv": (b"a,b,c\n1,2,3\n", "a table"),
     "html": (b"<!doctype html>", "HTML"),
     "text": (b"hello\n", "plain text"),
-    "json": (b'{"a": 1}\n', "no kind that is known"),
+    "json": (b'{"a": 1}\n', "is JSON of no kind that is known here with a: sessions of Claude Code, Codex, pi"),
+    "lines": (b'{"a": 1, "b": 2}\n{"a": 1}\n', "is JSON Lines of no kind that is known here with a, b"),
+    "goose": (b'{"working_dir": "/w", "message_count": 2}\n{"role": "user"}\n', "Goose"),
+    "copilot": (b'{"type": "session.start", "data": {}, "timestamp": "x"}\n{}\n', "Copilot CLI"),
+    "contents": (b'{"role": "model", "parts": [{"text": "a"}]}\n{"role": "user", "parts": []}\n', "Gemini's API"),
+    "batch": (b'{"custom_id": "1", "method": "POST", "url": "/v1"}\n', "a batch of requests"),
     "number": (b"17", "plain text"),
     "pdf": (b"%PDF-1.7 ...", "a PDF"),
     "binary": (bytes(range(256)), "a binary file"),
     "zip": (b"PK\x03\x04xxx", "a ZIP archive"),
     "deep": (b"[" * 100_000, "plain text"),
 }
+
+
+@every_row(
+    ("path", "is_memory"),
+    [
+        *((path, True) for path in ("/w/CLAUDE.md", "/h/.claude/CLAUDE.md", "/w/.claude/rules/go.md", "/h/.claude/projects/p/memory/a.md", "C:\\w\\.claude\\rules.md")),
+        *((f"/w/.claude/{path}", False) for path in ("settings.json", "plans/a.md", "agents/critic.md", "commands/go.md", "skills/a/SKILL.md", "hooks/x.sh", "rules/check.py", "todo.md")),
+    ],
+)  # fmt: skip
+def test_what_is_memory_below_the_folder_of_claude_code(path, is_memory):
+    assert is_memory_file(path) == is_memory
 
 
 @every_row("name", REFUSED)
