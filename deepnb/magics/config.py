@@ -20,6 +20,7 @@ OPTIONS = {
     "approve": "approve",
     "prices": "prices",
     "tools": "tool_text",
+    "embedder": "embeddings",
 }
 
 
@@ -117,6 +118,11 @@ class DeepNB(Configurable):
         help="Which tools are offered to the model, and how they are described: lean (seven, the others when it asks), short or"
         " full (all); None: lean under a window of 12,000 tokens, short under 32,000, full above it.",
     )
+    embedder = Unicode(
+        "",
+        help='What search over memory takes for meaning beside words: "use" (offline, of the extra embed), or a variable'
+        " that holds LangChain Embeddings; empty: words alone.",
+    )
     offer_explain = Bool(
         False, help="Whether an error of a cell is followed by a line that offers %agent explain and %agent fix."
     )
@@ -149,7 +155,9 @@ class DeepNB(Configurable):
             self.model = model
             for name, option in OPTIONS.items():
                 value = getattr(options, option)
-                if name != "max_steps" or value is not None:
+                if name == "embedder":
+                    self.embedder = value if isinstance(value, str) else ""
+                elif name != "max_steps" or value is not None:
                     setattr(self, name, dict(value) if name == "prices" else value)
             self.trigger = _setting(options.trigger, 0.85)
             self.keep = _setting(options.keep, None)

@@ -143,7 +143,8 @@ def memory_picture(memory: SessionMemory) -> MemoryView:
     snapshot = memory.snapshot
     memory.mark_shown(snapshot)
     state, shares = memory.known_state, memory.shares()
-    return memory_view(snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts, state, shares)
+    made = memory_view(snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts, state, shares)
+    return replace(made, hints=(*made.hints, line)) if (line := memory.embedding) else made
 
 
 def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,8 @@ TRANSCRIPTS = "transcript of "
 
 TOKENS = 2_000
 """What all the hits of a search have together, about, whoever searches."""
+WAIT = 1.0
+"""Seconds that a search embeds new notes for; a thread does the rest."""
 _LONGEST = 1_600
 """Characters of one hit."""
 
@@ -38,8 +40,10 @@ _LONGEST = 1_600
 class MemorySearch:
     """The index of one set of files; it is in memory unless these are kept on a disk."""
 
-    def __init__(self, directory: Callable[[], str | None], embeddings: Callable[[], Any] = lambda: None) -> None:
-        """`directory` is where memory is kept now; `embeddings` gives any LangChain `Embeddings`, or None."""
+    def __init__(
+        self, directory: Callable[[], str | None], embeddings: Callable[[], tuple[Any, Mapping[str, Any]]] | None = None
+    ) -> None:
+        """`directory` is where memory is kept now; `embeddings` gives what the option says, and the names it may be of."""
         self._directory = directory
         self._embeddings = embeddings
         self._index: Index | None = None
@@ -73,7 +77,7 @@ class MemorySearch:
 
         check_options(how)
         index = self._opened(files)
-        index.embedder = self._embeddings()
+        index.embedder = self._embedder()
         known = {**files, **transcripts} if transcripts else files
         self._update(index, known, may_read)
         how = {"today": date.fromisoformat(at[:10]), "within": lambda path: path in known, **how}
@@ -102,6 +106,26 @@ class MemorySearch:
         index.update({**dict.fromkeys(out), **changed})
         self._indexed = {path: text for path, text in {**before, **changed}.items() if path not in out}
         self._state = index.state(), index.embedder
+
+    def embedding(self) -> str:
+        """Return which embedder takes part in the search, and what it costs; nothing where none does."""
+        if (embedder := self._embedder()) is None:
+            return ""
+        name, costs = type(embedder).__name__, getattr(embedder, "costs", "")
+        done = "at the first search" if self._index is None else ""
+        if self._index is not None:
+            left, every = self._index.progress()
+            done = f"{every - left:,} of {every:,} passages have a vector ({self._index.seconds:.1f} s spent)"
+        return f"search by words and by {name}{f' ({costs})' if costs else ''}: {done}"
+
+    def _embedder(self) -> Any:
+        from deepnb.search.embedders import embedder_of
+
+        try:
+            return embedder_of(*self._embeddings()) if self._embeddings else None
+        except DeepnbError as error:  # a variable that has gone since
+            self.notices.append(f"searched by words alone: {error.typed}")
+            return None
 
     def close(self) -> None:
         """Close the index; the next search opens it again."""
@@ -132,13 +156,13 @@ class MemorySearch:
             folder = os.path.join(directory, ".deepnb")
             try:
                 make_folder(Path(folder))
-                self._index = Index(os.path.join(folder, "index.db"), source=lambda: files)
+                self._index = Index(os.path.join(folder, "index.db"), source=lambda: files, wait=WAIT)
             except Exception as error:
                 why = (str(error).splitlines() or [type(error).__name__])[0]
                 self.notices.append(
                     f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process"
                 )
-        self._index = self._index or Index()
+        self._index = self._index or Index(wait=WAIT)
         return self._index
 
 

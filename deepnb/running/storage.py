@@ -108,7 +108,7 @@ class Storage:
         self.in_state = paths.is_attached and stored is None and root is None
         """Whether memory is in the state of the thread that is meant: that of somebody else's graph."""
         self._lock: Lock = backend_lock(root) if root and not paths.is_attached else process_lock(self)
-        self.search = MemorySearch(self._indexed_in, lambda: current.options.embeddings)
+        self.search = MemorySearch(self._indexed_in, lambda: (current.options.embeddings, current.options.namespace))
         """The index over memory and notes."""
         self.guard = GuardedBackend(
             self._default, [self._root_of_home()], paths.is_guarded, current.stamp, current.tell

@@ -6,11 +6,12 @@ those that fit the query.
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from deepnb.search.words import CJK
+from deepnb.search.words import CJK, label
 
 CHUNK = 800
 UNIT = 400
@@ -27,7 +28,8 @@ LONG = 120
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*)|#*)")  # ## Title
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")  # ```
-_OWN = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\[)|\s*\W{0,6}[^\W\d_][^:：]{0,30}+[:：]|\s*[-=~_*`]{3,}\s*$")
+_ITEM = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\[)|\s*[-=~_*`]{3,}\s*$")  # - x, | x |, 1. x, ---
+_OWN = re.compile(rf"{_ITEM.pattern}|\s*\W{{0,6}}[^\W\d_][^:：]{{0,30}}+[:：]")  # Ana: x
 """The beginning of a line that is a thing by itself: an item, a row, a quotation, somebody's words."""
 _ENDS, _AFTER = frozenset(".!?:;。！？：；…"), "\"'”’」』)）]*_"
 """The characters that end a sentence, and those that may stand behind one."""
@@ -131,7 +133,10 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
     fence = ""
     at = 0
     fences = "```" in text or "~~~" in text
-    for number, line in enumerate(text.split("\n"), 1):
+    lines = text.split("\n")
+    # Who speaks does so again; "Methods:" is there once.
+    labels = Counter(map(label, lines) if ":" in text or "：" in text else ())
+    for number, line in enumerate(lines, 1):
         bare = line.rstrip()
         if not bare:
             if paragraph:
@@ -157,7 +162,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
             ]
             pieces = [Piece(number, number, at, at + len(bare))]
         elif len(bare) <= UNIT:
-            long = prose and len(bare) >= LONG and not _OWN.match(bare)
+            long = prose and len(bare) >= LONG and _is_paragraph(bare, labels)
             piece = Piece(number, number, at + len(bare) - len(bare.lstrip()), at + len(bare), long)
             if prose:
                 paragraph.append(piece)
@@ -165,12 +170,16 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
             else:
                 pieces.append(piece)
         else:
-            long = not (fence or _OWN.match(bare))
+            long = not fence and _is_paragraph(bare, labels)
             pieces += [Piece(number, number, at + a, at + b, long) for a, b in _sentences(bare)]
         at += len(line) + 1
     pieces += _unwrapped(paragraph, said)
     if pieces:
         yield " > ".join(title for _, title in above), pieces
+
+
+def _is_paragraph(line: str, labels: Mapping[str, int]) -> bool:
+    return not _OWN.match(line) or (not _ITEM.match(line) and labels.get(label(line)) == 1)
 
 
 def _unwrapped(lines: list[Piece], said: list[str]) -> list[Piece]:

@@ -254,6 +254,12 @@ def _changes(db: Database) -> None:
         db.rows(f"UPDATE files SET {table} = (SELECT count(*) FROM {table} WHERE {of_file})")
 
 
+def _spans(db: Database) -> None:
+    """What is embedded, in units: a chunk, or an entry of a list; `chunks.hash` is NULL from here on."""
+    db.rows("CREATE TABLE spans (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, hash BLOB NOT NULL)")
+    db.rows("INSERT INTO meta VALUES ('embedded', 0)")  # counts up with each batch of vectors
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     _texts,
     _names_and_vocabulary,
@@ -261,6 +267,7 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     _days_and_erasure,
     _fewer_trees,
     _changes,
+    _spans,
 )
 
 

@@ -13,11 +13,13 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, partial
+from math import inf
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -31,7 +33,7 @@ from deepnb.search.reading import Reader, within
 from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
 from deepnb.search.words import QUERY, Keys, Query, Scores, content_hash, plain, read_query
 from deepnb.search.writing import Changes, batches, bump, erase_file, purge, read_anew, vacuum, write_file
-from deepnb.values.errors import BusyError, InvalidError, NotFoundError, NotInstalledError, RefusedError
+from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 
 _T = TypeVar("_T")
 _LONG_LOG = 4_194_304
@@ -58,6 +60,7 @@ class Index:
         embedder: scoring.Embedder | None = None,
         source: Callable[[], Mapping[str, str]] | None = None,
         library: Literal["", "sqlite3", "apsw"] = "",
+        wait: float | None = None,
     ) -> None:
         """Open or create an index.
 
@@ -65,6 +68,7 @@ class Index:
         embedder: any LangChain `Embeddings`, which adds the leg "vector".
         source: a function that returns all files, path to text, where the index must be made anew.
         library: "sqlite3" or "apsw"; by default the one that loads sqlite-vec.
+        wait: seconds for which an update embeds, before a thread does the rest; None embeds all of it at once.
 
         Errors: `InvalidError` for a path that is no file's, `NotFoundError` where its directory is missing,
         `RefusedError` where the file is another program's, `NotInstalledError` where SQLite has no full-text search.
@@ -78,12 +82,17 @@ class Index:
             raise InvalidError(f"source can't be {source!r}", "give a function that returns paths and texts")
         self.embedder = embedder
         self.source = source
+        self.wait = wait
+        self.seconds = 0.0
+        """Spent on embedding."""
         self.notices: list[str] = []
         """A line for each thing that was repaired or left out; read and clear it as you like."""
         self._library = library
         self._lock = threading.RLock()
         self._db: Database | None = None
         self._reader: Reader | None = None
+        self._thread: threading.Thread | None = None
+        """The one that embeds."""
         self._place: tuple[int, int] | None = None
         self._log_has_erased = False
         self._hashes: dict[str, tuple[str, bytes]] = {}
@@ -101,7 +110,7 @@ class Index:
                 with suppress(Damaged, BusyError):
                     vacuum(self._db)
                 self._db.close()
-            self._db = self._reader = None
+            self._db = self._reader = self._thread = None
             self._hashes.clear()
 
     def __enter__(self) -> Index:
@@ -132,8 +141,15 @@ class Index:
         return found, self._place
 
     def embed(self) -> int:
-        """Embed the chunks that have no vector by this embedder yet; gives how many. `update` does it, too."""
+        """Embed what has no vector by this embedder yet; gives how many texts. `update` does it, too."""
         return self._mended(self._embed)
+
+    def progress(self) -> tuple[int, int]:
+        """Return how many texts have no vector by this embedder yet, and how many there are."""
+        if self.embedder is None:
+            return 0, 0
+        with self._open() as db:
+            return scoring.unembedded(db, scoring.model_name(self.embedder))
 
     def _update(self, files: Mapping[str, str | None]) -> Updated:
         with self._open() as db:
@@ -170,7 +186,7 @@ class Index:
             # the way, the next update tries again.
             if self.path != ":memory:" and (self._log_has_erased or _log_bytes(self.path) > _LONG_LOG):
                 self._log_has_erased = not db.empty_log()
-        self._embed()
+        self._embed(self.wait)
         return Updated(changed, len(files) - changed - sum(text is None for text in files.values()), removed, chunks)
 
     def _hash(self, path: str, text: str) -> bytes:
@@ -180,27 +196,54 @@ class Index:
             known = self._hashes[path] = text, content_hash(plain(text))
         return known[1]
 
-    def _embed(self) -> int:
-        if self.embedder is None:
-            return 0
-        model = scoring.model_name(self.embedder)
-        with self._open() as db:
-            todo = scoring.missing(db, model)
-        done = 0
-        for i in range(0, len(todo), scoring.BATCH):
-            part = todo[i : i + scoring.BATCH]
-            try:
-                found = scoring.unit_vectors(self.embedder.embed_documents([text for _, text in part]))
-                if len(found) != len(part):
-                    raise ValueError(f"{len(found)} vectors for {len(part)} texts")
-            except Exception as error:
-                self.notices.append(f"{len(todo) - done} chunks have no vector: {_line(error)}")
+    def _embed(self, seconds: float | None = None) -> int:
+        """Embed what has no vector; a thread goes on with what is left after so many seconds."""
+        embedder = self.embedder
+        self._thread = None
+        end, done = time.monotonic() + (inf if seconds is None else seconds), 0
+        while embedder is not None and (some := self._embed_some(embedder)):
+            done += some
+            if time.monotonic() > end:
+                left, _ = self.progress()
+                if left:
+                    self.notices.append(f"{left:,} passages are embedded in the background: words find them until then")
+                    self._thread = threading.Thread(
+                        target=self._go_on, args=(embedder,), name="deepnb-embed", daemon=True
+                    )
+                    self._thread.start()
                 break
-            with self._open() as db, db.transaction(write=True):
-                scoring.store(db, model, [hash_ for hash_, _ in part], found)
-                bump(db)
-            done += len(part)
         return done
+
+    def _go_on(self, embedder: scoring.Embedder) -> None:
+        with suppress(Damaged, BusyError, DeepnbError):  # whoever searches next is told
+            while self._embed_some(embedder, threading.current_thread()):
+                pass
+
+    def _embed_some(self, embedder: scoring.Embedder, thread: threading.Thread | None = None) -> int:
+        """Embed some texts and give how many; none where all are, and where the thread that does so is to end."""
+        model = scoring.model_name(embedder)
+        with self._lock:
+            if thread is not self._thread:
+                return 0
+            with self._open() as db:
+                todo = scoring.missing(db, model, scoring.BATCH)
+        if not todo:
+            return 0
+        began = time.monotonic()
+        try:
+            found = scoring.unit_vectors(embedder.embed_documents([text for _, text in todo]))
+            if len(found) != len(todo):
+                raise ValueError(f"{len(found)} vectors for {len(todo)} texts")
+        except Exception as error:
+            self.notices.append(f"{self.progress()[0]} chunks have no vector: {_line(error)}")
+            return 0
+        with self._lock:
+            if thread is not self._thread:
+                return 0
+            with self._open() as db, db.transaction(write=True):
+                scoring.store(db, model, [hash_ for hash_, _ in todo], found)
+            self.seconds += time.monotonic() - began
+        return len(todo)
 
     # -- searching
 
@@ -250,7 +293,7 @@ class Index:
             allowed = cache(lambda file: may is None or may(reader.paths[file]))
             if asked.alone is not None and len((days := reader.of_days(asked.spans, allowed)).keys):
                 return self._passages(reader, request, {DAY: days}, days.keys, days.scores)
-            found = self._found(reader, query, request.legs, vector)
+            found = self._found(reader, query, request.legs, vector, bool(asked.spans))
             if may is not None:
                 found = {name: within(leg, allowed) for name, leg in found.items()}
             keys, scores = by_weight(found, *request.weights) if request.fusion == "weight" else by_rank(found)
@@ -279,7 +322,7 @@ class Index:
         return list(filled((hit(reader, span, found, room.passage) for span in spans), room, most))
 
     def _found(
-        self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None
+        self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None, dated: bool
     ) -> dict[str, Leg]:
         """Return what each leg finds, by name."""
         found: dict[str, Leg] = {}
@@ -288,13 +331,15 @@ class Index:
         if "words" in legs or "grams" in legs:
             words = reader.words(query)
             documents = reader.windows(query, words)
+            known = query.common or len(words.keys) > 0 or "words" not in legs
             for name in ("words", "grams"):
                 if name in legs:
-                    scored = words if name == "words" else reader.grams(query)
+                    scored = words if name == "words" else reader.grams(query, known=known)
                     found[name] = reader.leg(scored.keys, scored.fine, FINE)
                     found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
         if vector is not None and self.embedder is not None:
-            found["vector"] = reader.vector(scoring.model_name(self.embedder), vector)
+            model, others = scoring.model_name(self.embedder), scoring.union(found)
+            found["vector"] = reader.vector(model, vector, query, others, dated=dated, alone=set(legs) == {"vector"})
         return found
 
     def _query_vector(self, text: str) -> scoring.Vectors | None:

@@ -27,6 +27,8 @@ BEST = 60
 """Windows that count, the best ones."""
 UNIT = 0.3
 """What the score of a unit counts beside that of its window and its file."""
+SCALES = 2 + UNIT
+"""What a document gains by a word that stands in it once, beside a line of notes that gains 1."""
 LIKE, SURE = 0.3, 0.4
 """What a word that looks like one of the query counts, times how much it does, and from where on."""
 AGAIN = 0.5

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from deepnb.search.database import Database
 from deepnb.search.days import Span, day_of, nearness
-from deepnb.search.passages import UNIT, Chunks, Row, windows
+from deepnb.search.passages import SCALES, UNIT, Chunks, Row, windows
 from deepnb.search.scoring import (
     EXACT,
+    SAMPLE,
     Concept,
     Embeddings,
     Leg,
     Postings,
     Scored,
     Size,
+    Spread,
     Vectors,
+    coverage,
     embeddings,
     focus,
     idf,
@@ -31,6 +35,7 @@ from deepnb.search.scoring import (
     scored,
     unique,
     units_of,
+    units_of_spans,
 )
 from deepnb.search.words import (
     CJK,
@@ -132,7 +137,7 @@ class Reader:
         self.db = db
         self.vocabulary = Vocabulary()
         self._words_read = -1
-        self._generation = -1
+        self._generation = self._embedded = -1
         self._size = Size(0, 0)
         self.paths: dict[int, str] = {}
         self.documents: frozenset[int] = frozenset()
@@ -140,12 +145,18 @@ class Reader:
         self._documents: Keys = np.empty(0, np.int64)
         self._chunks: Chunks | None = None
         self._vectors: dict[str, Embeddings] = {}
+        self._samples: dict[str, tuple[Vectors, int]] = {}
         self._postings = KeptPostings(db)
         self._headings: dict[int, str] = {}
         self._close: dict[str, list[tuple[str, float]]] = {}
 
     def refresh(self) -> None:
         """Bring what is in memory up to date, at the beginning of a transaction."""
+        embedded = self.db.value("SELECT value FROM meta WHERE name = 'embedded'")
+        if embedded != self._embedded:
+            self._vectors.clear()
+            self._samples.clear()
+            self._embedded = embedded
         generation = self.db.value("SELECT value FROM meta WHERE name = 'generation'")
         if generation == self._generation:
             return
@@ -158,6 +169,7 @@ class Reader:
         touched = {number for number, *_, changed in rows if changed > self._generation}
         self._touch(generation, frozenset(touched | (before.keys() - self.paths.keys())))
         self._vectors.clear()
+        self._samples.clear()
         self._generation = generation
 
     def _touch(self, generation: int, files: frozenset[int]) -> None:
@@ -177,9 +189,11 @@ class Reader:
         found = [Concept(((self._postings.of(word, *other_forms(word)), 1.0),)) for word in query.words]
         return scored([*found, *self._labels(query)], self._size, self._documents)
 
-    def grams(self, query: Query) -> Scored:
+    def grams(self, query: Query, *, known: bool) -> Scored:
+        """Return what has words like those of the query; `known`: some of these are in the index themselves."""
         self._read_vocabulary()
-        return scored([*map(self._soft, query.soft), *self._labels(query)], self._size, self._documents)
+        like = [self._soft(word, ALIKE if known else STEPS[1]) for word in query.soft]
+        return scored([*like, *self._labels(query)], self._size, self._documents)
 
     def windows(self, query: Query, words: Scored) -> tuple[Keys, Scores]:
         """Return the units of documents that are in the best windows, with the scores of these and, of `words`, their own."""
@@ -197,11 +211,12 @@ class Reader:
         return Leg(keys, scores, np.where(among(keys >> 43, self._documents), weight, 1.0))
 
     def around(self, keys: Keys, scores: Scores, documents: tuple[Keys, Scores], weight: float) -> Leg:
-        """Return the coarse score of a leg; in documents it is that of the windows."""
+        """Return the coarse score of a leg; in documents it is that of the windows, which is a sum of several."""
         other = ~among(keys >> 43, self._documents)
         every = np.concatenate([keys[other], documents[0]])
         order = np.argsort(every)
-        return self.leg(every[order], np.concatenate([scores[other], documents[1]])[order], weight)
+        both = np.concatenate([scores[other] * SCALES, documents[1]])
+        return self.leg(every[order], both[order], weight)
 
     def exact(self, query: Query) -> Leg:
         """Return units with an identifier of the query, each by how rare it is.
@@ -235,12 +250,29 @@ class Reader:
             keys = keys[among(keys, other)]
         return keys
 
-    def vector(self, model: str, query: Vectors) -> Leg:
+    def vector(
+        self, model: str, vector: Vectors, query: Query, others: Keys, *, dated: bool = False, alone: bool = False
+    ) -> Leg:
+        """Return the units of what is near the query; those that `others` found are there however far they are.
+
+        dated: whether the query names a day, which explains it. alone: whether no other leg was asked; all that is
+        nearest is then given.
+        """
         if not self.db.vectors and model not in self._vectors:
             self._vectors[model] = embeddings(self.db, model)
-        found = dict(nearest(self.db, model, query, NEAREST, self._vectors.get(model)))
-        rows = [(unit, found[chunk]) for chunk, unit in units_of(self.db, list(found)) if found[chunk] > 0]
-        return Leg(np.array([key for key, _ in rows], np.int64), np.array([score for _, score in rows], np.float64))
+        if model not in self._samples:
+            self._samples[model] = embeddings(self.db, model, SAMPLE)[1], self.db.value("SELECT count(*) FROM spans")
+        found = dict(nearest(self.db, model, vector, NEAREST, self._vectors.get(model)))
+        rows = [(unit, found[span]) for span, unit in units_of_spans(self.db, list(found)) if found[span] > 0]
+        leg = Leg(np.array([key for key, _ in rows], np.int64), np.array([score for _, score in rows], np.float64))
+        sample, texts = self._samples[model]
+        if alone or not rows or sample.shape[1] != len(vector):
+            return leg
+        words = {word: self._postings.of(word, *other_forms(word)) for word in query.words}
+        known = query.common or any(len(found.keys) for found in words.values())
+        spread = Spread.of(vector, sample, texts)
+        weight = 1.0 if dated else spread.weight(float(leg.scores.max()), coverage(words, self._size.units))
+        return replace(leg, weight=weight).where((leg.scores >= spread.floor(known)) | among(leg.keys, others))
 
     def days(self, keys: Keys) -> Scores:
         """Return the day of each unit as an ordinal, NaN for those without one."""
@@ -314,7 +346,7 @@ class Reader:
         found = map(self._postings.of, marked)
         return [Concept(((postings, LABEL),)) for postings in found if len(postings.keys)]
 
-    def _soft(self, word: str) -> Concept:
+    def _soft(self, word: str, least: float = ALIKE) -> Concept:
         """Return a word and those that look like it, each posting as sure as the word it is of is close.
 
         A word that stands everywhere, in a large index, is not worth those that look like it.
@@ -325,7 +357,7 @@ class Reader:
             close = self._alike(word[:LONGEST])
             high = 2.0
             for step in STEPS:
-                group = [(other, cosine) for other, cosine in close if step <= cosine < high]
+                group = [(other, cosine) for other, cosine in close if max(step, least) <= cosine < high]
                 high = step
                 if group:
                     sets.append((self._postings.of(*sorted(other for other, _ in group)), group[0][1]))

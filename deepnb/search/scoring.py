@@ -8,9 +8,11 @@ neighbours' scores. The coarse score is the same over pairs of chunks, where the
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from operator import methodcaller
 from typing import Protocol
 
@@ -18,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepnb.search.database import Database
-from deepnb.search.words import HEAD, LAST, Keys, Scores, among, chunks_of, content_hash, lengths_of
+from deepnb.search.days import IN_FIGURES
+from deepnb.search.words import CJK, HEAD, LAST, Keys, Scores, among, chunks_of, content_hash, lengths_of
 
 K1, B = 1.2, 0.4
 BEFORE, AFTER = 0.3, 0.15
@@ -190,8 +193,8 @@ def _has(some: Keys, keys: Keys) -> Places:
 # -- The vector leg: chunks by the cosine of their embeddings, through sqlite-vec or an exact scan in NumPy
 # Either gives the same order: the nearest that sqlite-vec finds are measured again in the same way.
 
-BATCH = 256
-"""Texts that an embedder is given at once."""
+BATCH = 32
+"""Chunks whose texts an embedder is given at once: a query that waits for it does not wait for long."""
 
 Vectors = NDArray[np.float32]
 Embeddings = tuple[NDArray[np.int64], Vectors]
@@ -220,46 +223,80 @@ def unit_vectors(found: Sequence[Sequence[float]]) -> Vectors:
     return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
-def missing(db: Database, model: str) -> list[tuple[bytes, str]]:
-    """Hash and text of each chunk that has no embedding by this model yet."""
-    if db.value("SELECT EXISTS (SELECT 1 FROM chunks WHERE hash IS NULL)"):
+def missing(db: Database, model: str, most: int) -> list[tuple[bytes, str]]:
+    """Return hash and text of what has no embedding by this model yet, of some."""
+    if db.value(
+        "SELECT EXISTS (SELECT 1 FROM chunks WHERE NOT EXISTS (SELECT 1 FROM spans s WHERE s.first = chunks.first))"
+    ):
         with db.transaction(write=True):
-            hash_chunks(db, 0, LAST)
+            write_spans(db, 0, LAST)
     found = db.rows(
-        "SELECT hash, heading, text FROM chunks WHERE NOT EXISTS"
-        " (SELECT 1 FROM embeddings e WHERE e.hash = chunks.hash AND e.model = ?) GROUP BY hash",
-        (model,),
+        f"SELECT DISTINCT {_CHUNK} FROM spans s JOIN chunks c ON c.id = (s.first >> 43 << 18) | (s.first >> 5 & 262143)"
+        " WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.hash = s.hash AND e.model = ?) LIMIT ?",
+        (model, most),
     )
-    return [(hash_, _meaning(heading, text)) for hash_, heading, text in found]
+    texts = {content_hash(text): text for chunk in found for _, _, text in _spans(db, *chunk)}
+    known = "SELECT hash FROM embeddings WHERE model = ? AND hash = ?"
+    return [(hash_, text) for hash_, text in texts.items() if not db.rows(known, (model, hash_))]
 
 
-def hash_chunks(db: Database, first: int, last: int) -> None:
-    """Give the chunks from first to last the hashes that their embeddings are found by, in a transaction of the caller's.
+def unembedded(db: Database, model: str) -> tuple[int, int]:
+    """Return how many different texts have no embedding by this model yet, and how many there are."""
+    sql = "SELECT count(DISTINCT s.hash), count(DISTINCT e.hash) FROM spans s LEFT JOIN embeddings e ON e.hash = s.hash AND e.model = ?"
+    every, done = db.rows(sql, (model,))[0]
+    return every - done, every
+
+
+def write_spans(db: Database, first: int, last: int) -> None:
+    """Say what is to be embedded of the chunks from first to last, in a transaction of the caller's.
 
     An index without embeddings has none: they take a twentieth of the time of building it.
     """
-    rows = db.rows("SELECT id, heading, text FROM chunks WHERE hash IS NULL AND id BETWEEN ? AND ?", (first, last))
-    hashes = ((content_hash(_meaning(heading, text)), id_) for id_, heading, text in rows)
-    db.many("UPDATE chunks SET hash = ? WHERE id = ?", hashes)
+    sql = f"SELECT {_CHUNK} FROM chunks c WHERE NOT EXISTS (SELECT 1 FROM spans s WHERE s.first = c.first) AND id BETWEEN ? AND ?"
+    found = (span for chunk in db.rows(sql, (first, last)) for span in _spans(db, *chunk))
+    db.many("INSERT INTO spans VALUES (?, ?, ?)", ((a, b, content_hash(text)) for a, b, text in found))
 
 
-def _meaning(heading: str, text: str) -> str:
-    """Return what is embedded of a chunk."""
-    return f"{heading}\n{text.strip()}".strip()
+_CHUNK = "c.heading, c.a, c.text, c.first, c.last"
+_ENTRY = re.compile(r"(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\d{1,2}[:.]\d\d\s+)?")  # "- ", "2. ", "- 9:15 ", "9:15 "
+
+
+def _spans(db: Database, heading: str, at: int, text: str, first: int, last: int) -> list[tuple[int, int, str]]:
+    """Return what is embedded of a chunk: its first and last unit and its text, or of a list those of each entry."""
+    units = db.rows("SELECT id, a, b FROM units WHERE id BETWEEN ? AND ? ORDER BY id", (first, last))
+    begins = [
+        i for i, (_, a, _) in enumerate(units) if text[max(a - at - 1, 0) : a - at] in "\n" and _entry(text, a - at)
+    ]
+    if not begins:
+        return [(first, last, f"{heading}\n{text.strip()}".strip())]
+    if begins[0] == 1 and text.lstrip().startswith("#"):  # the heading's own line is nothing by itself
+        units[1] = units[0][0], *units[1][1:]
+        units, begins = units[1:], [i - 1 for i in begins]
+    above = "" if IN_FIGURES.search(heading) else heading
+    parts = [units[a:b] for a, b in pairwise(sorted({0, *begins, len(units)}))]
+    return [
+        (part[0][0], part[-1][0], f"{above}\n{_ENTRY.sub('', text[part[0][1] - at : part[-1][2] - at], 1)}".strip())
+        for part in parts
+    ]
+
+
+def _entry(text: str, at: int) -> bool:
+    found = _ENTRY.match(text, at)
+    return found is not None and found.end() > at
 
 
 def store(db: Database, model: str, hashes: Sequence[bytes], vectors: Vectors) -> None:
     """Keep embeddings, in a transaction of the caller's."""
     rows = ((hash_, model, vector.tobytes()) for hash_, vector in zip(hashes, vectors, strict=True))
     db.many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
+    db.rows("UPDATE meta SET value = value + 1 WHERE name = 'embedded'")
 
 
 def nearest(db: Database, model: str, query: Vectors, most: int, every: Embeddings | None) -> list[tuple[int, float]]:
-    """Return the chunks with the highest cosines and these, best first, ties by place; `every` is not needed by sqlite-vec."""
+    """Return the spans with the highest cosines and these, best first, ties by place; `every` is not needed by sqlite-vec."""
     if every is None:
         found = db.rows(
-            "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ?"
-            " WHERE length(e.vector) = ? ORDER BY vec_distance_cosine(e.vector, ?), c.id LIMIT ?",
+            f"{_VECTORS} WHERE length(e.vector) = ? ORDER BY vec_distance_cosine(e.vector, ?), s.first LIMIT ?",
             (model, query.nbytes, query.tobytes(), most + 16),
         )
         ids, matrix = _stacked(found, len(query))
@@ -278,12 +315,12 @@ def nearest(db: Database, model: str, query: Vectors, most: int, every: Embeddin
     return [(int(ids[i]), float(cosines[i])) for i in order]
 
 
-def embeddings(db: Database, model: str) -> Embeddings:
-    """Return all the embeddings by one model, for the scan in NumPy."""
-    found = db.rows(
-        "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ? ORDER BY c.id",
-        (model,),
-    )
+_VECTORS = "SELECT s.first, e.vector FROM spans s JOIN embeddings e ON e.hash = s.hash AND e.model = ?"
+
+
+def embeddings(db: Database, model: str, most: int = -1) -> Embeddings:
+    """Return all the embeddings by one model, for the scan in NumPy; or `most` of them, by their hashes and so by chance."""
+    found = db.rows(f"{_VECTORS} ORDER BY {'s.first' if most < 0 else 'e.hash'} LIMIT ?", (model, most))
     size = max((len(row[1]) for row in found), default=0)
     return _stacked([row for row in found if len(row[1]) == size], size // 4)
 
@@ -300,6 +337,76 @@ def units_of(db: Database, chunks: Sequence[int]) -> list[tuple[int, int]]:
         " JOIN units u ON u.id BETWEEN c.first AND c.last ORDER BY u.id",
         (json.dumps(list(chunks)),),
     )
+
+
+def units_of_spans(db: Database, spans: Sequence[int]) -> list[tuple[int, int]]:
+    """Return each span with each of its units' keys."""
+    return db.rows(
+        "SELECT s.first, u.id FROM json_each(?) j JOIN spans s ON s.first = j.value"
+        " JOIN units u ON u.id BETWEEN s.first AND s.last ORDER BY u.id",
+        (json.dumps(list(spans)),),
+    )
+
+
+SAMPLE = 1000
+"""As many vectors say how the cosines of a query spread, at most."""
+NEAR = 0.0
+"""Deviations above the mean from which on a text is near a query."""
+STRANGE = 1.75
+"""Those above what chance gives the nearest text, where nobody knows a word of the query: of 50 such queries of
+nonsense the nearest of 200 notes were 2.5 to 4.6 above the mean, where chance gives 3.3."""
+OUTLIER = 0.9
+"""How far the deviations of few texts can go: n of them are at most sqrt(n - 1) above the mean."""
+ASKED = 4
+"""Rare words that explain a query, however many it has."""
+PAIR = 0.7
+"""What a pair of Chinese characters that stands nowhere is of a word: it may be the end of one and the head of another."""
+EXPLAINED, STEEP, HEAVIEST = 0.38, 6, 20.0
+"""Below which part of a query its words explain too little, how fast vectors then count more, and how much at most."""
+STANDS = 0.95
+"""From which part of what chance gives the nearest text on it stands out a little; all of that, and it does."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the cosines of a query to all the texts spread, by some of these."""
+
+    mean: float
+    deviation: float
+    texts: int
+
+    @staticmethod
+    def of(query: Vectors, sample: Vectors, texts: int) -> Spread:
+        cosines = sample @ query
+        return Spread(float(cosines.mean()), float(cosines.std()), texts)
+
+    @property
+    def chance(self) -> float:
+        """Deviations above the mean that the nearest of so many texts is by chance."""
+        return float(np.sqrt(2 * np.log(max(self.texts, 2))))
+
+    def floor(self, known: bool) -> float:
+        """Return the least cosine of what is near; of a query of which nobody knows a word it is that of an outlier."""
+        far = NEAR if known else self.chance + STRANGE
+        return self.mean + self.deviation * float(min(far, OUTLIER * np.sqrt(max(self.texts - 1, 0))))
+
+    def weight(self, nearest: float, covered: float) -> float:
+        """Return what the vectors count: the more, the less the words explain, if the nearest stands out."""
+        above = (nearest - self.mean) / max(self.deviation * self.chance, 1e-9)
+        stands = min(max((above - STANDS) / (1 - STANDS), 0.0), 1.0)
+        return max(1.0, stands * min(HEAVIEST, (EXPLAINED / max(covered, 0.001)) ** STEEP))
+
+
+def coverage(words: Mapping[str, Postings], units: int) -> float:
+    """Return how much of a query the chunk with most of it explains, each word by how rare it is: 0 to 1."""
+    rare = {word: idf(len(found.units), units) for word, found in words.items()}
+    chunks = {word: unique(found.chunks) for word, found in words.items() if len(found.units)}
+    if not chunks:
+        return 0.0
+    _, where = np.unique(np.concatenate(list(chunks.values())), return_inverse=True)
+    best = np.bincount(where, np.concatenate([np.full(len(of), rare[word]) for word, of in chunks.items()])).max()
+    asked = sum(of * (PAIR if word not in chunks and CJK.match(word) else 1) for word, of in rare.items())
+    return float(best / min(asked, ASKED * idf(0, units)))
 
 
 # -- Legs made one: reciprocal ranks, or weighted scores; hits of any leg are joined, none is cut off
@@ -355,7 +462,7 @@ def by_rank(legs: Mapping[str, Leg]) -> tuple[Keys, Scores]:
 
     The exact leg counts by its score in place of its rank, so that the file's name alone is less than its path.
     """
-    keys = _union(legs)
+    keys = union(legs)
     total = np.zeros(len(keys))
     for name, leg in legs.items():
         scores = leg.on(keys, leg.scores)
@@ -370,7 +477,7 @@ def by_rank(legs: Mapping[str, Leg]) -> tuple[Keys, Scores]:
 
 def by_weight(legs: Mapping[str, Leg], vector_weight: float, text_weight: float) -> tuple[Keys, Scores]:
     """vector_weight x cosine + text_weight x text score + an exact identifier, the text's best being 1."""
-    keys = _union(legs)
+    keys = union(legs)
     text, vector, exact = np.zeros(len(keys)), np.zeros(len(keys)), np.zeros(len(keys))
     for name, leg in legs.items():
         scores = leg.on(keys, leg.scores)
@@ -399,6 +506,6 @@ def _of_best(scores: Scores) -> Scores:
     return scores / scores.max() if len(scores) and scores.max() > 0 else scores
 
 
-def _union(legs: Mapping[str, Leg]) -> Keys:
+def union(legs: Mapping[str, Leg]) -> Keys:
     every = [leg.keys for leg in legs.values()]
     return unique(np.concatenate(every)) if every else np.empty(0, np.int64)

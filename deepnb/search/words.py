@@ -150,6 +150,8 @@ class Query:
     names: tuple[str, ...]
     counts: tuple[int, ...]
     """How often each of `words` is asked."""
+    common: bool
+    """Whether words that a question is made of were left out of it."""
     runs: tuple[str, ...]
     """Runs of Chinese, Japanese and Korean that are names: in quotation marks, or all that is asked; of three characters
     and more."""
@@ -304,6 +306,7 @@ def read_query(text: str) -> Query:
         soft=_first((*asked, *bigrams, *(c for run in runs for c in run))),
         names=_first([*sorted(names(text)), *asked]),
         counts=tuple(counts.values())[:TERMS],
+        common=any(word in STOP and len(word) > 1 for word in found) or _CJK_STOP.search(text) is not None,
         runs=_first([run for run in names_of if len(run) > 2]),
     )
 

@@ -166,7 +166,7 @@ class Changes:
         )
         if db.value("SELECT EXISTS (SELECT 1 FROM embeddings)"):
             for number in self.files:
-                scoring.hash_chunks(db, *chunk_range(number))
+                scoring.write_spans(db, *chunk_range(number))
         sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
         db.many(sql, (row for _, (keys, file) in files for row in zip(keys, file.bodies, strict=True)))
         db.many(sql, (row for number, (_, file) in files for row in file.head_postings(number)))
@@ -252,7 +252,7 @@ def vacuum(db: Database, *, always: bool = False) -> None:
 def clear(db: Database) -> None:
     """Take out all that is made of the texts, in a transaction of the caller's; the paths stay."""
     db.rows("INSERT INTO words (words) VALUES ('delete-all')")
-    for table in ("units", "chunks", "names", "vocabulary"):
+    for table in ("units", "chunks", "spans", "names", "vocabulary"):
         db.rows(f"DELETE FROM {table}")
 
 
@@ -277,6 +277,7 @@ def _erase(db: Database, number: int, path: str) -> Prepared:
     db.many(sql, old.head_postings(number))
     db.many("DELETE FROM names WHERE name = ? AND unit = ?", ((name, keys[i]) for i, name in old.names))
     db.rows("DELETE FROM units WHERE id BETWEEN ? AND ?", units)
+    db.rows("DELETE FROM spans WHERE first BETWEEN ? AND ?", units)
     db.rows("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunks)
     return old
 

@@ -93,7 +93,8 @@ class Session:
     - memory: paths of the memory files, in order; the agent writes to the first
     - memory_refresh: how the prompt learns of a change: "delta" (a diff), "call" (a new block), "thread" (never)
     - memory_budget: tokens for memory in the prompt; None is the smaller of 4,000 and 15 % of the window
-    - embeddings: LangChain `Embeddings` that join in the search over notes
+    - embeddings: LangChain `Embeddings` that join in the search over notes, a variable that holds them, or "use": the
+      offline ones of `pip install "deepnb[embed]"`
     - skills: directories of skills; a later one overrides a skill of the same name
     - enable_memory: whether there is memory
     - enable_skills: whether there are skills
@@ -147,7 +148,7 @@ class Session:
         memory: str | Sequence[str] = Options.memory,
         memory_refresh: Refresh = Options.memory_refresh,
         memory_budget: int | None = None,
-        embeddings: Embeddings | None = None,
+        embeddings: Embeddings | str | None = None,
         skills: str | Sequence[str] = Options.skills,
         enable_memory: bool = True,
         enable_skills: bool = True,
@@ -620,7 +621,7 @@ class Session:
         memory: str | Sequence[str] = UNCHANGED,
         memory_refresh: Refresh = UNCHANGED,
         memory_budget: int | None = UNCHANGED,
-        embeddings: Embeddings | None = UNCHANGED,
+        embeddings: Embeddings | str | None = UNCHANGED,
         skills: str | Sequence[str] = UNCHANGED,
         enable_memory: bool = UNCHANGED,
         enable_skills: bool = UNCHANGED,

@@ -235,6 +235,8 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
         for k, v in changes.items()
         if not (v is None and k in ("prices", "namespace"))
     }
+    if given.get("embeddings") == "":
+        given["embeddings"] = None
     for name in _MANY:
         if name in given and not isinstance(given[name], list | tuple):
             raise InvalidError(f"{name} must be a list, not a {type(given[name]).__name__}", f"{name}=[...]")
@@ -245,6 +247,10 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
         what = f"{wrong} is a matter of {options.graph.name}, which this session runs"
         raise RefusedError(what, "set it where the graph is made")
     made = replace(options, **given)
+    if given.get("embeddings"):
+        from deepnb.search.embedders import embedder_of  # which takes NumPy along
+
+        embedder_of(made.embeddings, made.namespace)
     if model_of(made) != model_of(options):  # what was set for the other model is not this one's
         made = replace(made, max_input_tokens=given.get("max_input_tokens"), model_settings=given.get("model_settings"))
     _check(made)

@@ -24,6 +24,7 @@ NAMES = (
     "growth",
     "talks",
     "documents",
+    "meaning",
     "speed",
     "credentials",
     "cache",

@@ -25,6 +25,7 @@ SETTINGS = {
     "max_subagent_depth": "2",
     "prices": "{'gpt-5.2': (2.0, 0.5, 8.0)}",
     "tools": "'full'",
+    "embedder": "'my_embedder'",
     "offer_explain": "True",
     "clock": "'2026-01-31T09:00:00+00:00'",
 }
@@ -227,3 +228,18 @@ def test_a_bare_model_name_asks_for_its_key_in_one_line(shell: Shell, monkeypatc
     for name in ("gpt-5.2", "openai:gpt-5.2"):
         said = shell.fails(f"%agent use {name}")
         assert "openai models need a key in OPENAI_API_KEY" in said and "api_key" not in said
+
+
+def test_memory_says_which_embedder_takes_part_and_what_it_cost(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:
+    shell.run("%config DeepNB.embedder = 'nobody'")
+    (line,) = caplog.messages
+    assert "embedder can't be 'nobody': give 'use', or a variable that holds LangChain Embeddings" in line
+    assert trait(shell, "embedder") == "" and "search by words" not in shell.ok("%memory")
+    shell.ok("from tests.data.paraphrases import Kept\nmine = Kept()")
+    shell.ok("%config DeepNB.embedder = 'mine'")
+    shell.ok("%memory add The spare key hangs behind the boiler.")
+    assert "search by words and by Kept: at the first search" in shell.ok("%memory")
+    shell.session.memory.search("How do I get in when I am locked out?")
+    assert "search by words and by Kept: " in (said := shell.ok("%memory")) and " passages have a vector (" in said
+    shell.ok("del mine")
+    assert "search by words" not in shell.ok("%memory")

@@ -76,7 +76,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "backend": "an application keeps memory in the server's store, and other files in the thread",
     "checkpointer": "the server has its own",
     "store": "the server has its own",
-    "embeddings": "they are an object of this kernel: memory is searched by words",
+    "embeddings": "memory is searched by words there",
     "middleware": "it is an object of this kernel: import it in agent.py, and pass middleware=[...]",
     "max_tokens": "tokens are counted in a session only",
     "max_cost": "costs are counted in a session only",

