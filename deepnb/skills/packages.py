@@ -116,12 +116,10 @@ def _contents(files: Mapping[str, _File], prefix: str) -> dict[str, bytes]:
     for path, file in files.items():
         if file.problem is not None:
             raise file.problem
-        total += file.size
-        if file.size <= BYTES and total <= ALL_BYTES:
-            made[path] = file.read()
-            total += len(made[path]) - file.size  # what a zip says of a size may be a lie
-        if file.size > BYTES or len(made[path]) > BYTES:
+        data = file.read() if file.size <= BYTES else b""
+        if max(file.size, len(data)) > BYTES:  # what a zip says of a size may be a lie
             raise LimitError(f"{prefix}{path} has more than {BYTES:,} bytes", "leave it out")
+        made[path], total = data, total + len(data)
         if total > ALL_BYTES:
             raise LimitError(f"more than {ALL_BYTES:,} bytes", "leave some of the files out")
     return made
