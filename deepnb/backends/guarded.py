@@ -29,17 +29,17 @@ from deepnb.values.lazy import nothing
 
 _NO_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """What ends a line for `str.splitlines`, but for no editor, search or edit."""
-_HIDDEN = {ord(char): 0xF8F0 + at for at, char in enumerate("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")}
-_SHOWN = {hidden: char for char, hidden in _HIDDEN.items()}
 
 
 def _read(text: str, offset: int, limit: int) -> protocol.ReadResult:
     """Return lines of a text, which end at \\n, \\r\\n and \\r alone."""
-    odd = _NO_ENDS.search(text) is not None
-    data = protocol.FileData(content=text.translate(_HIDDEN) if odd else text, encoding="utf-8")
-    found = slice_read_response(data, offset, limit)
-    if odd and found.file_data is not None:
-        found.file_data["content"] = found.file_data["content"].translate(_SHOWN)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    plain = _NO_ENDS.sub("_", text)  # as long as the text, with the lines that it has
+    found = slice_read_response(protocol.FileData(content=plain, encoding="utf-8"), offset, limit)
+    if plain != text and found.file_data is not None:
+        lines = text.split("\n")[: (found.start_line or 1) - 1]
+        begin = sum(map(len, lines)) + len(lines)
+        found.file_data["content"] = text[begin : begin + len(found.file_data["content"])]
     return found
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deepnb.values.text import as_word
 from deepnb.values.wings import pictures
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def forgotten(session: Session) -> str:
     Starts no engine.
     """
     if (kept := session.workspace.persistence) is not None:
+        from deepnb.values.text import as_word
+
         where = kept.database.where
         return f"this session is kept: %agent persist {as_word(where)} continues it"
     attached = session.options.graph

@@ -96,36 +96,10 @@ def slip(line: str, fit: Fit) -> str | None:
 
 _ENDS = {"database": "db sqlite sqlite3", "export": "ipynb html jsonl", "session": "jsonl json db sqlite sqlite3 ipynb"}
 """What the name of a file ends with, where it is the last word of several: `persist my file.db`."""
-_TALK = frozenset(
-    [
-        "a",
-        "all",
-        "an",
-        "and",
-        "as",
-        "at",
-        "each",
-        "every",
-        "for",
-        "from",
-        "how",
-        "in",
-        "into",
-        "it",
-        "me",
-        "of",
-        "on",
-        "or",
-        "please",
-        "that",
-        "the",
-        "these",
-        "this",
-        "to",
-        "what",
-        "with",
-    ]
-)
+_TALK_WORDS = """
+a all an and as at each every for from how in into it me of on or please that the these this to what with
+"""
+_TALK = frozenset(_TALK_WORDS.split())
 _PATH = re.compile(r"[\"']|(?!\w+://).*[/\\~]|.*\.[A-Za-z]\w{0,8}$")  # ./a | a\b | "a b | a.db
 
 

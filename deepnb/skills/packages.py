@@ -25,6 +25,8 @@ FILES = 1_000
 """Of one skill."""
 ALL_BYTES = 5 * BYTES
 """Of one skill."""
+_TOGETHER = 4 * ALL_BYTES
+"""Bytes of a collection, which is held in memory until it is added."""
 _SKILLS, _PLACES = 1_000, 20_000
 """Skills of a collection, and directories or names of a zip that are looked at for them."""
 _LEFT_OUT = ("__pycache__", "__MACOSX", "node_modules")
@@ -79,20 +81,24 @@ def packages(path: Path, left_out: list[str] | None = None) -> list[Package]:
 
 def _packages(files: Mapping[str, _File], name: str, where: str, left_out: list[str] | None) -> list[Package]:
     """Return a skill for each directory that holds a SKILL.md, and stands in no other that does."""
-    found = sorted(path.removesuffix(FILE_NAME).rstrip("/") for path in files if path.split("/")[-1] == FILE_NAME)
-    tops = [one for one in found if not any(one.startswith(f"{up}/" if up else "") for up in found if up != one)]
+    found = {path[: -len(FILE_NAME)] for path in files if f"/{path}".endswith(f"/{FILE_NAME}")}
+    tops: dict[str, dict[str, _File]] = {}
+    for path, file in sorted(files.items()):
+        above = (path[:at] for at, sign in enumerate(f"/{path}") if sign == "/")
+        if (top := next((one for one in above if one in found), None)) is not None:
+            tops.setdefault(top.rstrip("/"), {})[path.removeprefix(top)] = file
     if not tops:
         raise NotFoundError(
             f"{where} contains no {FILE_NAME}", f"a skill is a directory NAME with NAME/{FILE_NAME} in it"
         )
     if len(tops) > _SKILLS:
         raise LimitError(f"{where} contains more than {_SKILLS:,} skills", "give a directory with fewer")
-    made = []
-    for top in tops:
-        prefix = f"{top}/" if top else ""
-        inside = {path.removeprefix(prefix): one for path, one in files.items() if path.startswith(prefix)}
+    made, total = list[Package](), 0
+    for top, inside in tops.items():
         try:
-            texts = _contents(inside, prefix)
+            texts = _contents(inside, f"{top}/" if top else "")
+            if (total := total + sum(map(len, texts.values()))) > _TOGETHER:
+                raise LimitError(f"more than {_TOGETHER:,} bytes together", "add the rest by itself")
         except DeepnbError as error:
             if left_out is None or len(tops) == 1:
                 raise
@@ -116,12 +122,10 @@ def _contents(files: Mapping[str, _File], prefix: str) -> dict[str, bytes]:
     for path, file in files.items():
         if file.problem is not None:
             raise file.problem
-        total += file.size
-        if file.size <= BYTES and total <= ALL_BYTES:
-            made[path] = file.read()
-            total += len(made[path]) - file.size  # what a zip says of a size may be a lie
-        if file.size > BYTES or len(made[path]) > BYTES:
+        data = file.read() if file.size <= BYTES else b""
+        if max(file.size, len(data)) > BYTES:  # what a zip says of a size may be a lie
             raise LimitError(f"{prefix}{path} has more than {BYTES:,} bytes", "leave it out")
+        made[path], total = data, total + len(data)
         if total > ALL_BYTES:
             raise LimitError(f"more than {ALL_BYTES:,} bytes", "leave some of the files out")
     return made

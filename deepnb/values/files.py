@@ -109,17 +109,13 @@ def check_path(path: str) -> str:
 
 
 def disk_path(name: str | Path, problem: str = "can't be a file or a directory") -> Path:
-    """Return the file or directory of the disk that a name means, `~` read, wherever the kernel goes later; one line of error for a name that none can have."""
+    """Return the file or directory of the disk that a name means, `~` read; InvalidError for a name that none can have."""
     try:
         path = Path(name).expanduser()
         os.lstat(os.path.realpath(path))
     except (FileNotFoundError, NotADirectoryError):
         return path
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-    ) as error:  # too long, a link in a circle, nobody's home, a NUL, half a character
+    except (OSError, RuntimeError, ValueError) as error:  # too long, a circle of links, nobody's home, a NUL
         shown = repr(str(name)) if len(str(name)) < 60 else f"a name of {len(str(name)):,} characters"
         why = getattr(error, "strerror", None) or getattr(error, "reason", None) or error
         raise InvalidError(f"{shown} {problem} ({why})", "choose another name") from None
