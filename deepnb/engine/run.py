@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import queue
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -54,6 +56,38 @@ def current_run() -> Run | None:
     return _READ.get()
 
 
+class _SecondInterrupt(BaseException):
+    """Passes where a KeyboardInterrupt is caught."""
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt as a cell does; work that catches the first one is ended by the second.
+
+    Python gives signals to the main thread alone, and elsewhere this does nothing.
+    """
+    handler = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    if not callable(handler):
+        yield
+        return
+    heard = False
+
+    def interrupt(*given: Any) -> None:
+        nonlocal heard
+        if heard:
+            raise _SecondInterrupt
+        heard = True
+        handler(*given)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except _SecondInterrupt:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
 @dataclass(frozen=True)
 class _Errand:
     """Work that one thread does for another, which waits."""
@@ -64,7 +98,9 @@ class _Errand:
     def do(self) -> None:
         """Do the work; an interrupt is for both threads, any other exception for the one that waits."""
         try:
-            self.done.set_result(self.work())
+            with _interrupts():
+                value = self.work()
+            self.done.set_result(value)
         except BaseException as error:
             self.done.set_exception(error)
             if isinstance(error, KeyboardInterrupt):

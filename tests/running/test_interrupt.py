@@ -16,6 +16,7 @@ import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.tools import tool as as_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import PrivateAttr
 
@@ -252,6 +253,13 @@ class Tools:
         runs_end()
 
 
+def apart(*functions: Callable[[], str]) -> dict[str, Any]:
+    """Options of a session with the tools of a middleware: unlike the user's functions they run in the run's own thread."""
+    middleware = AgentMiddleware[Any, Any]()
+    middleware.tools = [as_tool(one) for one in functions]
+    return {"middleware": [middleware], "approve": {one.__name__: "allow" for one in functions}}
+
+
 def is_start(name: str) -> Callable[[object], bool]:
     return lambda e: isinstance(e, ToolStarted) and e.name == name
 
@@ -265,7 +273,7 @@ def tool(request: pytest.FixtureRequest) -> str:
 def in_tool(tool: str) -> Iterator[tuple[Session, Tools]]:
     """A session that was interrupted in a tool, which ends at the latest with the test."""
     tools = Tools()
-    s = Session(model=Scripted(answers=[call(tool), "after the tool", "next"]), **unasked(*tools.all))
+    s = Session(model=Scripted(answers=[call(tool), "after the tool", "next"]), **apart(*tools.all))
     with patch.object(engine_run, "_GRACE", HANG if tool == "busy" else 0.0):
         interrupted(s, "p", tools.begun, at=is_start(tool))
     try:
@@ -322,6 +330,32 @@ def test_in_a_tool_and_on_without_resume(tool):
             list(s.resume("again"))
 
 
+@every_row("interrupts, name", [(1, "busy"), (2, "stubborn")])
+def test_in_a_function_of_the_user(interrupts, name):
+    """It runs in the thread of the cells: an interrupt ends it as it ends a cell, and a second one what catches the first."""
+    tools = Tools()
+    s = Session(model=Scripted(answers=[call(name), "after the tool", "next"]), **unasked(*tools.all))
+
+    def send() -> None:
+        assert tools.begun.wait(HANG)
+        for _ in range(interrupts):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.3)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    with pytest.raises(KeyboardInterrupt):
+        s.run("p")
+    sender.join()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert s.turns[0].interrupted == f"interrupted in the tool {name}"
+    assert s.pending == f"the tool {name} was interrupted: %agent resume again, or %agent resume skip"
+    readable(s)
+    list(s.resume("again"))
+    assert (tools.began, tools.ended, s.pending, s.text) == (2, 1, None, "after the tool")
+    no_open_calls(s.options.model.requests)
+
+
 def test_a_late_result_is_never_used():
     with in_tool("stubborn") as (s, tools):
         s.run("q")
@@ -362,7 +396,7 @@ def side_by_side(monkeypatch: pytest.MonkeyPatch) -> tuple[Session, Tools]:
     """One tool ends, the one beside it is cut."""
     tools = Tools()
     calls: list[Any] = [{"name": name, "args": {}, "id": f"id-{name}"} for name in ("fast", "busy")]
-    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after", "next"]), **unasked(*tools.all))
+    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after", "next"]), **apart(*tools.all))
     interrupted(s, "p", tools.begun, kept_writes(monkeypatch, "id-fast"), at=is_start("busy"))
     return s, tools
 
@@ -393,7 +427,7 @@ def test_what_a_tool_wrote_beside_a_cut_one_is_kept(decision, monkeypatch):
         {"name": "busy", "args": {}, "id": "b"},
     ]
     tools = Tools()
-    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), **unasked(*tools.all))
+    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), **apart(*tools.all))
     interrupted(s, "p", tools.begun, kept_writes(monkeypatch, "w"), at=is_start("busy"))
     assert dict(s.files) == {"/AGENTS.md": "- tea\n"}
     s.files["/mine.md"] = "waits"
@@ -477,7 +511,7 @@ def test_a_call_asks_whose_beginning_nobody_had_read(monkeypatch: pytest.MonkeyP
             return event
 
     tools = Tools()
-    s = Session(model=Scripted(answers=[call("busy"), "after"]), **unasked(*tools.all))
+    s = Session(model=Scripted(answers=[call("busy"), "after"]), **apart(*tools.all))
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(queue, "SimpleQueue", Events)
         s.run("p")
@@ -491,7 +525,7 @@ def test_what_repeats_an_id_of_an_earlier_step_is_asked_about_by_itself():
     """Some servers give each answer's calls the same ids."""
     tools = Tools()
     answers = [call("fast", "call_0"), call("fast", "call_0"), call("busy", "call_0"), "after"]
-    s = Session(model=Scripted(answers=answers), **unasked(*tools.all))
+    s = Session(model=Scripted(answers=answers), **apart(*tools.all))
     interrupted(s, "p", tools.begun, at=is_start("busy"))
     assert s.pending == "the tool busy was interrupted: %agent resume again, or %agent resume skip"
     list(s.resume("skip"))
@@ -518,7 +552,7 @@ def test_a_signal_just_before_the_reader_waits_is_seen(monkeypatch: pytest.Monke
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     tools = Tools()
-    s = Session(model=Scripted(answers=[call("busy"), "after"]), **unasked(*tools.all))
+    s = Session(model=Scripted(answers=[call("busy"), "after"]), **apart(*tools.all))
     monkeypatch.setattr(queue, "SimpleQueue", Events)
     with pytest.raises(KeyboardInterrupt):
         s.run("p")
@@ -529,7 +563,7 @@ def test_a_signal_just_before_the_reader_waits_is_seen(monkeypatch: pytest.Monke
 def test_a_second_interrupt_while_the_first_is_served(monkeypatch: pytest.MonkeyPatch):
     """The second one comes while the run that was cancelled is waited for."""
     tools = Tools()
-    s = Session(model=Scripted(answers=[call("blocked"), "after"]), **unasked(*tools.all))
+    s = Session(model=Scripted(answers=[call("blocked"), "after"]), **apart(*tools.all))
     cancel = engine_run.Run.cancel
 
     def cancel_interrupted(self: engine_run.Run) -> Any:
