@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from statistics import mean
 from typing import Any
 
 from deepagents import create_deep_agent
@@ -32,6 +33,7 @@ from tests.support.caching import (
     share,
     share_of,
 )
+from tests.support.prefix_cache import STEP
 
 QUICK = False
 LEAST = 80
@@ -52,7 +54,7 @@ def rows() -> Iterator[Row]:
         edits = [number - 1 for number in EDITED]
         after, anew = min(delta[i] for i in edits), min(call[i] for i in edits)
         yield _row(f'{provider}, the turn after an edit, beside "call"', after, anew)
-        yield _row(f"{provider}, after a compaction, from the second call on", _compacted(provider), None)
+        yield from _compacted(provider)
         yield from _round_compaction(provider)
 
 
@@ -89,9 +91,20 @@ def _bare(provider: str) -> list[float]:
         return found
 
 
-def _compacted(provider: str) -> float:
-    with serving(provider, agent(looks_then_answers), **COMPACTS) as (s, _):
-        return min(map(share, calls_between_compactions(s)))
+def _compacted(provider: str) -> Iterator[Row]:
+    """Of the turns between two compactions the least share; by prefix also wherever the prompts begin in a step of the cache."""
+    what = f"{provider}, after a compaction, from the second call on"
+    with serving(provider, agent(looks_then_answers), **COMPACTS) as (s, server):
+        turns = calls_between_compactions(s)
+    yield _row(what, min(map(share, turns)), None)
+    if provider == "openai":
+        alike = server.cache.alike
+        sizes = [[call.usage.input for call in turn if call.usage] for turn in turns]
+        shares = [
+            min(sum((alike[n] + more) // STEP * STEP for n in turn) / sum(n + more for n in turn) for turn in sizes)
+            for more in range(STEP)
+        ]
+        yield _row(f"{what}, mean over its steps", mean(shares), None)
 
 
 def _round_compaction(provider: str) -> Iterator[Row]:
