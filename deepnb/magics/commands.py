@@ -175,7 +175,8 @@ def agent_turns(scene: Scene, args: Args) -> Result:
 def agent_budget(scene: Scene, args: Args) -> Result:
     listed = bool(args["items"])
     scene.show(replace(budget_picture(scene.session), unfolded=listed))
-    return scene.session.ledger() if scene.session.turns and not listed else None
+    alone = re.search(r"^%?agent\s+budget\s*\Z", scene.typed().rstrip(), re.MULTILINE)  # nobody takes its value
+    return scene.session.ledger() if scene.session.turns and not listed and not alone else None
 
 
 def agent_xray(scene: Scene, args: Args) -> Result:

@@ -38,6 +38,7 @@ class Extension:
         if ip.config.get(DeepNB.__name__):
             _check(self._profile)
         self._cell: str | None = None
+        self._typed = ""
         self._cells: set[str] = set()
         self._in_cell = True  # the one that loads the extension
         self._debugged: dict[str, Any] = {}
@@ -99,6 +100,7 @@ class Extension:
                 last_error=self._last_error,
                 sessions=self.sessions,
                 in_cell=lambda: self._in_cell,
+                typed=lambda: self._typed,
             )
         return self._scenes[session]
 
@@ -255,6 +257,7 @@ class Extension:
 
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
+        self._typed = str(getattr(info, "raw_cell", "") or "")
         self._debugged = last_error.last_error()
         self._cells |= {self._cell} if self._cell else set()
         if "kernel" in self.__dict__:

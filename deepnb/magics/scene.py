@@ -261,6 +261,8 @@ class Scene:
     """All sessions of the shell; `session` is the one in use."""
     in_cell: Callable[[], bool]
     """Whether a cell is running: a button's callback can't make a cell."""
+    typed: Callable[[], str] = str
+    """The text of the cell that is running."""
 
     @cached_property
     def cards(self) -> Cards:

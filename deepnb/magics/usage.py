@@ -184,7 +184,7 @@ turns  ?which:search N|SEARCH
     list the turns of this thread; N shows one, SEARCH lists what was said with a word or a "phrase" in it
 budget  --items
     show the tokens in the context by part, and what is left until the trigger; --items lists each tool, memory
-    file, skill and large message, and what takes it out
+    file, skill and large message, and what takes it out; assigned to a variable, it is a table of all calls
 xray  ?at:call TURN[.CALL]
     show the request of a model call by part, and what changed since the call before
 compact
