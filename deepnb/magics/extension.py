@@ -43,6 +43,8 @@ class Extension:
         self._in_cell = True  # the one that loads the extension
         self._debugged: dict[str, Any] = {}
         self._last_error = LastError(ip)
+        self._offered: set[type] = set()
+        """The kinds of errors that were seen: below the first of each, a notebook offers help."""
         self._scenes: WeakKeyDictionary[Session, Scene] = WeakKeyDictionary()
         self._preload = Preload() if hasattr(ip, "kernel") else None
 
@@ -270,10 +272,14 @@ class Extension:
         if isinstance(result.error_in_exec, last_error.ApprovalNeeded):
             last_error.restore(self._debugged)
         self.config.settle(self.ip.config)
-        if self._last_error.note(result) and self.config.offer_explain:
-            from deepnb.magics.code_cells import OFFER
+        if self._last_error.note(result):
+            kind, offer = type(self._last_error.error), self.config.offer_explain
+            new = kind not in self._offered and self.screen.notebook
+            self._offered.add(kind)
+            if offer or (offer is None and new):
+                from deepnb.magics.code_cells import OFFER
 
-            self._say(OFFER, "hint")
+                self._say(OFFER, "hint")
         if self._preload:
             self._preload.begin()
 

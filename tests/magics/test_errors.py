@@ -202,9 +202,14 @@ def test_err_without_an_error_stays_as_typed(shell: Shell, monkeypatch: pytest.M
     assert line in shell.ok("%agent why {err}?")
 
 
-def test_the_line_that_offers_an_explanation_is_off_until_it_is_asked_for(shell: Shell) -> None:
+def test_the_line_that_offers_an_explanation_is_below_the_first_error_of_each_kind(shell: Shell) -> None:
     offer = "%agent explain explains this error, %agent fix corrects the cell"
-    assert offer not in shell.run("1 / 0").out
+    assert offer not in shell.run("1 / 0").out, "a terminal is asked for it"
+    shell.ip._deepnb.screen.notebook = True
+    cells = ("1 / 0", "{}['a']", "{}['b']", "nobody", "1 +", "1 -")
+    assert [shell.run(cell).out.count(offer) for cell in cells] == [0, 1, 0, 1, 1, 0]
+    shell.ok("%config DeepNB.offer_explain = False")
+    assert offer not in shell.run("int('a')").out
     shell.ok("%config DeepNB.offer_explain = True")
     assert shell.run("1 / 0").lines[-1] == offer
     assert shell.run("1 +").lines[-1] == offer
