@@ -332,7 +332,7 @@ def complete_names(session: Session, variables: Mapping[str, Any], threads: Iter
         subagents=session.subagents.names(),
         turns=len(session.turns),
         calls=tuple(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())),
-        more=lambda kind: _looked_up(session, kind),
+        more=lambda kind: _columns(variables) if kind == "column" else _looked_up(session, kind),
         jobs=tuple(str(job.number) for job in vars(session).get("jobs", ())),
     )
 
@@ -347,6 +347,19 @@ def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
         case "messages":
             return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
     return tuple(skill.name for skill in session.skills.bundled())
+
+
+def _columns(variables: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns of the user's tables, as a prompt names them."""
+    from deepnb.workshop.describe import is_table
+    from deepnb.workshop.tables import Table
+
+    tables = ((name, Table(value)) for name, value in variables.items() if is_table(value))
+    return tuple(f"{{{name}[{table.name(i)}]}}" for name, table in tables for i in range(min(table.width, _COLUMNS)))
+
+
+_COLUMNS = 200
+"""Columns of a table that Tab knows."""
 
 
 class _Variables(Mapping[str, Any]):
