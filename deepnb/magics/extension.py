@@ -72,7 +72,7 @@ class Extension:
         """Where the agent's code runs."""
         from deepnb.magics.kernel import ShellKernel
 
-        return ShellKernel(self.ip, lambda: self._in_cell)
+        return ShellKernel(self.ip, lambda: self._in_cell, lambda: self._cell)
 
     @cached_property
     def screen(self) -> Screen:
@@ -96,7 +96,7 @@ class Extension:
                 screen=self.screen,
                 config=self.config,
                 namespace=self.ip.user_ns,
-                next_cell=self.ip.set_next_input,
+                next_cell=self.kernel.put_cell,
                 cell=lambda: self._cell,
                 live=Live(session.workspace.current.watch),
                 last_error=self._last_error,
