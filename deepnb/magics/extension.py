@@ -118,6 +118,7 @@ class Extension:
         transform.install(ip)
         complete.install(ip, self._names)
         shell.install(ip)
+        last_error.stop_at_cards(ip)
 
     def unload(self) -> None:
         """Take out all that `load` put in; one line says what of the session is gone with it, if anything is."""
@@ -137,6 +138,8 @@ class Extension:
         transform.uninstall(ip)
         complete.uninstall(ip)
         shell.uninstall(ip)
+        if ip.custom_exceptions == (last_error.ApprovalNeeded,):
+            ip.set_custom_exc((), None)
         if self._preload:
             self._preload.stop()
         if "sessions" in self.__dict__:
