@@ -226,7 +226,8 @@ persist  ?where:database FILE|URL
     keep this session, through restarts, in a file or a PostgreSQL database; alone, show where it is kept
 (package)
 graph
-    show the middleware in order: what each layer does, where it comes from, the tokens it adds
+    show the middleware in order: what each layer does, where it comes from, the tokens it adds; of a graph of your
+    own, also its nodes and edges, and what the last turns changed in its channels
 panel  ?what:choice{memory|budget|history|skills|prompt|threads|approvals}
     show a live panel: budget and history, or the one you name
 dashboard

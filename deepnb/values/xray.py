@@ -289,6 +289,28 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Node:
+    """One node of a graph, and those it leads to: always, or on a condition."""
+
+    name: str
+    then: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    runs: bool = False
+    """Whether it is to run next in the thread."""
+
+
+def nodes(edges: Sequence[tuple[str, str, bool]], runs: Sequence[str]) -> tuple[Node, ...]:
+    """Return the nodes of a graph in the order of its edges, which are (from, to, whether on a condition)."""
+    names = dict.fromkeys(name for edge in edges for name in edge[:2])
+    order = sorted(names, key=lambda name: (name != "__start__") + (name == "__end__"))
+    leads = {name: [edge for edge in edges if edge[0] == name] for name in order}
+    return tuple(
+        Node(name, *(tuple(to for _, to, maybe in found if maybe is kind) for kind in (False, True)), name in runs)
+        for name, found in leads.items()
+    )
+
+
+@dataclass(frozen=True)
 class Stack:
     """The layers in the order in which a request passes them, the outermost first, and whose request was looked at."""
 
@@ -298,6 +320,10 @@ class Stack:
     """`turn 2, call 1`; empty before the first."""
     exact: bool = True
     """Whether tokens were counted, not estimated."""
+    nodes: tuple[Node, ...] = ()
+    """Of a graph of somebody else's."""
+    channels: tuple[tuple[str, int, str], ...] = ()
+    """What turns changed in the state of such a graph, beside its messages: channel, turn, and the value then."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"over {self.model}: layers={len(self.layers)} tokens={self.tokens}")
