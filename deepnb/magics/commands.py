@@ -260,16 +260,6 @@ _COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
 AGENT = {command.__name__.removeprefix("agent_"): command for command in _COMMANDS}
 
 
-NEEDS = {
-    ("memory", ""): "memory",
-    ("skills", ""): "skills",
-    ("agent", "history"): "history",
-    ("agent", "subagents"): "subagents",
-    ("agent", "mount"): "mounts",
-}
-"""Magic, subcommand (all, where it is empty) -> what a graph of somebody else's must have for it."""
-
-
 def _picked(text: str) -> tuple[int, list[int] | None]:
     """Return `1:2,5-7` as section 1 and its messages 2, 5, 6 and 7; `1` alone as all of them."""
     section, _, messages = text.partition(":")

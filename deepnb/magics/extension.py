@@ -218,6 +218,7 @@ class Extension:
                 return TextView(f"%{magic} {sub.usage}", sub.help)
             return wings.part(reference)(magic, words)
         from deepnb.magics import ask, commands, memory_commands, skills_commands
+        from deepnb.values.agent import needed
 
         if (instead := self.sessions.instead(magic, command.name)) is not None:
             return instead(self.scene, command.args)
@@ -227,8 +228,7 @@ class Extension:
             return ask.explain(self.scene) if command.name == "explain" else ask.fix(self.scene)
         if magic == "agent" and command.name in ("approve", "reject", "edit"):
             return ask.decide(self.scene, ask.decisions(self.scene, command.name, command.args))
-        if need := commands.NEEDS.get((magic, command.name)) or commands.NEEDS.get((magic, "")):
-            self.session.workspace.need(need)
+        self.session.workspace.need(needed(f"%{magic} {command.name}"))
         if wings.home(f"%{magic} {command.name}"):
             return wings.part(f"%{magic} {command.name}")(self.scene, command.args)
         table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]

@@ -129,12 +129,15 @@ def budget_picture(session: Session) -> BudgetView:
     totals, marks = session.workspace.fills()
     usage = sum((t.usage for t in session.turns), Usage())
     nested, cached = session.subagents.spent(), last_cached(session.turns)
-    return budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
+    view = budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
+    empty = "no turn of this thread has called a model" if session.turns else view.empty
+    return replace(view, features=session.features, empty=empty)
 
 
 def history_picture(session: Session, search: str | None = None) -> HistoryView:
     """Return the offloaded history, with something looked for in it."""
-    return history_view(session.history(), session.memory.stamp, search, session.brought_back)
+    view = history_view(session.history(), session.memory.stamp, search, session.brought_back)
+    return view if session.features.allows(view.empty) else replace(view, empty=view.empty.partition(", or")[0])
 
 
 def memory_picture(memory: SessionMemory) -> MemoryView:

@@ -66,13 +66,14 @@ def status_view(info: StatusInfo) -> Picture:
     if info.pending:
         rows.append(("pending", info.pending))
     gauge = [] if info.budget is None else [gauge_line(info.budget)]
-    context = [*gauge, _left(info.budget)]
+    called = _left(info.budget) if info.budget or not info.turns else "no turn of this thread has called a model"
+    context = [*gauge, called]
     lines = [f"  {name:<8} {value}" for name, value in rows]
     lines[2:2] = [f"  {'' if at else 'context':<8} {line}" for at, line in enumerate(context)]
     waits = h.ORANGE.format(0.25)
     cells = [(h.muted(name), h.swatch(value, waits) if name == "pending" else value) for name, value in rows]
     bar = bar_html(budget_view(info.budget)) if info.budget else None
-    cells.insert(2, (h.muted("context"), h.join(_left(info.budget, share=True), bar)))
+    cells.insert(2, (h.muted("context"), h.join(_left(info.budget, share=True) if info.budget else called, bar)))
     hints = (h.el("div", h.muted(hint)) for hint in info.hints)
     body = h.frame(h.heading("deepnb", stamp=info.stamp), table_html(("", ""), cells), *hints)
     return Picture((), [title_line("deepnb", info.stamp), *lines, *info.hints], [body])
