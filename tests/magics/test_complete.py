@@ -219,13 +219,13 @@ def test_a_prompt_is_offered_the_kernels_names(shell):
 @pytest.mark.parametrize(
     ("cell", "offers"),
     [
-        ("%%agent --raw\nmean of un|", ["%%agent --raw\nmean of units", "%%agent --raw\nmean of unit price"]),
-        ("%%agent\nmean of {sales[|", ["%%agent\nmean of {sales[units]}", "%%agent\nmean of {sales[unit price]}"]),
+        ("%%agent --raw\nmean of un|", ["%%agent --raw\nmean of unit price", "%%agent --raw\nmean of units"]),
+        ("%%agent\nmean of {sales[|", ["%%agent\nmean of {sales[unit price]}", "%%agent\nmean of {sales[units]}"]),
         ("%%agent\nmean of {sales[unit p| here", ["%%agent\nmean of {sales[unit price]}"]),
-        ("%agent --raw mean of uni|", ["%agent --raw mean of units", "%agent --raw mean of unit price"]),
+        ("%agent --raw mean of uni|", ["%agent --raw mean of unit price", "%agent --raw mean of units"]),
         ("%%agent\nmean of |", []),
         ("%%agent un|\nmean", []),
-        ("%agent switch un|", ["%agent switch un"]),
+        ("%agent switch un|", []),
         ("%memory add un|", []),
         ("%%time\nun|", []),
         ("un|", []),

@@ -258,8 +258,10 @@ def test_a_cell_that_is_there_already_is_not_made_again(
     monkeypatch.setenv("JPY_SESSION_NAME", str(file))
 
     def saved(below: str, at: float) -> None:
-        cells = [{"cell_type": "code", "id": name, "metadata": {}, "outputs": [], "execution_count": None, "source": code}
-                 for name, code in (("c1", "%agent code"), ("c9", below))]
+        cells = [
+            {"cell_type": "code", "id": name, "metadata": {}, "outputs": [], "execution_count": None, "source": code}
+            for name, code in (("c1", "%agent code"), ("c9", below))
+        ]
         file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
         os.utime(file, (at, at))
 
