@@ -130,8 +130,7 @@ def budget_picture(session: Session) -> BudgetView:
     usage = sum((t.usage for t in session.turns), Usage())
     nested, cached = session.subagents.spent(), last_cached(session.turns)
     view = budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
-    empty = "no turn of this thread has called a model" if session.turns else view.empty
-    return replace(view, features=session.features, empty=empty)
+    return replace(view, features=session.features)
 
 
 def history_picture(session: Session, search: str | None = None) -> HistoryView:

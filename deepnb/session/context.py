@@ -130,11 +130,13 @@ class SessionContext:
         from deepnb.engine import keys
 
         shown = {keys.MESSAGES, keys.FILES, *keys.OF_MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD}
-        work, before = self._workspace, dict[str, str]()
-        for turn in work.thread.turns[-_TURNS:]:
-            values = work.state.values_at(turn.after) if turn.after.checkpoint else {}
+        work = self._workspace
+        turns, before = work.thread.turns[-_TURNS:], dict[str, str]()
+        for number, state in ((0, turns[0].before), *((turn.number, turn.after) for turn in turns)) if turns else ():
+            values = work.state.values_at(state) if state.checkpoint else {}
             texts = {name: redact(repr(value)) for name, value in values.items() if name not in shown}
-            yield from ((name, turn.number, excerpt(text)) for name, text in texts.items() if text != before.get(name))
+            changed = [name for name, text in texts.items() if number and text != before.get(name)]
+            yield from ((name, number, excerpt(texts[name])) for name in changed)
             before = texts
 
     # -- what can be done about it

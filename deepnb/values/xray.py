@@ -290,11 +290,10 @@ class Layer:
 
 @dataclass(frozen=True)
 class Node:
-    """One node of a graph, and those it leads to: always, or on a condition."""
+    """One node of a graph, and those it leads to: `→ act` always, `⇢ act` on a condition."""
 
     name: str
-    then: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
+    leads: tuple[str, ...] = ()
     runs: bool = False
     """Whether it is to run next in the thread."""
 
@@ -302,11 +301,9 @@ class Node:
 def nodes(edges: Sequence[tuple[str, str, bool]], runs: Sequence[str]) -> tuple[Node, ...]:
     """Return the nodes of a graph in the order of its edges, which are (from, to, whether on a condition)."""
     names = dict.fromkeys(name for edge in edges for name in edge[:2])
-    order = sorted(names, key=lambda name: (name != "__start__") + (name == "__end__"))
-    leads = {name: [edge for edge in edges if edge[0] == name] for name in order}
     return tuple(
-        Node(name, *(tuple(to for _, to, maybe in found if maybe is kind) for kind in (False, True)), name in runs)
-        for name, found in leads.items()
+        Node(name, tuple(f"{'⇢' if maybe else '→'} {to}" for begin, to, maybe in edges if begin == name), name in runs)
+        for name in sorted(names, key=lambda name: (name != "__start__") + (name == "__end__"))
     )
 
 

@@ -96,14 +96,13 @@ _NEXT = "runs next"
 
 def _of_graph(stack: Stack) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
     """Yield the tables of a graph of somebody else's: its nodes, and its channels by turn."""
-    if stack.nodes:
-        leads = {one.name: [*(f"→ {to}" for to in one.then), *(f"⇢ {to}" for to in one.choices)] for one in stack.nodes}
-        rows = [(one.name, "  ".join(leads[one.name]), _NEXT if one.runs else "") for one in stack.nodes]
-        yield "nodes: → leads to, ⇢ on a condition", ("node", "leads to", ""), rows
-    if stack.channels:
-        # each in the order of its turns
-        rows = [(name, f"{turn}", value) for name, turn, value in sorted(stack.channels, key=itemgetter(0))]
-        yield "channels beside the messages", ("channel", "turn", "value after it"), rows
+    nodes: list[tuple[str, ...]] = [(n.name, "  ".join(n.leads), _NEXT if n.runs else "") for n in stack.nodes]
+    changes: list[tuple[str, ...]] = [(name, f"{turn}", value) for name, turn, value in stack.channels]
+    if nodes:
+        yield "nodes: → leads to, ⇢ on a condition", ("node", "leads to", ""), nodes
+    if changes:
+        by_channel = sorted(changes, key=itemgetter(0))  # each in the order of its turns
+        yield "channels beside the messages", ("channel", "turn", "value after it"), by_channel
 
 
 def stack_title(stack: Stack) -> tuple[str, str]:

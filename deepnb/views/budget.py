@@ -15,7 +15,7 @@ from deepnb.views.text import cost as cost_words
 from deepnb.views.text import tokens as written
 from deepnb.views.view import table_html, table_text
 
-EMPTY = "no model calls yet: type %agent PROMPT"
+EMPTY = "no model calls yet in this thread"
 WIDE = 60
 """Cells of the bar."""
 _MOST_CALLS = 30
@@ -71,8 +71,6 @@ class BudgetView:
     """Whether the items are shown."""
     features: Features = field(default_factory=Features)
     """What the agent can do: of all else no hint is shown."""
-    empty: str = EMPTY
-    """What is said before the first model call."""
 
     @property
     def scale(self) -> int:
@@ -123,7 +121,7 @@ class BudgetView:
 
     def text(self) -> str:
         if self.budget is None:
-            return page([title_line("context", self.stamp), self.empty])
+            return page([title_line("context", self.stamp), EMPTY])
         lines = [title_line(self.title, self.stamp), "", *self._bar_text(), ""]
         lines += [indent(table_text(("", "part", "tokens", "share"), self._rows(), right=(2, 3))), ""]
         lines += [short(fact, COLUMNS) for fact in self.facts]
@@ -135,7 +133,7 @@ class BudgetView:
 
     def html(self) -> str:
         if self.budget is None:
-            return h.box(h.heading("context", stamp=self.stamp), h.muted(self.empty))
+            return h.box(h.heading("context", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
         colours = [*(part.colour for part in self.parts), None]
         rows = [
@@ -196,8 +194,8 @@ class BudgetView:
         rows = list[tuple[str, ...]]()
         for item in self.items:
             name = f"{item.name}: {short(item.start, 40)}" if item.start else item.name
-            out = item.out if self.features.allows(item.out) else ""
-            rows.append((part_look(item.part)[0], name, figure(self.budget, item.tokens), out or "-"))
+            out = item.out if item.out and self.features.allows(item.out) else "-"
+            rows.append((part_look(item.part)[0], name, figure(self.budget, item.tokens), out))
         return rows
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from deepnb.values.budget import Budget, Rule
 from deepnb.views import html as h
 from deepnb.views.bar import position
-from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words, rule_words, scale_of
+from deepnb.views.budget import EMPTY, bar_html, budget_view, figure, gauge_line, left_words, rule_words, scale_of
 from deepnb.views.memory import part_words
 from deepnb.views.text import counted, elapsed, page, percent, short, title_line
 from deepnb.views.turn import model_words
@@ -66,14 +66,13 @@ def status_view(info: StatusInfo) -> Picture:
     if info.pending:
         rows.append(("pending", info.pending))
     gauge = [] if info.budget is None else [gauge_line(info.budget)]
-    called = _left(info.budget) if info.budget or not info.turns else "no turn of this thread has called a model"
-    context = [*gauge, called]
+    context = [*gauge, _left(info.budget)]
     lines = [f"  {name:<8} {value}" for name, value in rows]
     lines[2:2] = [f"  {'' if at else 'context':<8} {line}" for at, line in enumerate(context)]
     waits = h.ORANGE.format(0.25)
     cells = [(h.muted(name), h.swatch(value, waits) if name == "pending" else value) for name, value in rows]
     bar = bar_html(budget_view(info.budget)) if info.budget else None
-    cells.insert(2, (h.muted("context"), h.join(_left(info.budget, share=True) if info.budget else called, bar)))
+    cells.insert(2, (h.muted("context"), h.join(_left(info.budget, share=True), bar)))
     hints = (h.el("div", h.muted(hint)) for hint in info.hints)
     body = h.frame(h.heading("deepnb", stamp=info.stamp), table_html(("", ""), cells), *hints)
     return Picture((), [title_line("deepnb", info.stamp), *lines, *info.hints], [body])
@@ -81,7 +80,7 @@ def status_view(info: StatusInfo) -> Picture:
 
 def _left(budget: Budget | None, share: bool = False) -> str:
     if budget is None:
-        return "no model calls yet: %agent PROMPT"
+        return EMPTY
     window = f" of {budget.rule.window:,}" if budget.rule.window else ""
     part = percent(budget.total, budget.rule.window) if share and budget.rule.window else ""
     return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left_words(budget))))

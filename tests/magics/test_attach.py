@@ -172,7 +172,7 @@ made = made.add_conditional_edges("plan", lambda state: "act", ["act", END]).add
         ["steps", "2", "['plan',", "'plan']"],
     ]
     for command in ("%agent", "%agent budget"):
-        assert "no turn of this thread has called a model" in shell.ok(command)
+        assert "no model calls yet in this thread" in shell.ok(command)
     assert "memory" not in shell.ok("%agent dashboard")
     assert "made has no memory" in shell.fails("%agent panel memory")
 
