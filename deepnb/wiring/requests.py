@@ -69,8 +69,8 @@ def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xra
         )
         layers.append(Layer("tools", what, "deepnb" if own else "yours", (), rest))
     if layers or sent:
-        parts = ("user", "assistant", "tool results")
-        layers.append(Layer("conversation", "prompts, answers and tool results", "", parts))
+        said = ("user", "assistant", "tool results")
+        layers.append(Layer("conversation", "prompts, answers and tool results", "", said))
     if sent is None:
         return Stack(tuple(layers), model)
     parts = Counter[str]()

@@ -258,11 +258,11 @@ def test_a_cell_that_is_there_already_is_not_made_again(
     monkeypatch.setenv("JPY_SESSION_NAME", str(file))
 
     def saved(below: str, at: float) -> None:
-        cells = [
+        both: list[dict[str, Any]] = [
             {"cell_type": "code", "id": name, "metadata": {}, "outputs": [], "execution_count": None, "source": code}
             for name, code in (("c1", "%agent code"), ("c9", below))
         ]
-        file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+        file.write_text(json.dumps({"cells": both, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
         os.utime(file, (at, at))
 
     saved("x = 0", at=time.time() + 60)
