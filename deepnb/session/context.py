@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from deepnb.context import history
+from deepnb.context import history as files
 from deepnb.memory.layers import note_path
 from deepnb.running.runner import recorder
 from deepnb.running.thread import Thread, brought_messages, brought_text
@@ -27,15 +27,14 @@ _ROOM = 500
 
 
 class SessionContext:
-    """The context of the current thread, and what left it, word for word."""
+    """What a session does with the context of its current thread, and with what left it, word for word."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    _workspace: Workspace
 
     # -- what it was
 
     def budget(self) -> Budget | None:
-        """What the next request holds before its prompt, against the rule of now; None before the first call."""
+        """What the next request holds before its prompt; None before the first model call."""
         from deepnb.session.tools import name_of
 
         work = self._workspace
@@ -70,13 +69,11 @@ class SessionContext:
         except DeepnbError:  # a memory file that can't be read, which the next turn will say
             return None
 
-    def fixed(self) -> int:
-        """Tokens of the next request that no compaction can shorten."""
-        budget = self.budget()
-        return sum(budget.parts.get(part, 0) for part in FIXED) if budget else 0
-
     def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
-        """The request of the last call for an answer, that of turn `turn`, or call `call` of it, both from 1."""
+        """What a model call was sent, piece by piece, and what changed since the one before it.
+
+        The last call for an answer, that of turn `turn`, or call `call` of it, both counted from 1.
+        """
         turns = self._workspace.turns
         sent = [(t.number, c) for t in turns for c in t.requested]
         if not sent and (self._workspace.current.read_only or any(t.calls for t in turns)):
@@ -99,7 +96,7 @@ class SessionContext:
         return Xray(at, chosen, chosen.request, before.request, since, caching)
 
     def requests(self) -> list[tuple[str, tuple[int, int]]]:
-        """The calls whose request was kept, oldest first: a name, and turn and call for `xray`."""
+        """The calls of the thread whose request was kept, oldest first: a name, and turn and call for `xray`."""
         return [
             (
                 f"turn {turn.number}, call {c.number} · {c.purpose}{f' of {c.agent}' if c.agent else ''}",
@@ -110,7 +107,7 @@ class SessionContext:
         ]
 
     def stack(self) -> Stack:
-        """The layers of the main agent, with what each added to the last request."""
+        """The layers of the main agent in the order a request passes them, with what each added to the last one."""
         from deepnb.wiring.requests import stack
 
         sent = self.xray() if self.requests() else None
@@ -121,10 +118,11 @@ class SessionContext:
 
     # -- what can be done about it
 
-    def compact(self, tell: Callable[[Event], None]) -> Offload:
-        """Compact the thread, all but its last turn; each step is reported as it happens, and kept with that turn.
+    def compact(self, tell: Callable[[Event], None] = lambda event: None) -> Offload:
+        """Compact the current thread now, all but its last turn: flush, offload, summary, as at the trigger.
 
-        An error is raised where that would not make the next request smaller; then the thread is as it was.
+        Where that would not make the next request smaller, an error says so and the thread is as it was; what the flush
+        noted stays. `tell` is given each event as it happens.
         """
         from deepnb.engine.run import run_apart
 
@@ -162,7 +160,7 @@ class SessionContext:
             work.current.tell()
 
     def flush(self) -> Flush:
-        """Ask once, silently, what is worth keeping of the messages that are still sent; kept with the last turn."""
+        """Add what is worth keeping from the current thread to today's note; its context stays the same."""
         from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("flush", "%memory flush")
@@ -207,27 +205,31 @@ class SessionContext:
 
     # -- the offloaded history: its sections, and bringing messages of them back
 
-    def sections(self) -> HistorySections:
-        """What was offloaded, by time, each with the compaction it came of."""
+    def history(self) -> tuple[HistorySection, ...]:
+        """What was offloaded from the current thread, by time."""
         work = self._workspace
         made = [e.offload for t in work.turns for e in t.events if isinstance(e, Compacted) and not e.path]
         last = work.snapshot.offload
         if last is not None and all((one.cutoff, one.summary) != (last.cutoff, last.summary) for one in made):
             made.append(last)
-        path = (last and last.path) or f"{history.PREFIX}{work.thread.name}.md"
+        path = (last and last.path) or f"{files.PREFIX}{work.thread.name}.md"
         text = BackendFiles(work.backend).get(path, "")
         found = sorted(
-            history.sections(path, text) or history.upstream_sections(path, text), key=lambda one: moment(one.at)
+            files.sections(path, text) or files.upstream_sections(path, text), key=lambda one: moment(one.at)
         )
         return HistorySections(_with_compactions(found, made))
 
     @property
     def brought_back(self) -> BroughtBack | None:
-        """What is added to the next prompt."""
+        """What is added to the next prompt of the current thread."""
         return self._workspace.thread.added
 
     def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
-        """Put messages of a section before the next prompt, beside those that wait there; None takes all away."""
+        """Add messages of a section of the history to the next prompt, verbatim.
+
+        Sections and messages count from 1; without `messages` all of them, beside those that wait there
+        already. None in the place of a section takes them all away again.
+        """
         work = self._workspace
         work.current.idle()
         work.threads.bring(work.thread, None if section is None else self._brought(section, messages))
@@ -239,13 +241,14 @@ class SessionContext:
 
         there, meter = self.brought_back, self._workspace.built.meter
         chosen = dict.fromkeys(
-            [*(there.messages if there else ()), *_chosen_messages(self.sections(), section, numbers)]
+            [*(there.messages if there else ()), *_chosen_messages(self.history(), section, numbers)]
         )
         messages = tuple(sorted(chosen, key=lambda pair: (pair[0], pair[1].number)))
         tokens = meter.count(brought_text(messages)) + MESSAGE_TOKENS
         brought = BroughtBack(str(uuid4()), messages, tokens, meter.counter.exact)
-        limit = self._workspace.built.rule.trigger_tokens
-        room = None if limit is None else max(0, limit - self.fixed() - _ROOM)
+        limit, budget = self._workspace.built.rule.trigger_tokens, self.budget()
+        fixed = sum(budget.parts.get(part, 0) for part in FIXED) if budget else 0
+        room = None if limit is None else max(0, limit - fixed - _ROOM)
         if room is not None and tokens > room:
             raise LimitError(
                 f"{brought.line} does not fit: {room:,} token{'s are' if room != 1 else ' is'} left below the trigger",
