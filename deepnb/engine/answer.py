@@ -1,4 +1,4 @@
-"""A model's answer: whether it has begun and is whole, what it cost, and how the agent takes it.
+"""A model's answer: whether it is whole, what it cost, and how the agent takes it.
 
 Thinking in tags is taken out of it, and a call that is written as text becomes one. A call that no tool can take, of an
 unknown name or with arguments that are not JSON or do not fit, is told to the model at once; nobody is asked about it.
@@ -40,32 +40,6 @@ _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status")
 _TRANSPORTS = ("httpcore", "httpcore2", "socket")
 """Packages whose objects read a connection: of the clients of OpenAI, Anthropic and Ollama, and of `http.client`."""
 _CUT = ("length", "max_tokens", "incomplete")
-
-
-class Answer:
-    """`begun` is True from the first piece on, of whatever kind."""
-
-    begun = False
-
-
-_ANSWER: ContextVar[Answer | None] = ContextVar("answer", default=None)
-
-
-@contextmanager
-def awaited_answer() -> Iterator[Answer]:
-    """Give the answer to the request that is sent in the block."""
-    answer = Answer()
-    token = _ANSWER.set(answer)
-    try:
-        yield answer
-    finally:
-        _ANSWER.reset(token)
-
-
-def answer_begun() -> None:
-    """Take note that the model whose answer is read here has sent a piece of it."""
-    if (answer := _ANSWER.get()) is not None:
-        answer.begun = True
 
 
 def hang_up(thread: int) -> None:

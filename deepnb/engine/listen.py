@@ -17,7 +17,7 @@ from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
 from deepnb.engine import keys
-from deepnb.engine.answer import ArgumentTexts, Reader, answer_begun, cut_short, hang_up, reader, usage
+from deepnb.engine.answer import ArgumentTexts, Reader, cut_short, hang_up, reader, usage
 from deepnb.engine.limits import Cancelled, Limits
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import message_text, result_text, thinking_text
@@ -73,6 +73,8 @@ class _ModelRun:
     began: float = field(default_factory=time.perf_counter)
     arguments: ArgumentTexts = field(default_factory=ArgumentTexts)
     has_thought: bool = False
+    has_begun: bool = False
+    """Whether a piece of the answer came, of whatever kind."""
 
 
 class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
@@ -228,9 +230,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
         if self._cancelled.is_set():
             raise Cancelled
-        answer_begun()
         if (run := self._models.get(run_id)) is None:
             return
+        run.has_begun = True
         text = token
         if chunk is not None and hasattr(chunk, "message"):
             if thought := thinking_text(chunk.message):
@@ -276,6 +278,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._parent.pop(run_id, None)
         if run := self._models.pop(run_id, None):
             self._failed[run.call.path] = run.call
+            error.broke_off = run.has_begun  # type: ignore[attr-defined]
 
     # -- tools
 
