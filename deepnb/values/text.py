@@ -2,7 +2,8 @@
 
 import heapq
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -76,6 +77,23 @@ def whole_value(value: Any) -> Any:
     else:
         return value
     return value if made == value else made
+
+
+def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a mapping, sequence or dataclass with each value in it changed; the same object where none is, or it is another."""
+    if isinstance(value, Mapping):
+        made = {key: change(item) for key, item in value.items()}
+        return made if any(made[key] is not item for key, item in value.items()) else value
+    if isinstance(value, list | tuple):
+        items = [change(item) for item in value]
+        if all(a is b for a, b in zip(items, value, strict=True)):
+            return value
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if is_dataclass(value) and not isinstance(value, type):
+        held = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        changed = {name: new for name, old in held.items() if (new := change(old)) is not old}
+        return replace(value, **changed) if changed else value
+    return value
 
 
 def moment(at: str) -> float:
