@@ -32,6 +32,7 @@ from deepnb.engine.request import message_text
 from deepnb.gate import redact
 from deepnb.values.answers import FROM_TEXT, calls_in, split_thinking, stands_in
 from deepnb.values.code import CODE_TOOLS, LONGEST
+from deepnb.values.lazy import set_in_block
 from deepnb.values.text import whole_value
 from deepnb.values.turn import Usage
 
@@ -157,15 +158,10 @@ def reading(request: Any, tools: Mapping[str, Any], *, listen: bool) -> Iterator
 
     With `listen` streamed answers are listened to; else somebody else does, with `ArgumentTexts`.
     """
-    token = _READER.set(reader := Reader(request, tools))
-    config = merge_configs(ensure_config(), {"callbacks": [_Listener()]}) if listen else None
-    inner = var_child_runnable_config.set(config) if config else None
-    try:
+    config = var_child_runnable_config.get()
+    config = merge_configs(ensure_config(), {"callbacks": [_Listener()]}) if listen else config
+    with set_in_block(_READER, Reader(request, tools)) as reader, set_in_block(var_child_runnable_config, config):
         yield reader
-    finally:
-        if inner is not None:
-            var_child_runnable_config.reset(inner)
-        _READER.reset(token)
 
 
 def reader() -> Reader | None:

@@ -30,6 +30,7 @@ from deepnb.engine.state_backend import without_messages
 from deepnb.values.budget import Budget
 from deepnb.values.errors import LimitError, RefusedError, RunError
 from deepnb.values.failures import causes, is_overflow, refusal, told_window
+from deepnb.values.lazy import set_in_block
 from deepnb.values.offload import Flush, Offload
 from deepnb.values.turn import Compacted, Event
 
@@ -323,14 +324,12 @@ class SummarizationMiddleware(CompactionSteps):
     def _next_call(self, graph: Any, values: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Any]]:
         """Return (the request that a thread in this state would have next, what sends one like it): the model's node makes it."""
         config = merge_configs(ensure_config(), {"configurable": {CONFIG_KEY_RUNTIME: Runtime()}})
-        token = _HANDS_OVER.set(True)
         try:
-            graph.nodes["model"].bound.invoke(dict(values), config)
+            with set_in_block(_HANDS_OVER, True):
+                graph.nodes["model"].bound.invoke(dict(values), config)
         except _HandedOver as call:
             request, handler = call.request, call.handler
             return request, lambda one: self._sent(one, handler)
-        finally:
-            _HANDS_OVER.reset(token)
         raise AssertionError
 
     def _ready(self, request: Any) -> Any:
