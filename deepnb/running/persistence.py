@@ -14,7 +14,7 @@ from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.erasure import Erasure
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
 from deepnb.running.current import Current, Paths
-from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns
+from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns, told
 from deepnb.running.thread import Thread
 from deepnb.values.approvals import policy_of
 from deepnb.values.errors import BusyError
@@ -348,23 +348,16 @@ class Persistence:
 
 def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
     """Return a turn that its kernel did not end, with what its thread holds of it."""
-    from langchain_core.messages import AIMessage
-
-    from deepnb.engine.answer import usage
-    from deepnb.engine.checkpoints import stored_events
-    from deepnb.engine.request import message_text
-
-    new = messages[len(base.after.messages) :]
     decided = {key for key, one in thread.decided.items() if one.kind != "reject"}  # on their way as the kernel ended
     asked = {call.id for call in thread.asked if call.key not in decided}
-    answers = [m for m in new if isinstance(m, AIMessage)]
+    new = told(messages[len(base.after.messages) :], asked)
     stopped = thread.unfinished and not thread.asked
     return replace(
         base,
-        text=next((text for m in reversed(answers) if (text := message_text(m))), base.text),
-        events=(*base.events, *stored_events(new, asked), *_cut_tools(thread, base, messages, asked)),
+        text=new["text"] or base.text,
+        events=(*base.events, *new["events"], *_cut_tools(thread, base, messages, asked)),
         after=thread.snapshot,
-        usage=sum((used for m in answers if (used := usage(m))), base.usage),
+        usage=base.usage + new["usage"],
         asked=thread.asked,
         interrupted=ENDED if stopped else None,
     )
