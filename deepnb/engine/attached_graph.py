@@ -3,8 +3,6 @@
 It asks by LangGraph's `interrupt`: LangChain's approvals, and questions of its own.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ A delta channel is read by walking back to its last snapshot, decoding each chec
 written once and then rests (`files`) has no new snapshot for 5,000 steps: every turn would walk the whole thread.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field

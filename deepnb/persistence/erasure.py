@@ -1,7 +1,5 @@
 """Taking words out of what a database holds beside the messages of conversations: memory as it was, at every turn."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

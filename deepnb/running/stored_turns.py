@@ -1,7 +1,5 @@
 """A thread's turns as records of a database, and back: states are named by their checkpoints, texts by their hashes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """One request laid open: what a provider had cached of it, its pieces by part, and the layers that made it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
