@@ -1,16 +1,17 @@
 """A session in a database: what of its threads the checkpoints do not hold, who plays in one, and what is back."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from langchain_core.messages import BaseMessage
 
 from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
+from deepnb.persistence.database import Database
 from deepnb.persistence.erasure import Erasure
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
 from deepnb.running.current import Current, Paths
@@ -20,11 +21,6 @@ from deepnb.values.approvals import policy_of
 from deepnb.values.errors import BusyError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import CodeOutput, ToolEnded, Turn, Usage
-
-if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage
-
-    from deepnb.persistence.database import Database
 
 # -- what a session has back from its file or database, as it is told to the user
 

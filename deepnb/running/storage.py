@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.backends.utils import file_data_to_string
@@ -26,13 +26,11 @@ from deepnb.backends.writer import writing
 from deepnb.engine.files import ExactStore
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend, ThreadFiles
 from deepnb.memory.searching import MemorySearch
+from deepnb.persistence.database import Database
 from deepnb.running.current import Current, Paths
 from deepnb.running.sources import SourceMount, Sources
 from deepnb.values.errors import InvalidError, RefusedError
 from deepnb.values.lazy import nothing
-
-if TYPE_CHECKING:
-    from deepnb.persistence.database import Database
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,16 @@
 """Keeping a session in a file or in a database: which it is, whether that fits, and what is back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from deepnb.running.persistence import Restored
+from deepnb.persistence.database import Database
+from deepnb.running.persistence import Persistence, Restored
 from deepnb.running.thread import waits
 from deepnb.running.workspace import Workspace
 from deepnb.values.approvals import policy_of
 from deepnb.values.errors import InvalidError, RefusedError
 from deepnb.values.server_address import POSTGRES, without_password
-
-if TYPE_CHECKING:
-    from deepnb.persistence.database import Database
-    from deepnb.running.persistence import Persistence
 
 
 def persist(workspace: Workspace, where: str | Path) -> Restored:

@@ -1,11 +1,9 @@
 """The middleware of an agent, layer by layer: what the main one has alone, and what every nested one has, too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 
@@ -16,6 +14,7 @@ from deepnb.engine.fit import FitMiddleware
 from deepnb.engine.functions import is_async
 from deepnb.engine.images import ImagesMiddleware
 from deepnb.engine.retries import RetryMiddleware
+from deepnb.engine.state_backend import Restorer
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import AsyncToolsMiddleware, FileToolsMiddleware, ToolErrorsMiddleware
 from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
@@ -24,6 +23,7 @@ from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.layers import ALWAYS, Scope
 from deepnb.memory.middleware import MEMORY_MIDDLEWARE, DeltaMemoryMiddleware
 from deepnb.memory.searching import READS, MemorySearch, MemoryToolsMiddleware
+from deepnb.models.tapes.recorder import Recording
 from deepnb.skills.middleware import SkillsMiddleware, skills_budget
 from deepnb.subagents.delegation import DelegationMiddleware
 from deepnb.values.agent import FILE_TOOLS
@@ -32,10 +32,6 @@ from deepnb.wiring.model import Measured, caching_of
 from deepnb.wiring.options import Options
 from deepnb.wiring.tool_text import in_words, tool_text
 from deepnb.workshop.code_tools import Desk
-
-if TYPE_CHECKING:
-    from deepnb.engine.state_backend import Restorer
-    from deepnb.models.tapes.recorder import Recording
 
 
 @dataclass(frozen=True)
