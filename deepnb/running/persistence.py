@@ -14,6 +14,7 @@ from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.database import Database
 from deepnb.persistence.erasure import Erasure
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
+from deepnb.persistence.savers import readable
 from deepnb.running.current import Current, Paths
 from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns, told
 from deepnb.running.thread import Thread
@@ -241,11 +242,15 @@ class Persistence:
             return None
         return {f"deepnb_{fact}": row.facts[fact] for fact in ("scope", "parent", "pool") if row.facts.get(fact)}
 
-    def open(self, thread: Thread) -> None:
-        """Give a thread what was kept of it, beside its state and its turns."""
-        row = self.records.thread(thread.name)
-        if row is None:
-            return
+    @contextmanager
+    def reading(self, thread: Thread) -> Iterator[None]:
+        """Within the block a thread is read, which has what was kept of it beside its state and its turns."""
+        with readable(f"thread {thread.name} in {self.database.where}", (Exception,)):
+            if (row := self.records.thread(thread.name)) is not None:
+                self._open(thread, row)
+            yield
+
+    def _open(self, thread: Thread, row: ThreadRow) -> None:
         rights = {k: v for k, v in row.facts.items() if k in _RIGHTS}
         trusted = row.facts.get("signature") == self.sign([thread.name, rights])
         facts = {k: v for k, v in row.facts.items() if k in _FACTS and (trusted or k not in _RIGHTS)}
