@@ -249,12 +249,10 @@ class Storage:
         base = self._base if self._main is None else self._main.guard.inner
         if self.home is None:
             return base
-        is_at_home = self._paths.is_remembered if self._has_all else self._is_in_state
-        return SplitBackend(base, self.home.backend, is_at_home)
-
-    def _is_in_state(self, path: str) -> bool:
-        """Whether memory of this path is in the home, where what was passed in as `backend` has memory of its own."""
-        return path.startswith(self._given.state) and self._paths.is_remembered(path)
+        is_remembered, state = self._paths.is_remembered, self._given.state
+        if self._has_all:
+            return SplitBackend(base, self.home.backend, is_remembered)
+        return SplitBackend(base, self.home.backend, lambda path: path.startswith(state) and is_remembered(path))
 
     @property
     def _has_all(self) -> bool:

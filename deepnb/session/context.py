@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from deepnb.context import history as files
@@ -17,6 +17,8 @@ from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, HistorySec
 from deepnb.values.text import moment
 from deepnb.values.turn import Call, Compacted, Event, Flushed
 from deepnb.values.xray import Stack, Xray
+
+T = TypeVar("T")
 
 NO_REQUESTS = "the requests of this session were not recorded"
 FIXED = ("system", "memory", "skills", "tools")
@@ -124,8 +126,6 @@ class SessionContext:
         Where that would not make the next request smaller, an error says so and the thread is as it was; what the flush
         noted stays. `tell` is given each event as it happens.
         """
-        from deepnb.engine.run import run_apart
-
         work, thread = self._workspace, self._finished("compact", "%agent compact")
         work.need("compaction by hand")
         built, events = work.built, list[Event]()
@@ -141,13 +141,8 @@ class SessionContext:
             return budget.total if budget else None
 
         try:
-            values = work.state.values(thread)
-            work.backend.begin()
-            done = run_apart(
-                lambda: compaction.compact(built.graph.compiled, values, thread.name, total, happened),
-                happened,
-                recorder(work, thread, built),
-            )
+            graph = built.graph.compiled
+            done = self._apart(thread, lambda v: compaction.compact(graph, v, thread.name, total, happened), happened)
             if done is None:
                 raise NotFoundError(
                     "nothing to compact before the last turn", "%agent budget shows what fills the context"
@@ -161,8 +156,6 @@ class SessionContext:
 
     def flush(self) -> Flush:
         """Add what is worth keeping from the current thread to today's note; its context stays the same."""
-        from deepnb.engine.run import run_apart
-
         work, thread = self._workspace, self._finished("flush", "%memory flush")
         work.need("flush")
         built, compaction = work.built, work.built.compaction
@@ -170,13 +163,8 @@ class SessionContext:
             raise RefusedError("memory is switched off", "deepnb.Session(enable_memory=True)")
         events = list[Event]()
         try:
-            values = work.state.values(thread)
-            work.backend.begin()
-            made = run_apart(
-                lambda: compaction.flush(built.graph.compiled, values, work.current.now()),
-                events.append,
-                recorder(work, thread, built),
-            )
+            graph, at = built.graph.compiled, work.current.now()
+            made = self._apart(thread, lambda values: compaction.flush(graph, values, at), events.append)
             if made is None:
                 return Flush(note_path(work.current.now()))
             work.state.read_checkpoint(thread)
@@ -194,6 +182,18 @@ class SessionContext:
         if not thread.turns:
             raise NotFoundError(f"nothing to {what}: the thread has no turns yet", "%agent PROMPT starts one")
         return thread
+
+    def _apart(self, thread: Thread, act: Callable[[Mapping[str, Any]], T], tell: Callable[[Event], None]) -> T:
+        """Return what is done with a thread's values outside its graph; calls of models are told of all the same."""
+        from langchain_core.runnables import RunnableLambda
+
+        from deepnb.engine.listen import Listener
+
+        work = self._workspace
+        values = work.state.values(thread)
+        work.backend.begin()
+        runnable: RunnableLambda[object, T] = RunnableLambda(lambda _: act(values))
+        return runnable.invoke(None, {"callbacks": [Listener(tell, recorder(work, thread, work.built))]})
 
     def _keep(self, thread: Thread, events: Sequence[Event]) -> None:
         """Write down what was done after the last turn, and keep it with that."""
