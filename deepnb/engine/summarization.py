@@ -12,12 +12,14 @@ from math import ceil, log2
 from typing import Any
 
 from deepagents.middleware.summarization import _drop_bound_reasoning
+from langchain.agents.middleware.types import ExtendedModelResponse
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph._internal._constants import CONFIG_KEY_RUNTIME
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from deepnb.engine import coroutines, keys
 from deepnb.engine.answer import usage
@@ -246,9 +248,6 @@ class SummarizationMiddleware(CompactionSteps):
     def _answer(self, response: Any, replaced: list[Any], done: Done | None, request: Any) -> Any:
         if done is None:
             return self._with_replacements(response, replaced)
-        from langchain.agents.middleware.types import ExtendedModelResponse
-        from langgraph.types import Command
-
         update = _update(done, len(request.messages) + mark_of(request.state).get("messages", 0))
         if replaced:
             update[keys.MESSAGES] = list(replaced)

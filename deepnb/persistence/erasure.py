@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from langchain_core.messages import BaseMessage
+
 from deepnb.engine import keys
 from deepnb.engine.request import source_of
 from deepnb.persistence.codec import dumps
@@ -90,7 +92,6 @@ class Erasure:
 
     def _inside(self, value: Any) -> Any:
         """Return a value that may hold channels, such as a whole state, and messages that tell of memory."""
-        from langchain_core.messages import BaseMessage
         from langgraph.types import Send
 
         if isinstance(value, Send):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -29,7 +30,6 @@ _MANY = 200_000
 
 def without_credentials(value: Any) -> Any:
     """Return the value with its credentials masked, in messages, mappings, sequences and exceptions."""
-    from langchain_core.messages import BaseMessage
 
     match value:
         case str():

@@ -1,5 +1,6 @@
 """A session in a database: what of its threads the checkpoints do not hold, who plays in one, and what is back."""
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,11 +10,12 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from deepnb.engine.checkpoints import call_results
 from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.database import Database
 from deepnb.persistence.erasure import Erasure
-from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
+from deepnb.persistence.records import Records, ThreadRow, TranscriptLines, signer
 from deepnb.persistence.savers import readable
 from deepnb.running.current import Current, Paths
 from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns, told
@@ -94,8 +96,6 @@ class Persistence:
     """Writes what changed whenever something has changed; reads a thread when it is first looked at."""
 
     def __init__(self, database: Database, current: Current, paths: Paths) -> None:
-        from deepnb.persistence.records import signer
-
         self.database = database
         self.records = Records(database)
         self.sign = signer(self.records.id)
@@ -220,8 +220,6 @@ class Persistence:
     @property
     def policy(self) -> Any:
         """The policy that was kept, as an option; None where this user's kernels did not write it."""
-        import json
-
         kept = self.records.fact("policy")
         if kept is None or self.records.fact("policy signature") != self.sign(kept):
             return None
@@ -370,8 +368,6 @@ def _cut_tools(
     """Yield the calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
     if not thread.unfinished or thread.unsigned:
         return
-    from deepnb.engine.checkpoints import call_results
-
     since, before = messages[len(base.before.messages) :], len(base.after.messages) - len(base.before.messages)
     results = call_results(since)
     for message in since[:before]:

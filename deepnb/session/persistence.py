@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnb.persistence.database import Database
+from deepnb.persistence.savers import copy_checkpoints
 from deepnb.running.persistence import Persistence, Restored
 from deepnb.running.thread import waits
 from deepnb.running.workspace import Workspace
@@ -33,8 +34,6 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
             what = f"{database.where} has threads of its own, and this session has begun already"
             raise RefusedError(what, "restart the kernel and begin with %agent persist FILE, or choose another file")
         if begun:
-            from deepnb.persistence.savers import copy_checkpoints
-
             copy_checkpoints(workspace.graphs.checkpointer, database.saver)
     except BaseException:
         database.close()

@@ -17,6 +17,8 @@ from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.context import SessionContext
+from deepnb.session.part import Files
+from deepnb.session.skills import SessionSkills
 from deepnb.values.agent import Features
 from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.values.budget import Rule, Size
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
     from deepnb.models.tapes.tape import Tape
     from deepnb.running.persistence import Restored
     from deepnb.session.memory import SessionMemory
-    from deepnb.session.part import Files
-    from deepnb.session.skills import SessionSkills
     from deepnb.session.subagents import SessionSubagents
     from deepnb.session.tools import SessionTools
     from deepnb.values.agent import ModelInfos, Subagent
@@ -263,8 +263,6 @@ class Session(SessionContext):
     @property
     def files(self) -> Files:
         """path -> text of the agent's files."""
-        from deepnb.session.part import Files
-
         return Files(self.backend)
 
     @cached_property
@@ -283,8 +281,6 @@ class Session(SessionContext):
     @cached_property
     def skills(self) -> SessionSkills:
         """Reading and writing the agent's skills."""
-        from deepnb.session.skills import SessionSkills
-
         return SessionSkills(self._workspace)
 
     @cached_property
