@@ -17,8 +17,11 @@ from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.context import SessionContext
+from deepnb.session.memory import SessionMemory
 from deepnb.session.part import Files
 from deepnb.session.skills import SessionSkills
+from deepnb.session.subagents import SessionSubagents
+from deepnb.session.tools import SessionTools
 from deepnb.values.agent import Features
 from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.values.budget import Rule, Size
@@ -46,9 +49,6 @@ if TYPE_CHECKING:
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
     from deepnb.running.persistence import Restored
-    from deepnb.session.memory import SessionMemory
-    from deepnb.session.subagents import SessionSubagents
-    from deepnb.session.tools import SessionTools
     from deepnb.values.agent import ModelInfos, Subagent
     from deepnb.values.events import TurnPassage
     from deepnb.values.turn import Price
@@ -274,8 +274,6 @@ class Session(SessionContext):
     @cached_property
     def memory(self) -> SessionMemory:
         """Reading and writing what the agent remembers."""
-        from deepnb.session.memory import SessionMemory
-
         return SessionMemory(self._workspace, self)
 
     @cached_property
@@ -286,15 +284,11 @@ class Session(SessionContext):
     @cached_property
     def subagents(self) -> SessionSubagents:
         """Reading and writing the agents that others hand tasks to."""
-        from deepnb.session.subagents import SessionSubagents
-
         return SessionSubagents(self._workspace)
 
     @cached_property
     def tools(self) -> SessionTools:
         """Giving the agent functions and MCP servers as tools, and taking them away."""
-        from deepnb.session.tools import SessionTools
-
         return SessionTools(self._workspace, self.approvals)
 
     # -- running
