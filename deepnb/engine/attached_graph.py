@@ -310,8 +310,6 @@ class AttachedGraph(Questions, LocalGraph):
             raise RefusedError(what, "%agent resume again runs it again, %agent PROMPT continues without it")
         self.compiled.update_state(config, {self._messages: list(results)}, as_node="tools")
 
-    # -- helpers
-
     @property
     def _channels(self) -> Mapping[str, Any]:
         channels: Mapping[str, Any] = self.compiled.builder.channels

@@ -342,8 +342,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def tap_output_aiter(self, run_id: UUID, output: Any) -> Any:
         return output
 
-    # -- helpers
-
     def _check(self) -> None:
         if self._cancelled.is_set():
             raise Cancelled

@@ -314,7 +314,8 @@ class Runner:
 
         work.current.play(thread, draft)
         try:
-            work.begin(draft)
+            if work.persistence is not None:
+                work.persistence.begin(draft)
             said = (Notice(f"{ADDED}{brought.line}"),) if brought else ()
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
             yield from play(run, (*notices, *said, *opening), record, record_event)
@@ -349,11 +350,10 @@ class Runner:
         work.transcripts.end(turn)
         work.state.write_held(thread)
         work.backend.save()
-        work.end(thread)
+        if work.persistence is not None:
+            work.persistence.end(thread)
         work.current.tell()
         return turn
-
-    # -- helpers
 
     def _built_for(self, other: Mapping[str, Any]) -> Built:
         """Return the graph with other options for one turn; the session's own for those that are None."""

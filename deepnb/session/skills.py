@@ -272,8 +272,6 @@ class SessionSkills(Part):
     def _pins(self) -> Mapping[str, str]:
         return self._workspace.catalogs.pinned(self._workspace.thread)
 
-    # -- helpers
-
     def _reads(self, texts: Mapping[str, str]) -> dict[str, SkillRead]:
         from deepnb.skills.middleware import reads
 
