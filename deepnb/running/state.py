@@ -102,10 +102,8 @@ class State:
 
     def read_served(self, thread: Thread) -> None:
         """See what the server has of a thread; nothing is written."""
-        if thread.root is not None:
+        if thread.root is not None or self._newest(thread) is not None:
             self.ensure_checkpoint(thread)
-        elif self._newest(thread) is not None:
-            self.read_stored(thread)
 
     def served(self, name: str) -> dict[str, Any]:
         """Return what a server says of a thread, when it last listed them: `status` is idle, busy, interrupted or error."""
