@@ -232,7 +232,7 @@ class SessionContext:
         """
         work = self._workspace
         work.current.idle()
-        work.threads.bring(work.thread, None if section is None else self._brought(section, messages))
+        work.thread.brought = None if section is None else self._brought(section, messages)
         work.current.tell()
         return self.brought_back
 

@@ -259,7 +259,8 @@ class SessionSkills(Part):
                 f"{name} can't be pinned: {why}", f"%skills enable {name}" if skill.enabled is False else "fix it"
             )
         work = self._workspace
-        work.threads.pin(work.thread, {skill.name: str(uuid4()), **self._pins()})
+        work.thread.pins = {skill.name: str(uuid4()), **self._pins()}
+        work.current.save()
         return work.built.meter.count(body_of(text))
 
     def unpin(self, name: str) -> None:
@@ -267,7 +268,8 @@ class SessionSkills(Part):
         pins = dict(self._pins())
         if pins.pop(name, None) is None:
             raise NotFoundError(f"{name} is not pinned", "%skills pin lists the pinned ones")
-        self._workspace.threads.pin(self._workspace.thread, pins)
+        self._workspace.thread.pins = pins
+        self._workspace.current.save()
 
     def _pins(self) -> Mapping[str, str]:
         return self._workspace.catalogs.pinned(self._workspace.thread)
