@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from deepnb.context import history as files
+from deepnb.context.history import PREFIX, sections, upstream_sections
 from deepnb.memory.layers import note_path
 from deepnb.running.runner import recorder
 from deepnb.running.thread import Thread, brought_messages, brought_text
@@ -212,11 +212,9 @@ class SessionContext:
         last = work.snapshot.offload
         if last is not None and all((one.cutoff, one.summary) != (last.cutoff, last.summary) for one in made):
             made.append(last)
-        path = (last and last.path) or f"{files.PREFIX}{work.thread.name}.md"
+        path = (last and last.path) or f"{PREFIX}{work.thread.name}.md"
         text = BackendFiles(work.backend).get(path, "")
-        found = sorted(
-            files.sections(path, text) or files.upstream_sections(path, text), key=lambda one: moment(one.at)
-        )
+        found = sorted(sections(path, text) or upstream_sections(path, text), key=lambda one: moment(one.at))
         return HistorySections(_with_compactions(found, made))
 
     @property
