@@ -148,7 +148,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         answers = list(getattr(get_config()["configurable"].get(keys.SCRATCHPAD), "resume", ()))
         if not answers and (problem := impossible(request, self._offered)):
             return _not_run(call, problem)
-        effect = self._effect(name, args)
+        effect = self._effect_of(request)
         rule = decide(policy := self._policy(), name, effect)
         if rule == "deny":
             why = f"{name} was not run: the agent is in read-only mode and must change nothing"
@@ -166,12 +166,12 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             if problem:
                 return _not_run(call, problem)
         # of the answers to one call the newest counts: the others are for a file as it was before
-        if (given := _decision(value, mine[-1], self._sign) if mine else None) is None and mine:
+        if (given := self._taken(value, mine[-1]) if mine else None) is None and mine:
             tell_notice(f"{name} asks again: {args.get('file_path', 'it')} has changed since you were asked")
         while given is None:
             answer = interrupt(value)
             try:
-                given = None if answer in mine else _decision(value, answer, self._sign)
+                given = None if answer in mine else self._taken(value, answer)
             except DeepnbError as error:
                 value = {**value, "description": redact(f"{name} asks for approval again: {error.what}")}
         shown, reason = value["args"], str(given.get("reason") or "")
@@ -193,6 +193,20 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             return plan if isinstance(plan, ToolMessage) else (plan[0], plan[1] or edited)
         why = f", and said why: {reason}" if reason else ""
         return _message(call, f"The user did not allow this call of {name}{why}. It was not run. {REFUSED}")
+
+    def _effect_of(self, request: Any) -> Effect:
+        call = request.tool_call
+        return self._effect(call["name"], dict(call["args"]))
+
+    def _taken(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
+        """Return what an answer says of a call, where it may be decided so."""
+        given = self._given(value, answer)
+        runs = given is not None and given["kind"] in ("approve", "edit")
+        return None if runs and value[_OURS]["unreadable"] else given
+
+    def _given(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
+        """Return what an answer says of the call that a value speaks of; None for any other, which asks again."""
+        return answer[_OURS] if _fits(value, answer, self._sign) else None
 
     def _value(self, request: Any, effect: Effect) -> dict[str, Any]:
         """Return what the interrupt carries, as upstream's does, and beside it what is ours; without credentials."""
@@ -284,17 +298,14 @@ def _is_signed(value: Mapping[str, Any], sign: Sign) -> bool:
     return hmac.compare_digest(given.encode(), sign({**value, _OURS: ours}).encode()) if sign(value) else True
 
 
-def _decision(value: Mapping[str, Any], answer: Any, sign: Sign) -> Mapping[str, Any] | None:
-    """Return what an answer decides of the call that a value speaks of; None for any other, which asks again.
-
-    A rejection counts also where the file has changed since.
-    """
+def _fits(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
+    """Return whether an answer decides the call that a value speaks of: a rejection does also where the file has changed since."""
     if not _is_for(value, answer, sign):
-        return None
-    given: Mapping[str, Any] = answer[_OURS]
-    asked = value[_OURS]
-    same = not asked.get("unreadable") and given.get("before", "") == asked.get("before", "")
-    return given if same or given.get("kind") == "reject" else None
+        return False
+    given, asked = answer[_OURS], value[_OURS]
+    if given.get("kind") == "reject":
+        return True
+    return not asked.get("unreadable") and given.get("before", "") == asked.get("before", "")
 
 
 def _is_for(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
@@ -319,7 +330,7 @@ def _used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign) 
         written if isinstance(written, list) else [written] for channel, written in writes if channel == keys.RESUME
     ]
     asked_there = any(channel == keys.INTERRUPT for channel, _ in writes)
-    return not asked_there or any(_decision(value, answer, sign) for answers in given for answer in answers)
+    return not asked_there or any(_fits(value, answer, sign) for answers in given for answer in answers)
 
 
 def _message(call: Mapping[str, Any], text: str) -> ToolMessage:
