@@ -37,7 +37,10 @@ def newest(checkpointer: Any, config: Mapping[str, Any]) -> tuple[str | None, Ma
         return (found.config["configurable"]["checkpoint_id"], found.metadata) if found else (None, {})
     place = config["configurable"]
     held = checkpointer.storage.get(place["thread_id"], {}).get(place.get("checkpoint_ns", ""), {})
-    return (id_ := max(held), checkpointer.serde.loads_typed(held[id_][1])) if held else (None, {})
+    if not held:
+        return None, {}
+    id_ = max(held)
+    return id_, checkpointer.serde.loads_typed(held[id_][1])
 
 
 def is_far(checkpointer: Any, config: Mapping[str, Any]) -> bool:

@@ -217,7 +217,8 @@ def prefix(before: Sequence[Sent], after: Sequence[Sent]) -> Prefix:
     """Return the bytes two requests begin with alike: of whole pieces, then of the first that differs."""
     at = _alike(before, after)
     same = sum(len(_bytes(piece)) for piece in after[:at])
-    for a, b in zip(before[at : at + 1], after[at : at + 1], strict=False):
+    if at < min(len(before), len(after)):
+        a, b = before[at], after[at]
         if (a.part, a.label) == (b.part, b.label):
             pairs = zip(_bytes(a), _bytes(b), strict=False)
             same += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
