@@ -6,8 +6,6 @@ the next 64 in `journal-2.jsonl`, and so on. A field that has its default is lef
 Law: applying an entry's diff to the text before it gives the text after it, and the other way round.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
