@@ -32,6 +32,7 @@ from deepnb.engine.request import message_text
 from deepnb.gate import redact
 from deepnb.values.answers import FROM_TEXT, calls_in, split_thinking, stands_in
 from deepnb.values.code import CODE_TOOLS, LONGEST
+from deepnb.values.failures import PROBLEMS, misfits
 from deepnb.values.lazy import set_in_block
 from deepnb.values.text import whole_value
 from deepnb.values.turn import Usage
@@ -180,8 +181,6 @@ NOT_JSON = "__not_json__"
 
 _NAME = 80
 """Characters of an unknown name that are repeated to the model."""
-_PROBLEMS = 5
-"""Arguments that are said not to fit."""
 
 
 class ArgumentTexts:
@@ -253,8 +252,8 @@ def misfit(request: Any) -> str | None:
         return None
     if not problems:
         return None
-    more = f"; and {len(problems) - _PROBLEMS} more" if len(problems) > _PROBLEMS else ""
-    return f"Error: the arguments do not fit {tool.name}: {'; '.join(problems[:_PROBLEMS])}{more}. Nothing was run."
+    more = f"; and {len(problems) - PROBLEMS} more" if len(problems) > PROBLEMS else ""
+    return f"Error: the arguments do not fit {tool.name}: {'; '.join(problems[:PROBLEMS])}{more}. Nothing was run."
 
 
 def unreadable(call: Mapping[str, Any]) -> str | None:
@@ -273,11 +272,6 @@ def unreadable(call: Mapping[str, Any]) -> str | None:
             " user to put it into a variable."
         )
     return None
-
-
-def misfits(error: ValidationError) -> list[str]:
-    """Return what of a value does not fit, and why."""
-    return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
 
 
 def _is_object(text: str) -> bool:
