@@ -83,8 +83,8 @@ class Layers:
     def memory(self, backend: Any, own: Measured) -> tuple[Any, ...]:
         """Return the nested files and the tools, which are outermost, and last the block, which comes last in the system prompt.
 
-        None of them is there where memory is switched off. A block that is made anew costs a provider's cache no more than itself and the messages then. It stands
-        outside of compaction, so that the trigger counts it.
+        None of them is there where memory is switched off. A block that is made anew costs a provider's cache no more
+        than itself and the messages then. It stands outside of compaction, so that the trigger counts it.
         """
         if not self.options.enable_memory:
             return ()
