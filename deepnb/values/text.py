@@ -71,12 +71,9 @@ def whole_value(value: Any) -> Any:
     if isinstance(value, str):
         return whole(value)
     if isinstance(value, dict):
-        made: Any = {whole_value(key): whole_value(item) for key, item in value.items()}
-    elif type(value) in (list, tuple):
-        made = type(value)(map(whole_value, value))
-    else:
-        return value
-    return value if made == value else made
+        made = {whole_value(key): whole_value(item) for key, item in value.items()}
+        return value if made == value else made
+    return rebuilt(value, whole_value) if type(value) in (list, tuple) else value
 
 
 def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
