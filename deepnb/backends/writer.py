@@ -1,7 +1,7 @@
 """Who writes at the moment, set round a tool call or a user's command, and why a text is not written."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +10,7 @@ from deepnb.backends.journal import Origin
 from deepnb.gate import credentials, refusal
 from deepnb.gate.credentials import Finding
 from deepnb.gate.directives import unsaid
+from deepnb.values.lazy import set_in_block
 
 Heard = Callable[[], tuple[Sequence[str], Sequence[str]]]
 """(texts of others, what the user says) in the messages a writer answers to."""
@@ -41,15 +42,9 @@ def writer() -> Writer:
     return _WRITER.get()
 
 
-@contextmanager
-def writing(**changes: Any) -> Iterator[Writer]:
-    """Write with these facts within this block."""
-    chosen = replace(_WRITER.get(), **changes)
-    token = _WRITER.set(chosen)
-    try:
-        yield chosen
-    finally:
-        _WRITER.reset(token)
+def writing(**changes: Any) -> AbstractContextManager[Writer]:
+    """Write with these facts within a block."""
+    return set_in_block(_WRITER, replace(_WRITER.get(), **changes))
 
 
 def note_writes(note: str) -> None:

@@ -3,8 +3,6 @@
 It asks by LangGraph's `interrupt`: LangChain's approvals, and questions of its own.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -311,8 +309,6 @@ class AttachedGraph(Questions, LocalGraph):
             what = "the graph has no node named tools that could skip a call"
             raise RefusedError(what, "%agent resume again runs it again, %agent PROMPT continues without it")
         self.compiled.update_state(config, {self._messages: list(results)}, as_node="tools")
-
-    # -- helpers
 
     @property
     def _channels(self) -> Mapping[str, Any]:

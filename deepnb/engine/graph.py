@@ -1,7 +1,5 @@
 """What turns are played on: a graph behind the few operations that a thread needs, and the session's own one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 

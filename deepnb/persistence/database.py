@@ -1,7 +1,5 @@
 """What a session asks of a database, whichever it is: rows, LangGraph's two parts, one writer at a time, claims."""
 
-from __future__ import annotations
-
 import os
 import platform
 from abc import ABC, abstractmethod

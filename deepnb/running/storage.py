@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.backends.utils import file_data_to_string
@@ -26,13 +26,11 @@ from deepnb.backends.writer import writing
 from deepnb.engine.files import ExactStore
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend, ThreadFiles
 from deepnb.memory.searching import MemorySearch
+from deepnb.persistence.database import Database
 from deepnb.running.current import Current, Paths
 from deepnb.running.sources import SourceMount, Sources
 from deepnb.values.errors import InvalidError, RefusedError
 from deepnb.values.lazy import nothing
-
-if TYPE_CHECKING:
-    from deepnb.persistence.database import Database
 
 
 @dataclass(frozen=True)
@@ -251,12 +249,10 @@ class Storage:
         base = self._base if self._main is None else self._main.guard.inner
         if self.home is None:
             return base
-        is_at_home = self._paths.is_remembered if self._has_all else self._is_in_state
-        return SplitBackend(base, self.home.backend, is_at_home)
-
-    def _is_in_state(self, path: str) -> bool:
-        """Whether memory of this path is in the home, where what was passed in as `backend` has memory of its own."""
-        return path.startswith(self._given.state) and self._paths.is_remembered(path)
+        is_remembered, state = self._paths.is_remembered, self._given.state
+        if self._has_all:
+            return SplitBackend(base, self.home.backend, is_remembered)
+        return SplitBackend(base, self.home.backend, lambda path: path.startswith(state) and is_remembered(path))
 
     @property
     def _has_all(self) -> bool:

@@ -187,7 +187,7 @@ class OpenedSession(Session):
     @cached_property
     def memory(self) -> SessionMemory:
         """Its memory files, as far as its edits tell them."""
-        return OpenedMemory(self._workspace, self._context)
+        return OpenedMemory(self._workspace, self)
 
     @cached_property
     def subagents(self) -> SessionSubagents:
