@@ -50,7 +50,6 @@ class Request:
 
 
 def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
-    """Run a prompt as one turn and show it."""
     made = request(scene, run, cell=cell)
     events = scene.session.stream(made.text, rerun=scene.config.rerun, **made.options)
     quiet = run.quiet or run.format != "markdown"
@@ -74,7 +73,6 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
 
 
 def explain(scene: Scene) -> None:
-    """Have the last error explained."""
     prompt = code_cells.explain_prompt(scene.last_error.text())
     notes = [*_first_note(scene.session), code_cells.NOTE]
     watch(scene, scene.session.stream(prompt), notes=notes)

@@ -42,12 +42,10 @@ def agent_code(scene: Scene, args: Args) -> Result:
 
 
 def turn_code(turn: Turn) -> list[str]:
-    """Return all code of a turn, in the order of its numbers."""
     return [*code_blocks(turn.text), *called_code(turn)]
 
 
 def code_blocks(text: str) -> list[str]:
-    """Return the fenced blocks of an answer."""
     return [match[3].rstrip("\n") for match in _FENCE.finditer(text)]
 
 

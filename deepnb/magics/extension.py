@@ -57,7 +57,6 @@ class Extension:
 
     @property
     def session(self) -> Session:
-        """The session in use."""
         return self.sessions.current
 
     def _join(self, session: Session) -> None:
@@ -66,14 +65,12 @@ class Extension:
 
     @cached_property
     def kernel(self) -> ShellKernel:
-        """Where the agent's code runs."""
         from deepnb.magics.kernel import ShellKernel
 
         return ShellKernel(self.ip, lambda: self._in_cell)
 
     @cached_property
     def screen(self) -> Screen:
-        """Where this shell shows things."""
         from deepnb.widgets.screen import AppScreen, Notebook, Terminal, in_voila
 
         if not hasattr(self.ip, "kernel"):

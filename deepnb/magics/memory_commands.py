@@ -117,7 +117,6 @@ def memory_tabs(scene: Scene) -> Tabs:
 
 
 def memory_twin(scene: Scene) -> View:
-    """Return the memory panel as a static picture."""
     memory = scene.session.memory
     picture = replace(memory_picture(scene.session.memory), room=BRIEF)
     if scene.session.workspace.current.read_only:
@@ -143,7 +142,6 @@ def _changed_turns(session: Session) -> Callable[[], Sequence[int]]:
 
 
 def changes_of_turn(scene: Scene, turn: int) -> View:
-    """Return what a turn changed in memory."""
     if not turn:
         return diff_view((), "before turn 1")
     record = scene.session.turn(turn)

@@ -52,7 +52,6 @@ class Sessions:
         return self.current is self.own
 
     def use_own(self) -> Session:
-        """Go back to deepnb's agent."""
         self.live.workspace.current.idle()
         self.current = self.own
         return self.own
@@ -291,7 +290,6 @@ class Scene:
         return self.session.memory.stamp
 
     def show(self, view: View) -> None:
-        """Show a view below what the cell has shown."""
         self.screen.show(view)
 
     def put_code(self, code: str, done: str) -> View | None:

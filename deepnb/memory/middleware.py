@@ -249,7 +249,6 @@ def _message(update: str, **more: Any) -> HumanMessage:
 
 
 def _updates(state: Mapping[str, Any]) -> list[BaseMessage]:
-    """Return the updates that are still sent."""
     return [m for m in still_sent(state) if m.additional_kwargs.get("lc_source") == MEMORY_UPDATE]
 
 

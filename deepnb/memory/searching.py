@@ -128,7 +128,6 @@ class MemorySearch:
             return None
 
     def close(self) -> None:
-        """Close the index; the next search opens it again."""
         if self._index is not None:
             self._index.close()
             self._index = self._state = None

@@ -199,7 +199,6 @@ def served_models(model: Any, name: str | None = None) -> Mapping[str, int | Non
 
 
 def is_ollama(model: Any) -> bool:
-    """Return whether a model is one of Ollama, by its own interface."""
     return type(model).__module__.partition(".")[0] == "langchain_ollama"
 
 

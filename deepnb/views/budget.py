@@ -166,7 +166,6 @@ class BudgetView:
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        """What the request is made of, one by one."""
         return self.budget.items if self.budget else ()
 
     @property

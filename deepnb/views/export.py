@@ -89,7 +89,6 @@ _STYLE = (
 
 
 def conversation_page(title: str, turns: Sequence[Turn]) -> str:
-    """Return the HTML of the whole file."""
     head = h.el(
         "head",
         h.Html('<meta charset="utf-8">'),

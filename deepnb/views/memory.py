@@ -99,7 +99,6 @@ class MemoryView:
 
     @property
     def tokens(self) -> int:
-        """Tokens of the files together."""
         return sum(file.tokens for file in self.files)
 
     @property
@@ -111,7 +110,6 @@ class MemoryView:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to show at all."""
         return not self.others and all(file.state == "empty" for file in self.files)
 
     def text(self) -> str:
@@ -190,7 +188,6 @@ def part_words(sent: int, tokens: int) -> str:
 
 
 def conflict_line(one: OpenConflict) -> str:
-    """Return both texts, and what settles it."""
     return f"conflict in {one.path}, {one.conflict}: change it with %memory edit {one.path}, or type %memory accept {one.id} to keep it as it is"
 
 

@@ -55,7 +55,6 @@ class ShortTurnView:
 
     @property
     def prompt(self) -> str:
-        """Its first words."""
         return short(self.turn.prompt, _PROMPT)
 
     @property

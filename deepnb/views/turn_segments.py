@@ -73,7 +73,6 @@ class Rich:
         return self.output.data, self.output.metadata
 
     def text(self) -> str:
-        """Return its words."""
         return clean(middle_cut(self.output.text, _WORDS, 500))
 
     def html(self) -> str:
@@ -112,7 +111,6 @@ class Answer:
 
     @property
     def markdown(self) -> str:
-        """The pieces joined, just as the model sent them."""
         return _whole(self.parts)
 
     def text(self) -> str:
@@ -187,7 +185,6 @@ class ToolSegment(Tool):
 
     @property
     def children(self) -> list[Segment]:
-        """What happened inside the call, in order."""
         return self.nested.segments if self.nested else []
 
     def text(self) -> str:

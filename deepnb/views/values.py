@@ -77,7 +77,6 @@ def calls_value(calls: Sequence[PendingCall]) -> View:
 
 
 def decision_value(decision: Decision) -> View:
-    """Return a decision and the call it is on."""
     call, args = decision.call, decision.call.args if decision.args is None else decision.args
     state = short(CallCard(1, call, decision=decision).state, 200)
     table = table_view(("call", "decision"), [(call_line(call.name, args), state)])
@@ -137,7 +136,6 @@ def is_brief(picture: View) -> bool:
 
 
 def has_room(text: str) -> bool:
-    """Return whether a text is short enough."""
     return len(text.encode("utf-8", "surrogatepass")) <= LIMIT
 
 

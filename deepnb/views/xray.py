@@ -58,7 +58,6 @@ class XrayView:
 
     @property
     def where(self) -> str:
-        """What to type to see what was sent in the parts."""
         return f"to read what was sent: %agent xray {self.xray.turn}.{self.xray.call.number}"
 
     def text(self) -> str:

@@ -176,7 +176,6 @@ def attempt(act: Callable[[], object], said: Any) -> None:
 
 
 def on_change(widget: Any, act: Callable[[], object], trait: str = "value") -> None:
-    """Call `act` each time a trait of a widget has changed."""
     widget.observe(lambda _: act(), names=trait)
 
 

@@ -49,7 +49,6 @@ class ApprovalButtons:
             close(row)
 
     def wait(self, waiting: bool = True) -> None:
-        """Take no click while the turn goes on."""
         for row in self._rows.values():
             for part in _parts(row):
                 if hasattr(part, "disabled"):
@@ -151,8 +150,6 @@ class ApprovalButtons:
 
 @dataclass(frozen=True)
 class Waiting:
-    """The pending calls of one thread."""
-
     calls: Sequence[PendingCall]
     numbers: Sequence[int]
     """Of each call, as it is shown."""

@@ -101,7 +101,6 @@ class PromptPanel:
         self.refresh()
 
     def refresh(self) -> None:
-        """Offer what there is now; a choice that stood at the newest call follows it."""
         all_ = list(self._calls())
         calls = all_[-LISTED:]
         calls = [call for call in all_[:-LISTED] if call[1] == self._choice.value] + calls

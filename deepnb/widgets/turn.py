@@ -35,7 +35,6 @@ class StopLine:
         self._widget = w.HBox([self._button, self._line], layout=flow)
 
     def say(self, view: RunningView) -> None:
-        """Show another line."""
         self._line.value = view.html()
 
     @property

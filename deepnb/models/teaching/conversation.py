@@ -185,7 +185,6 @@ def conversation(
 
 
 def fact_text(line: str) -> str:
-    """Return a line of memory without its bullet."""
     return re.sub(r"^[-*+] +", "", line.strip())
 
 

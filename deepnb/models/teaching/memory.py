@@ -81,7 +81,6 @@ def wants_write(c: Conversation) -> tuple[str, str] | None:
 
 
 def write_file(c: Conversation, what: tuple[str, str]) -> Script:
-    """Write a text as a file of its own."""
     path, text = what
     yield Use("write_file", {"file_path": path, "content": text if text.endswith("\n") else text + "\n"})
     lines = len(text.splitlines())
@@ -169,7 +168,6 @@ def wants_remember(c: Conversation) -> str | None:
 
 
 def remember(c: Conversation, fact: str) -> Script:
-    """Add a fact to the memory file."""
     line = bullet(fact)
     if credentials(fact):
         return says(c, "credential")
@@ -256,7 +254,6 @@ def is_meant(line: str, what: str) -> bool:
 
 
 def note(c: Conversation, fact: str) -> Script:
-    """Add a fact to today's note."""
     if credentials(fact):
         return says(c, "credential")
     text = fact_text(bullet(fact))

@@ -28,7 +28,6 @@ _LINE = r"^(?:write|add|end with|begin with)\s+(?:a|one|the) (?:line|sentence)\b
 
 
 def list_skills(c: Conversation, _: str) -> str:
-    """Name the skills of the prompt."""
     lines = "\n".join(f"- {s.name}: {short(s.description, 120)} ({s.path})" for s in c.skills)
     return says(c, "skills" if c.skills else "no skills", n=len(c.skills), k=lines)
 

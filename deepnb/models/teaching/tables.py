@@ -85,7 +85,6 @@ class Column:
 
     @property
     def units(self) -> set[str]:
-        """The units in its name."""
         return set(re.split(r"[\W_]+", self.name.lower())) & UNITS
 
     @property
@@ -133,11 +132,9 @@ class Frame:
 
     @property
     def dates(self) -> list[Column]:
-        """Its columns of dates."""
         return [column for column in self.columns if column.is_date]
 
     def column(self, name: str) -> Column:
-        """Return the column of this name."""
         return next((c for c in self.columns if c.name == name), Column(name, ""))
 
     def named(self, phrase: str) -> list[Column]:

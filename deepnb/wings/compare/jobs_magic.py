@@ -28,7 +28,6 @@ _WORDS = 44
 
 
 def ask_in_background(scene: Scene, run: AgentRun, *, cell: bool) -> None:
-    """Start a job for a prompt, and show it in this cell while others run."""
     if run.format == "code":
         raise InvalidError("--bg can't put code into the next cell", "%agent jobs join N, then %agent code")
     request = ask.request(scene, run, cell=cell)

@@ -44,7 +44,6 @@ _PART = re.compile(r"<(command-(?:name|message|args)|bash-input)>(.*?)</\1>", re
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether these are lines of Claude Code."""
     return any(
         ("parentUuid" in value and "uuid" in value and value.get("type") in _TYPES)
         or (value.get("type") == "summary" and "leafUuid" in value)
@@ -55,7 +54,6 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
-    """Return what one line says."""
     kind = text(value.get("type"))
     facts = _facts(kind, value)
     parent = text(value.get("parentUuid")) or None

@@ -41,7 +41,6 @@ _INJECTED = (
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether these are lines of a rollout."""
     if any(isinstance(value.get("payload"), dict) and value.get("type") in _LINES for value in objects):
         return True
     first = objects[0] if objects else {}
@@ -53,7 +52,6 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
-    """Return what one line says."""
     kind, payload = text(value.get("type")), mapping(value.get("payload"))
     if "payload" not in value:
         bare = kind in _BARE | _CALLS | _OUTPUTS or "record_type" in value

@@ -68,8 +68,6 @@ class Thought(Item):
 
 @dataclass(slots=True)
 class Tool(Item):
-    """A call of a tool."""
-
     key: str = ""
     id: str = ""
     name: str = ""
@@ -86,8 +84,6 @@ class Tool(Item):
 
 @dataclass(slots=True)
 class Result(Item):
-    """What a tool gave back."""
-
     id: str = ""
     name: str = ""
     error: bool = False

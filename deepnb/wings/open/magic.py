@@ -43,12 +43,10 @@ def agent_open(scene: Scene, args: Args) -> Result:
 
 
 def opened_picture(opened: OpenedSession) -> View:
-    """Return what an opened session shows of itself in a cell."""
     return brief(opened_view(opened.index, opened.thread), rest="all of it: %agent")
 
 
 def rows_picture(rows: SessionRows) -> View:
-    """Return what a list of sessions shows of itself in a cell."""
     return brief(sessions_view(rows, ""), [lambda: sessions_view(rows[:8], "")], "all of them: list(rows)")
 
 

@@ -22,7 +22,6 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
-    """Return what one line says."""
     kind = text(value.get("type"))
     message = mapping(value.get("message"))
     facts: dict[str, Any] = {"type": kind}

@@ -17,13 +17,11 @@ _SILENT = frozenset(("turn", "moved", "tool_start", "tool_end", "rewind", "fork"
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether these are lines of a transcript."""
     kinds = {"type": str, "at": str, "session": str, "n": int}
     return bool(objects) and all(isinstance(objects[0].get(key), kind) for key, kind in kinds.items())
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
-    """Return what one line says."""
     kind = text(value.get("type"))
     facts: dict[str, Any] = {"type": kind, "session": text(value.get("session")), "n": count(value.get("n"))}
     if path := tuple(map(text, array(value.get("path")))):

@@ -43,12 +43,10 @@ class LazyTurn(Turn):
 
     @property
     def figures(self) -> FileTurn | None:
-        """What the index says of it."""
         return self.__dict__.get("index")
 
     @property
     def first_words(self) -> str:
-        """The first words of the prompt."""
         return self.figures.prompt if self.figures else super().first_words
 
     @property

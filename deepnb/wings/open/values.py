@@ -113,12 +113,10 @@ class FileContent:
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """Calls of models, in order."""
         return tuple(e.call for e in self.events if isinstance(e, ModelEnded))
 
     @property
     def compactions(self) -> tuple[Offload, ...]:
-        """The compactions of the main agent."""
         return tuple(e.offload for e in self.events if isinstance(e, Compacted) and not e.path)
 
 

@@ -233,7 +233,6 @@ COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph
 
 
 def readme(title: str, keys: Sequence[str], left_out: Sequence[LeftOut]) -> str:
-    """Return how to serve the agent, and what to know of it."""
     key = f"Set {' and '.join(f'`{name}`' for name in keys)} in the environment first.\n\n" if keys else ""
     gone = "".join(f"- {one.name}: {one.why}\n" for one in left_out)
     gone = f"\n## Left out\n\n{gone}" if gone else ""

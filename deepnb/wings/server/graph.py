@@ -79,7 +79,6 @@ class EventFeed:
         self._open[None] = [c for c in (last.tool_calls if last else ()) if c["id"] not in done]
 
     def event(self, one: Mapping[str, Any]) -> None:
-        """One event of the stream."""
         data, run = one.get("data") or {}, str(one.get("run_id"))
         match one.get("event"):
             case "on_chat_model_start":

@@ -35,11 +35,9 @@ class Decoder:
         self._known: dict[str, tuple[Mapping[str, Any], langchain.BaseMessage]] = {}
 
     def messages(self, listed: Any) -> list[langchain.BaseMessage]:
-        """Return the messages of a list."""
         return [self.message(one) for one in listed] if isinstance(listed, list) else []
 
     def message(self, given: Any) -> langchain.BaseMessage:
-        """Return one message."""
         if not isinstance(given, Mapping):
             return langchain.convert_to_messages([given])[0]
         known = self._known.get(str(given.get("id")))
@@ -88,7 +86,6 @@ def message(given: Mapping[str, Any]) -> langchain.BaseMessage:
 
 
 def interrupts(listed: Any) -> list[Interrupt[Any]]:
-    """Return what a run or a step asks."""
     return [
         Interrupt(one.get("value"), str(one.get("id") or ""), response_schema=one.get("response_schema"))
         for one in listed or ()
@@ -262,7 +259,6 @@ class ServerThreads(BaseCheckpointSaver[str]):
                 yield one
 
     def delete_thread(self, thread_id: str) -> None:
-        """Delete a thread, if the server has it."""
         if (id_ := self.id(thread_id)) is None:
             return
         self._ids.pop(thread_id, None)
