@@ -122,8 +122,7 @@ class HistoryView:
     def html(self) -> str:
         if not self.sections:
             return h.box(h.heading("offloaded history", stamp=self.stamp), h.muted(EMPTY))
-        title, *facts = self.title.split(" · ")
-        body = [h.heading(title, *facts, stamp=self.stamp)]
+        body = [h.heading(*self.title.split(" · "), stamp=self.stamp)]
         body += [h.el("div", h.muted(line)) for line in (self.brought_line, self.found_line) if line]
         if self.brief:
             heads = [h.el("li", head_html(shown)) for shown in self.matches[-_NEWEST:]]

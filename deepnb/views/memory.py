@@ -140,8 +140,7 @@ class MemoryView:
         hints = [h.el("div", h.muted(hint)) for hint in self.hints]
         if self.is_empty:
             return [h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *hints]
-        title, *facts = self.title.split(" · ")
-        body = [h.heading(title, *facts, stamp=self.stamp), *(_fold(file, self.room) for file in self.files)]
+        body = [h.heading(*self.title.split(" · "), stamp=self.stamp), *(_fold(file, self.room) for file in self.files)]
         body += [h.el("div", h.muted("no file yet: ", h.code(path))) for path in self.missing]
         if self.others:
             items = [h.el("li", h.code(path), h.muted(" ", size)) for path, size in self.others]

@@ -19,6 +19,7 @@ from deepnb.views import html as h
 from deepnb.views.data_images import without_data
 from deepnb.views.text import clean, indent, middle_cut, page, short
 from deepnb.views.tool import Tool, doing, is_task, task_html, task_text, tool_html, tool_text
+from deepnb.views.view import Picture
 
 _GROWING = 2_000
 """Characters of the end of a text that are shown while it grows: then it is sent whole."""
@@ -46,19 +47,6 @@ class Printed:
     def html(self) -> str:
         head = h.label(self.kind) if self.kind != "stdout" else None
         return h.box(head, h.pre(self.words.rstrip("\n")))
-
-
-@dataclass
-class Variables:
-    """Which names of the user's variables the code changed."""
-
-    line: str
-
-    def text(self) -> str:
-        return clean(f"variables: {self.line}")
-
-    def html(self) -> str:
-        return h.box(h.muted(f"variables: {self.line}"))
 
 
 @dataclass
@@ -221,7 +209,7 @@ class ToolSegment(Tool):
         return doing(last) if isinstance(last, ToolSegment) else last.text()
 
 
-Segment = Answer | Thinking | ToolSegment | Note | Compaction | Printed | Rich | Variables
+Segment = Answer | Thinking | ToolSegment | Note | Compaction | Printed | Rich | Picture
 
 
 @dataclass(frozen=True)
@@ -319,10 +307,9 @@ class Segments:
         return at
 
     def _think(self, text: str, call: int) -> int:
-        last = self.segments[-1] if self.segments else None
+        last = self._last
         if not isinstance(last, Thinking) or last.call != call:
-            last = Thinking(call)
-            self._append(last)
+            self._append(last := Thinking(call))
         last.parts.append(text)
         last.ended = False
         return len(self.segments) - 1
@@ -331,24 +318,28 @@ class Segments:
         if event.number <= self._outputs.get(event.id, 0):
             return None
         self._outputs[event.id] = event.number
-        last = self.segments[-1] if self.segments else None
         if event.kind == "rich":
             return self._append(Rich(event))
         if event.kind == "variables":
-            return self._append(Variables(event.text))
+            names = f"variables: {event.text}"
+            return self._append(Picture((), [names], [h.muted(names)]))
+        last = self._last
         if not isinstance(last, Printed) or (event.kind not in ("end", last.kind)):
             if event.kind == "end":
                 return None
-            last = Printed(event.kind)
-            self._append(last)
+            self._append(last := Printed(event.kind))
         last.parts.append(event.text)
         last.ended = event.kind == "end"
         return len(self.segments) - 1
 
     def _thought(self) -> None:
         """A thought is over as soon as anything else happens."""
-        if self.segments and isinstance(last := self.segments[-1], Thinking):
+        if isinstance(last := self._last, Thinking):
             last.ended = True
+
+    @property
+    def _last(self) -> Segment | None:
+        return self.segments[-1] if self.segments else None
 
     def _tool(self, id: str, name: str, *, begins: bool = False, place: int = 0) -> int:  # noqa: A002
         """Return the segment of a call; a new one where a call `begins` under the id of one that has ended.

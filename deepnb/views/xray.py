@@ -76,8 +76,7 @@ class XrayView:
         return page(lines)
 
     def html(self) -> str:
-        title, *facts = self.title.split(" · ")
-        body: list[h.Child] = [h.heading(title, *facts, stamp=self.stamp)]
+        body: list[h.Child] = [h.heading(*self.title.split(" · "), stamp=self.stamp)]
         body += [h.el("div", fact) for fact in self.facts]
         if self.brief:
             rows = [(h.swatch(*part_look(row[0])), *row) for row in self._rows]
