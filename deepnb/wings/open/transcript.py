@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepnb.values.agent import TASK
 from deepnb.values.messages import SUMMARY
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, memory_files, size, text
+from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
@@ -74,11 +73,7 @@ def _message(value: Mapping[str, Any]) -> Iterator[it.Item]:
             yield it.Reply(key=key, usage=_usage(value))
             yield it.Text(said, len(said), key)
             for call in map(mapping, array(value.get("tool_calls"))):
-                args, name = mapping(call.get("args")), text(call.get("name"))
-                asked = args if name == TASK else {}
-                agent, task = text(asked.get("subagent_type")), text(asked.get("description"))[: it.HEAD]
-                files, id_ = memory_files(name, args), text(call.get("id"))
-                yield it.Tool(agent, size(args), key, id_, name, args, files, task)
+                yield it.Tool.of(text(call.get("id")), text(call.get("name")), mapping(call.get("args")), key)
         case "tool":
             failed = value.get("status") == "error"
             yield it.Result(said, len(said), text(value.get("tool_call_id")), text(value.get("name")), failed)
