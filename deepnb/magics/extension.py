@@ -33,7 +33,7 @@ class Extension:
 
     def __init__(self, ip: Any) -> None:
         self.ip = ip
-        self.config = _settings(self._configure, ip)
+        self.config = _settings(lambda changes: self.sessions.own.configure(**changes), ip)
         self._profile = {k: v for k, v in self.config.options().items() if v is not None}
         if ip.config.get(DeepNB.__name__):
             _check(self._profile)
@@ -235,9 +235,6 @@ class Extension:
         run.__doc__ = usage_text(magic)
         made: Callable[..., Any] = run
         return made
-
-    def _configure(self, changes: Mapping[str, Any]) -> None:
-        self.sessions.own.configure(**changes)
 
     def _wake(self, session: Session) -> None:
         """Have a session take over what a background job has left, as soon as no cell is running."""

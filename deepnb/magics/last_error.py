@@ -6,6 +6,7 @@ import sys
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -93,16 +94,14 @@ class LastError:
 
 def correction(blocks: Sequence[str], cells: Sequence[CellCode]) -> tuple[str, CellCode] | None:
     """Return the block that is most like one of the cells, and that cell; a block that only quotes one comes last."""
-    pairs = [(block, cell) for block in blocks for cell in cells]
-    return max(pairs, key=_likeness, default=None)
-
-
-def _likeness(pair: tuple[str, CellCode]) -> float:
     from difflib import SequenceMatcher  # loading the extension needs none
 
-    block, cell = pair
-    same = block.strip() == cell.code.strip()
-    return -1.0 if same else SequenceMatcher(None, cell.code, block, autojunk=False).quick_ratio()
+    def likeness(pair: tuple[str, CellCode]) -> float:
+        block, cell = pair
+        same = block.strip() == cell.code.strip()
+        return -1.0 if same else SequenceMatcher(None, cell.code, block, autojunk=False).quick_ratio()
+
+    return max(product(blocks, cells), key=likeness, default=None)
 
 
 def with_credentials(code: str, cell: CellCode) -> str:

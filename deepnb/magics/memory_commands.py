@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deepnb.magics.pictures import memory_picture, unjoined
-from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
+from deepnb.magics.scene import Args, Command, Result, Scene, ask_before_removal, notice
 from deepnb.magics.tool_commands import written
 from deepnb.running.sources import paths
 from deepnb.session.session import Session
@@ -79,10 +79,6 @@ def memory_promote(scene: Scene, args: Args) -> Result:
     what = "these" if words else "those you name, or all without N"
     next_ = notice_view(f"nothing is written yet: %memory promote {names} --yes adds {what}")
     return Stack(table, diff_view([made.change], "proposed change"), next_)
-
-
-def memory_shown(scene: Scene, args: Args) -> Result:
-    return memory_picture(scene.session.memory)
 
 
 def memory_panel(scene: Scene, args: Args) -> Result:
@@ -272,10 +268,6 @@ def memory_forget(scene: Scene, args: Args) -> Result:
     return notice_view(f"%memory forget --yes {args['text']} removes all of it; the messages of the conversation stay")
 
 
-def memory_pending(scene: Scene, args: Args) -> Result:
-    return _pending(scene)
-
-
 def memory_accept(scene: Scene, args: Args) -> Result:
     memory, id_ = scene.session.memory, args["id"]
     if any(one.id == id_ for one in memory.conflicts()):
@@ -346,9 +338,13 @@ def _pending(scene: Scene) -> View:
     return pending_view([(one.id, one.why, one.change) for one in scene.session.memory.pending()], scene.stamp)
 
 
-_COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
+_COMMANDS: Iterable[Command] = (
     *(memory_panel, memory_show, memory_add, memory_write, memory_diff, memory_log, memory_revert, memory_why),
-    *(memory_edit, memory_load, memory_save, memory_rm, memory_forget, memory_pending, memory_accept, memory_drop),
-    *(memory_keep, memory_sources, memory_search, memory_daily, memory_flush, memory_promote),
+    *(memory_edit, memory_load, memory_save, memory_rm, memory_forget, memory_accept, memory_drop, memory_keep),
+    *(memory_sources, memory_search, memory_daily, memory_flush, memory_promote),
 )
-MEMORY = {"picture": memory_shown, **{one.__name__.removeprefix("memory_"): one for one in _COMMANDS}}
+MEMORY: dict[str, Command] = {
+    "picture": lambda scene, _: memory_picture(scene.session.memory),
+    "pending": lambda scene, _: _pending(scene),
+    **{command.__name__.removeprefix("memory_"): command for command in _COMMANDS},
+}
