@@ -8,7 +8,7 @@ from typing import Any
 from deepnb.values.errors import DeepnbError
 from deepnb.views import html as h
 from deepnb.views.view import HasParts, Stack, View, notice_view
-from deepnb.widgets.actions import Refreshable, button, close, on_change, shown
+from deepnb.widgets.actions import Refreshable, button, close, fill, on_change, shown
 from deepnb.widgets.screen import Output, Screen
 
 Source = Callable[[], View]
@@ -160,11 +160,8 @@ def _fill_parts(column: Any, view: View) -> None:
     pages = column.children[: len(parts)]
     for page, part in zip(pages, parts, strict=False):
         _set(page, part)
-    gone = column.children[len(parts) :]
-    if gone or len(pages) < len(parts):
-        column.children = [*pages, *(w.HTML(part) for part in parts[len(pages) :])]
-    for page in gone:
-        close(page)
+    if len(column.children) != len(parts):
+        fill(column, [*pages, *(w.HTML(part) for part in parts[len(pages) :])])
 
 
 def _set(page: Any, html: str) -> None:
