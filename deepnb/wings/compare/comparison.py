@@ -52,7 +52,6 @@ class Comparison:
 
     prompt: str
     thread: str
-    """The thread that was forked."""
     columns: tuple[Column, ...]
 
     def __repr__(self) -> str:

@@ -61,11 +61,6 @@ TOPICS = (
 """The names that `%agent help` takes, in the order in which a newcomer reads them."""
 
 
-def topic_names() -> tuple[str, ...]:
-    """Return what Tab offers after `%agent help`, beside the subcommands."""
-    return TOPICS
-
-
 def topic(file: Path) -> Entry:
     title, _, text = file.read_text(encoding="utf-8").partition("\n")
     return Entry(file.stem, title.removeprefix("# "), text.strip(), "topic", has_heading=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from deepnb.context.transcript import Line, live_messages
 from deepnb.values.messages import SUMMARY
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
@@ -136,23 +137,12 @@ def _once(entries: list[it.Entry]) -> list[it.Entry]:
 
 def _live(lines: Sequence[it.Entry]) -> set[str]:
     """Return ids of the messages on the way from the head to the root, as the session of the last line left it."""
-    session = lines[-1].facts["session"] if lines else ""
-    parents: dict[str, str | None] = {}
-    head: str | None = None
-    for line in lines:
-        kind = line.facts["type"]
-        if kind in ("message", "moved"):
-            parents[line.id] = line.parent
-        if line.facts["session"] == session and not line.facts.get("path"):
-            if kind == "message":
-                head = line.id
-            elif "head" in line.facts:
-                head = line.facts["head"] or None
-    live: set[str] = set()
-    while head is not None and head in parents and head not in live:
-        live.add(head)
-        head = parents[head]
-    return live
+    told = []
+    for entry in lines:
+        facts, data = entry.facts, {"id": entry.id, "parent": entry.parent}
+        data |= {"head": facts["head"] or None} if "head" in facts else {}
+        told.append(Line(facts["type"], entry.at, facts["session"], facts["n"], data, None, facts.get("path", ())))
+    return {line.data["id"] for line in live_messages(told)}
 
 
 TRANSCRIPT = JsonlFormat("deepnb", "deepnb", fits, parse, arrange)
