@@ -157,7 +157,8 @@ def watch(
         with uninterrupted():
             views, problem = _end(scene, turn, problem, deliver)
             filled = filled or FilledPrompt("")
-            if not (scene.in_cell() or turn.asked) and code_cells.turn_code(turn):
+            has_code = code_cells.code_blocks(turn.text) or code_cells.called_code(turn)
+            if has_code and not (scene.in_cell() or turn.asked):
                 notes = [*notes, code_cells.AFTER_A_BUTTON]
             footer = footer_view(turn, filled=filled.filled, notes=[*filled.notes, *notes])
             if problem is not None:  # it ends the cell as its error: not twice

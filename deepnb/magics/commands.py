@@ -30,6 +30,9 @@ from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph
 from deepnb.workshop.notebooks import notebook_path
 
+_RUN = 10_000
+"""Messages that one range may name."""
+
 
 def agent_record(scene: Scene, args: Args) -> Result:
     session, file = scene.session, args["file"]
@@ -76,10 +79,6 @@ def agent_persist(scene: Scene, args: Args) -> Result:
         file = notebook.with_suffix(".deepnb.db")
         name = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
     return notice(f"{FORGETS}; to keep them: %agent persist {as_word(name)}")
-
-
-_RUN = 10_000
-"""Messages that one range may name."""
 
 
 def agent_use(scene: Scene, args: Args) -> Result:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 ERR = "err"
 """The name that stands for the error in a prompt."""
+_LAST = ("last_type", "last_value", "last_traceback", "last_exc")
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,6 @@ def _has_traceback(error: object) -> bool:
         return False
     own = type(error).__module__.partition(".")[0] == "deepnb"
     return not (own and hasattr(type(error), "_render_traceback_"))
-
-
-_LAST = ("last_type", "last_value", "last_traceback", "last_exc")
 
 
 class ApprovalNeeded(Exception):

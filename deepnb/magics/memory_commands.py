@@ -1,12 +1,11 @@
 """The subcommands of %memory: session and arguments -> what is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from deepnb.backends.merge import Conflict
 from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Command, Result, Scene, ask_before_removal, notice
 from deepnb.magics.tool_commands import written
@@ -24,9 +23,6 @@ from deepnb.views.view import Stack, TextView, View, notice_view, table_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
 from deepnb.widgets.panels import Editor, Folded, Saved, TurnPanel
 from deepnb.widgets.progress import Progress
-
-if TYPE_CHECKING:
-    from deepnb.backends.merge import Conflict
 
 
 def memory_daily(scene: Scene, args: Args) -> Result:

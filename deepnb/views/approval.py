@@ -276,7 +276,6 @@ def _marked(cell: CellDiff) -> CellDiff:
 
 
 POWER = "approved code can do all that you can: read and change your variables, files and accounts"
-"""What a card says of code."""
 UNREAD = "later code then runs without being shown to you first"
 """What is said of allowing a tool that runs code."""
 

@@ -68,7 +68,6 @@ class BudgetView:
     nested: Mapping[str, Spent] = field(default_factory=dict)
     """Name of a subagent -> what it spent in the thread."""
     unfolded: bool = False
-    """Whether the items are shown."""
 
     @property
     def scale(self) -> int:

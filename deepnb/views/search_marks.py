@@ -67,7 +67,6 @@ class SearchTerms:
 
 
 NO_TERMS = SearchTerms()
-"""The terms of no search."""
 
 
 def search_terms(text: str | None) -> SearchTerms:

@@ -25,6 +25,10 @@ _GROWING = 2_000
 """Characters of the end of a text that are shown while it grows: then it is sent whole."""
 _WORDS = 3_000
 """Characters that stand for a rich output in a terminal."""
+_TAIL = 400
+"""Characters of a thought, or of what a subagent says, that are shown while it grows: then it is sent whole."""
+_LATEST = 12
+"""Of what happens inside a call that runs, so many things are shown."""
 
 
 @dataclass
@@ -82,12 +86,6 @@ def harmless(output: values.CodeOutput) -> dict[str, str]:
         gone = {"script", "style", "svg", "math", "iframe"}
         kept["text/html"] = nh3.clean(markup, url_schemes=set(), clean_content_tags=gone)
     return {**kept, "text/plain": output.text}
-
-
-_TAIL = 400
-"""Characters of a thought, or of what a subagent says, that are shown while it grows: then it is sent whole."""
-_LATEST = 12
-"""Of what happens inside a call that runs, so many things are shown."""
 
 
 @dataclass
@@ -169,7 +167,6 @@ class ToolSegment(Tool):
     calls: int = 0
     """Model calls made inside, those of agents nested deeper included."""
     usage: values.Usage = field(default_factory=values.Usage)
-    """What they cost."""
 
     @property
     def children(self) -> list[Segment]:

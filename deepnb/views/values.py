@@ -21,6 +21,8 @@ from deepnb.views.view import Picture, View, table_view
 
 ROWS = 8
 """Rows that a table in short has."""
+LIMIT = 1_900
+"""Bytes of text that a picture has at most, without its last line and whatever its tags take."""
 
 
 def turn_value(turn: Turn) -> View:
@@ -81,10 +83,6 @@ def decision_value(decision: Decision) -> View:
     state = short(CallCard(1, call, decision=decision).state, 200)
     table = table_view(("call", "decision"), [(call_line(call.name, args), state)])
     return brief(table, rest="all arguments: .call.args")
-
-
-LIMIT = 1_900
-"""Bytes of text that a picture has at most, without its last line and whatever its tags take."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,12 @@ from typing import Any, Protocol
 from deepnb.values.errors import DeepnbError
 from deepnb.views.view import View, notice_view
 
+TAB_STYLE = """<style>
+.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar { max-height: none; overflow: visible }
+.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar > .lm-TabBar-content { flex-wrap: wrap }
+.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar .lm-TabBar-tab { flex: 0 0 auto; min-width: 0 }
+</style>"""
+
 
 def stay() -> bool:
     """Have what the page sends next to the widgets that this message makes or changes come to this thread; whether a
@@ -132,13 +138,6 @@ class ActionPanel:
     def _click(self, act: Callable[[], object]) -> None:
         attempt(act, self._said)
         self.refresh()
-
-
-TAB_STYLE = """<style>
-.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar { max-height: none; overflow: visible }
-.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar > .lm-TabBar-content { flex-wrap: wrap }
-.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar .lm-TabBar-tab { flex: 0 0 auto; min-width: 0 }
-</style>"""
 
 
 class Tabs:

@@ -18,6 +18,10 @@ MAX_LIVE = 8
 """Panels that follow a session; each is drawn again after every change, so that there has to be an end."""
 
 _ENDED = "this panel is no longer live, because newer ones are: run the cell again to update it"
+Save = Callable[[str], "Saved"]
+
+_ROWS = (6, 24)
+"""Lines of text that are seen at once, at least and at most."""
 
 
 class Page:
@@ -169,12 +173,6 @@ def _set(page: Any, html: str) -> None:
         page.value = html
 
 
-Save = Callable[[str], "Saved"]
-
-_ROWS = (6, 24)
-"""Lines of text that are seen at once, at least and at most."""
-
-
 @dataclass(frozen=True)
 class Saved:
     """What became of a text: the record of it, and where it has to be looked at again, the text as it now is."""
@@ -199,7 +197,7 @@ class Editor:
         self._said = w.HTML()
         on_save = partial(shown, self._area, self._on_save)
         self._button_save = button("Save", f"save {name}", on_save, "primary", None)
-        self._button_cancel = button("Cancel", "close without saving", self._on_cancel, width=None)
+        self._button_cancel = button("Cancel", "close without saving", partial(self._end, None), width=None)
         head = w.HTML(notice_view(f"editing {name}", "ok").html())
         buttons = w.HBox([self._button_save, self._button_cancel])
         self.widget: Any = w.VBox([head, self._area, self._said, buttons], layout=w.Layout(width="100%"))
@@ -223,9 +221,6 @@ class Editor:
             self._closed = f"closed: {self._name} holds both texts"
             self._said.value = notice_view(saved.why, "warning").html()
 
-    def _on_cancel(self) -> None:
-        self._end(notice_view(self._closed))
-
-    def _end(self, record: View) -> None:
-        self._settled(record)
+    def _end(self, record: View | None) -> None:
+        self._settled(record or notice_view(self._closed))
         close(self.widget)

@@ -10,6 +10,9 @@ from typing import Any, Protocol
 
 from deepnb.views.view import HasBundle, Stack, View
 
+_KERNEL = uuid.uuid4().hex[:8]
+_NUMBER = itertools.count(1)
+
 
 class Output(Protocol):
     """Something shown that can be shown anew in its place."""
@@ -257,10 +260,6 @@ class _Part:
 
     def become(self, widget: Any, text: str) -> None:
         self.place.output.become(widget, text)
-
-
-_KERNEL = uuid.uuid4().hex[:8]
-_NUMBER = itertools.count(1)
 
 
 def widget_data(widget: Any) -> dict[str, Any]:

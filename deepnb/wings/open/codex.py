@@ -38,6 +38,7 @@ _INJECTED = (
     "<environment_context>", "<user_instructions>", "<permissions", "<turn_aborted>", "<skill", "# AGENTS.md",
     "<user_shell_command>", "<collaboration_mode>", "<subagent_notification>", "<INSTRUCTIONS>",
 )  # fmt: skip
+_FIGURES = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens")
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
@@ -81,9 +82,6 @@ def _event_facts(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     total, last = mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage"))
     state = tuple(count(one.get(k)) for one in (total, last if not total else {}) for k in _FIGURES)
     return {"tokens": state, "sum": count(last.get("total_tokens"))} if total or last else {"tokens": None}
-
-
-_FIGURES = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens")
 
 
 def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[it.Item]:

@@ -179,7 +179,6 @@ class Agent:
 
     id: str
     name: str = ""
-    """Its type."""
     call: str = ""
     """Id of the tool call that started it; empty where that is unknown."""
     entries: list[Entry] = field(default_factory=list)

@@ -30,6 +30,17 @@ FILES = "files"
 
 _ENGINE = ("deepnb", "deepagents", "langchain", "langgraph")
 _BY_NAME = "is packaged only if you name it"
+GRAPH = "agent"
+"""The name of the graph on the server."""
+
+COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph dev --no-browser")
+_WHAT: Mapping[str, str] = {
+    "langgraph.json": "what the server reads",
+    "agent.py": "the graph, with your options",
+    f"{NAME}.py": "source of your tools",
+    "requirements.txt": "packages, in the versions of this kernel",
+    "README.md": "how to serve it",
+}
 
 
 def package(workspace: Workspace, directory: str | Path, include: Sequence[str], *, write: bool) -> Package:
@@ -64,15 +75,6 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
         if found := credentials(f"{one.path}\n{one.content.decode('utf-8', 'replace')}"):
             raise RefusedError(f"{one.path} would hold {reasons(found)}", "take it out, then package again")
     return _written(whole) if write else whole
-
-
-_WHAT: Mapping[str, str] = {
-    "langgraph.json": "what the server reads",
-    "agent.py": "the graph, with your options",
-    f"{NAME}.py": "source of your tools",
-    "requirements.txt": "packages, in the versions of this kernel",
-    "README.md": "how to serve it",
-}
 
 
 def _bound(workspace: Workspace) -> Iterator[LeftOut]:
@@ -224,12 +226,6 @@ def _written(made: Package) -> Package:
         why = f"{made.directory} can't be written ({error.strerror})"
         raise RefusedError(why, "choose another directory") from None
     return replace(made, written=True)
-
-
-GRAPH = "agent"
-"""The name of the graph on the server."""
-
-COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph dev --no-browser")
 
 
 def readme(title: str, keys: Sequence[str], left_out: Sequence[LeftOut]) -> str:
