@@ -31,7 +31,6 @@ class OllamaModel:
     name: str
     sees: bool | None = None
     tools: bool | None = None
-    """Whether it can call tools."""
     window: int | None = None
     """Tokens that it was loaded with, else those that it can have."""
 
