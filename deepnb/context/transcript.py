@@ -58,6 +58,8 @@ COST = ("call", "tokens", "usage", "seconds")
 
 ENVELOPE = ("type", "at", "session", "n", "turn", "path")
 """What stands beside the fields of its type in every line."""
+_DRAWN = re.compile(r"(?:lc_)?(?:run-)?-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""The id of a message as LangChain draws it, `lc_run--01a215e1-3fca-74b7-b507-256089b30046` of an answer: no credential."""
 
 
 @dataclass(frozen=True)
@@ -159,10 +161,6 @@ def said(line: Line) -> str:
         if isinstance(found := data.get(key), str) and (key != "status" or line.type == "tool_end"):
             return found
     return ""
-
-
-_DRAWN = re.compile(r"(?:lc_)?(?:run-)?-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""The id of a message as LangChain draws it, `lc_run--01a215e1-3fca-74b7-b507-256089b30046` of an answer: no credential."""
 
 
 @lru_cache(4096)

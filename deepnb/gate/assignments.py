@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from itertools import compress, islice
 from typing import NamedTuple
 
-from deepnb.gate.shapes import (
-    password_like,
-    plainly_made,
-    quoted_password_like,
-    strong_password_like,
-    token_like,
-)
+from deepnb.gate.shapes import password_like, plainly_made, quoted_password_like, strong_password_like, token_like
 from deepnb.gate.spans import Name, Span, Value, names, regex, value_at
 
 _CLOSE = r"[\"'`\])*\\_]{0,6}"  # token"], `token`

@@ -27,6 +27,7 @@ _TOKENS = tuple((literal, kind) for kind in TOKENS for literal in kind.literals)
 _SENTENCES = tuple((literal, kind) for kind in SENTENCES for literal in kind.literals)
 _PHRASES = tuple((literal, kind) for kind in (*PHRASES, *COMMANDS) for literal in kind.literals)
 _SAID = tuple(dict.fromkeys(literal for literal, _ in (*_PHRASES, *_SENTENCES)))
+_ROW = regex(r"[A-Za-z0-9+/]{32,2048}={0,2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +257,6 @@ def private_keys(text: str) -> Iterator[Span]:
             yield Span(mark.start(), stop, kind, why)
         if end:
             yield from (Span(*row.span(), kind, why) for row in _ROW().finditer(text, read, limit))
-
-
-_ROW = regex(r"[A-Za-z0-9+/]{32,2048}={0,2}")
 
 
 def _rows(text: str, at: int, limit: int) -> tuple[int, int]:

@@ -22,7 +22,6 @@ def add_own(value: str) -> None:
 
 
 def own_credentials(text: str) -> Iterator[Span]:
-    """Yield where in a text they stand."""
     for value in tuple(OWN):
         at = text.find(value)
         while at >= 0:

@@ -362,7 +362,6 @@ def _states(sentence: str) -> bool:
 
 
 def forbids(sentence: str) -> bool:
-    """Return whether a sentence forbids something."""
     return bool(_FORBIDS().search(sentence) and _FORBIDS().search(_ONLY_TALK().sub(" ", sentence)))
 
 

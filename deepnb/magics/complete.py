@@ -21,6 +21,7 @@ _CELL = re.compile(rf"%%({_NAMES})\s(.*)", re.DOTALL)
 
 LOOKED_UP = ("change", "pending", "messages", "bundled")
 """Kinds of words: ids of the journal and of what needs approval, sections of the history, skills that can be added."""
+_ANY_NAME = "?"
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,7 @@ class Names:
     own_tools: tuple[str, ...] = ()
     """The user's, and the MCP servers: what can be removed."""
     functions: tuple[str, ...] = ()
-    """Variables that can be a tool."""
     turns: int = 0
-    """How many the thread has."""
     calls: tuple[str, ...] = ()
     """`TURN.CALL` of the model calls whose request was kept."""
     more: Callable[[str], tuple[str, ...]] = lambda kind: ()
@@ -58,9 +57,6 @@ class Names:
         by_kind |= {"recording": ("stop",), "subagents": ("add", "remove", *self.subagents)}
         by_kind |= {"turn": turns, "call": (*turns, *self.calls), "skill": self.skills, "tools": TOOL_WORDS}
         return by_kind.get(kind, ("user", "project", *self.sources) if kind == "source" else ())
-
-
-_ANY_NAME = "?"
 
 
 class _AnyNames(Names):
@@ -200,7 +196,7 @@ def _flag_words(
 
 def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
     if arg.kind == "help":
-        topics = wings.part("%agent help TOPIC")() if wings.home("%agent help TOPIC") else ()
+        topics = wings.part("%agent help TOPIC") if wings.home("%agent help TOPIC") else ()
         return [*_names_of(sub.magic), *topics]
     if sub.magic == "skills" and arg.kind == "file":  # its files are those of the disk, which IPython offers
         return list(names.of("bundled") if sub.name == "add" else names.skills)

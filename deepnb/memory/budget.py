@@ -73,12 +73,16 @@ def fitted(contents: Mapping[str, str], sources: Sequence[str], budget: int, cou
     needs = {layer: sum(sizes[p] for p in paths) for layer, paths in groups.items()}
     room -= sum(notes.values())
     rooms = shares(needs, room)
-    cut = {p: _Cut(t, budget, count) for p, t in texts.items()}
+    cut = {p: _Cut(t, notes[p], budget, count) for p, t in texts.items()}
     left = min(room, 0)
     for layer, paths in groups.items():
-        left += _take([cut[p] for p in paths], rooms[layer], {id(cut[p]): notes[p] for p in paths})
-    _take(list(cut.values()), left, {id(cut[p]): notes[p] for p in texts})
-    return tuple(cut[p].fitted(p) for p in texts)
+        rest = rooms[layer]
+        for path in paths:
+            rest = cut[path].take(rest)
+        left += rest
+    for file in cut.values():
+        left = file.take(left)
+    return tuple(file.fitted(path) for path, file in cut.items())
 
 
 def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
@@ -98,24 +102,24 @@ def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
 
 
 class _Cut:
-    """A file while room is given out: which of its sections are shown."""
+    """A file while room is given out: which of its sections are shown, and what a `note` on the others takes."""
 
-    def __init__(self, text: str, budget: int, count: Count) -> None:
-        self.text, self._count = text, count
+    def __init__(self, text: str, note: int, budget: int, count: Count) -> None:
+        self.text, self.note = text, note
         self.size = count(text)
         self.sections = sections(text, budget, count)
         self.costs = [count(section) + 1 for section in self.sections]
         self.kept: set[int] = set()
         self.whole = False
 
-    def take(self, room: int, note: int) -> int:
-        """Show what fits into the room; gives what is left of it. Shown whole, it needs no `note` on what is missing."""
+    def take(self, room: int) -> int:
+        """Show what fits into the room; gives what is left of it. Shown whole, it needs no note on what is missing."""
         if self.whole:
             return room
         spent = sum(self.costs[i] for i in self.kept)
-        if self.size <= room + spent + note:
+        if self.size <= room + spent + self.note:
             self.whole = True
-            return room + spent + note - self.size
+            return room + spent + self.note - self.size
         for i, cost in enumerate(self.costs):
             if i not in self.kept and cost <= room:
                 self.kept.add(i)
@@ -127,13 +131,6 @@ class _Cut:
             return Fitted(path, self.text)
         gone = [cost for i, cost in enumerate(self.costs) if i not in self.kept]
         return Fitted(path, "\n\n".join(self.sections[i] for i in sorted(self.kept)), len(gone), sum(gone))
-
-
-def _take(files: Sequence[_Cut], room: int, notes: Mapping[int, int]) -> int:
-    """Give out room file by file; gives what is left."""
-    for file in files:
-        room = file.take(room, notes[id(file)])
-    return room
 
 
 def plain(text: str) -> str:
@@ -181,7 +178,6 @@ class NestedMemoryMiddleware(AgentMiddleware):
 
     def __init__(self, backend: BackendProtocol, sources: Sequence[str], budget: int, count: Count) -> None:
         super().__init__()
-        self.tools = []
         self._backend = backend
         self._sources = frozenset(sources)
         self._budget = budget

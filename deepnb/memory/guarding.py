@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from deepagents.backends import protocol
@@ -136,6 +137,8 @@ class Guard(Protocol):
 class GuardMiddleware(AgentMiddleware):
     """Every agent has it, nested ones too; it adds no step, no tool and no token."""
 
+    name = "GuardMiddleware"
+
     def __init__(
         self, guard: Guard, evicted_above: int | None = None, whole: Callable[[Any], Any] = lambda state: state
     ) -> None:
@@ -145,7 +148,6 @@ class GuardMiddleware(AgentMiddleware):
         """
         super().__init__()
         self.whole = whole
-        self.tools = []
         self._guard = guard
         self._longest = evicted_above and evicted_above * NUM_CHARS_PER_TOKEN
         self._originals: dict[tuple[str, ...], list[tuple[Any, Mapping[str, Any]]]] = {}
@@ -156,10 +158,6 @@ class GuardMiddleware(AgentMiddleware):
         self._described: dict[str, str] = {}
         """Name of a tool -> what it says of itself, which nobody else may have said."""
         self._foreign = Memo(_described)
-
-    @property
-    def name(self) -> str:
-        return "GuardMiddleware"
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         told: list[str] = []
@@ -253,11 +251,8 @@ class GuardMiddleware(AgentMiddleware):
         nested = outer.origin == "agent"
         agent = (*outer.agent, call["id"] or "") if call["name"] == _NESTED else outer.agent
         run = outer.run if nested else self._guard.runs
-
-        def all_heard() -> Any:
-            return self.heard(request.state, outer)
-
-        return {"origin": "agent", "heard": all_heard, "agent": agent, "tool": call["name"] != _NESTED, "run": run}
+        said = partial(self.heard, request.state, outer)
+        return {"origin": "agent", "heard": said, "agent": agent, "tool": call["name"] != _NESTED, "run": run}
 
 
 def _key(call: Mapping[str, Any]) -> tuple[str, ...]:

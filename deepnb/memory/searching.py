@@ -5,7 +5,6 @@ The index only says where to look: what is shown is taken out of the files thems
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -128,7 +127,6 @@ class MemorySearch:
             return None
 
     def close(self) -> None:
-        """Close the index; the next search opens it again."""
         if self._index is not None:
             self._index.close()
             self._index = self._state = None
@@ -139,10 +137,7 @@ class MemorySearch:
         self.close()
         if (directory := self._directory()) is not None:
             for name in ("index.db", "index.db-wal", "index.db-shm", "index.db.damaged"):
-                try:
-                    os.remove(os.path.join(directory, ".deepnb", name))
-                except FileNotFoundError:
-                    continue
+                Path(directory, ".deepnb", name).unlink(missing_ok=True)
 
     def _opened(self, files: Mapping[str, str]) -> Index:
         from deepnb.search import Index
@@ -153,10 +148,10 @@ class MemorySearch:
         self.close()
         self._at = directory
         if directory is not None:
-            folder = os.path.join(directory, ".deepnb")
+            folder = Path(directory, ".deepnb")
             try:
-                make_folder(Path(folder))
-                self._index = Index(os.path.join(folder, "index.db"), source=lambda: files, wait=WAIT)
+                make_folder(folder)
+                self._index = Index(folder / "index.db", source=lambda: files, wait=WAIT)
             except Exception as error:
                 why = (str(error).splitlines() or [type(error).__name__])[0]
                 self.notices.append(

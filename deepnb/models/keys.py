@@ -50,7 +50,6 @@ EXAMPLES = (OFFLINE, *(f"{name}:{one.example}" for name, one in PROVIDERS.items(
 
 
 def is_teaching(model: Any) -> bool:
-    """Return whether this is the rule-based teaching model, whatever it is called."""
     return getattr(model, "_llm_type", "") == "deepnb-teaching"
 
 

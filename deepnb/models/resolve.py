@@ -63,7 +63,6 @@ def _found(model: Any, base_url: str | None, settings: Mapping[str, float], name
 
 
 def is_tape(model: BaseChatModel) -> bool:
-    """Return whether this plays a tape."""
     return model._llm_type == "deepnb-tape"
 
 

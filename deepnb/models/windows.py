@@ -31,7 +31,6 @@ class OllamaModel:
     name: str
     sees: bool | None = None
     tools: bool | None = None
-    """Whether it can call tools."""
     window: int | None = None
     """Tokens that it was loaded with, else those that it can have."""
 
@@ -199,7 +198,6 @@ def served_models(model: Any, name: str | None = None) -> Mapping[str, int | Non
 
 
 def is_ollama(model: Any) -> bool:
-    """Return whether a model is one of Ollama, by its own interface."""
     return type(model).__module__.partition(".")[0] == "langchain_ollama"
 
 

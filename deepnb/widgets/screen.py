@@ -10,6 +10,9 @@ from typing import Any, Protocol
 
 from deepnb.views.view import HasBundle, Stack, View
 
+_KERNEL = uuid.uuid4().hex[:8]
+_NUMBER = itertools.count(1)
+
 
 class Output(Protocol):
     """Something shown that can be shown anew in its place."""
@@ -125,15 +128,14 @@ class LateScreen:
         self._held.clear()
 
 
-class _HeldOutput:
+class _HeldOutput(Output):
+    """It stays as it was made: no widget is shown in it."""
+
     def __init__(self, view: View) -> None:
         self.view = view
 
     def update(self, view: View) -> None:
         self.view = view
-
-    def become(self, widget: Any, text: str) -> None:
-        """There is no widget in an output that stays as it was made."""
 
 
 class NoScreen(Terminal):
@@ -178,12 +180,8 @@ class Notebook:
         return shown
 
 
-class _Printed:
-    def update(self, view: View) -> None:
-        """What is printed stays."""
-
-    def become(self, widget: Any, text: str) -> None:
-        """What is printed stays."""
+class _Printed(Output):
+    """What is printed stays: nothing is done."""
 
 
 class _Displayed:
@@ -262,10 +260,6 @@ class _Part:
 
     def become(self, widget: Any, text: str) -> None:
         self.place.output.become(widget, text)
-
-
-_KERNEL = uuid.uuid4().hex[:8]
-_NUMBER = itertools.count(1)
 
 
 def widget_data(widget: Any) -> dict[str, Any]:

@@ -61,9 +61,7 @@ class Recording:
         self.file = file
         self.name = str(name or file)
         self.requests = 0
-        """How many have been recorded."""
         self.active = True
-        """Whether it goes on."""
         self.problem: str | None = None
         """Why it was stopped, where that was not asked for."""
         self._now = now

@@ -153,7 +153,6 @@ class Tape:
 
 
 def digest(part: Any) -> str:
-    """Return the name of a part."""
     return blake2b(json.dumps(part, sort_keys=True).encode(), digest_size=9).hexdigest()
 
 
@@ -163,13 +162,11 @@ def head_line(made: str, note: str) -> bytes:
 
 
 def model_line(model: TapedModel) -> bytes:
-    """Return the line that tells of a model."""
     facts = {name: getattr(model, name) for name in ("profile", "counts", "schemas", "retries")}
     return _line({"model": model.name, **facts})
 
 
 def part_line(name: str, part: Any) -> bytes:
-    """Return the line of a part."""
     return _line({"part": name, "is": part})
 
 

@@ -209,7 +209,6 @@ def _limit(column: Column, one: Condition) -> dict[str, Any]:
 
 
 def answer(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    """Answer a question about a table."""
     parts = []
     for one in asked.where:  # the conditions in words
         values = () if one.value is None else one.value if isinstance(one.value, tuple) else (one.value,)

@@ -59,7 +59,6 @@ class Failure:
     place: str = ""
     line: int = 0
     text: str = ""
-    """The line that failed."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Name -> what it is, as `list, 2 items`."""
 

@@ -49,7 +49,6 @@ class Column:
 
     @property
     def answer(self) -> str:
-        """The last answer, or an empty text."""
         return self.turn.text if self.turn is not None else ""
 
     @property
@@ -74,12 +73,10 @@ class Column:
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """Its calls of models."""
         return self.turn.calls if self.turn is not None else ()
 
     @property
     def usage(self) -> Usage:
-        """Its tokens: as reported, or else as counted."""
         return self.turn.usage if self.turn is not None else Usage()
 
     @property
@@ -115,7 +112,6 @@ class Column:
 
     @property
     def compactions(self) -> int:
-        """How often its context was compacted."""
         return sum(isinstance(e, Compacted) and not e.path for e in self.turn.events) if self.turn is not None else 0
 
     @property

@@ -52,7 +52,6 @@ class Comparison:
 
     prompt: str
     thread: str
-    """The thread that was forked."""
     columns: tuple[Column, ...]
 
     def __repr__(self) -> str:
@@ -190,7 +189,6 @@ def _combinations(work: Workspace, choices: Mapping[str, Sequence[Any]]) -> list
 
 
 def _told_apart(option: str, choices: Sequence[Choice]) -> list[Choice]:
-    """Return the choices, those with the same words numbered."""
     found: list[Choice] = []
     for one in choices:
         alike = [other for other in found if other.words.partition(" #")[0] == one.words]
@@ -211,7 +209,6 @@ def _choice(work: Workspace, option: str, value: Any) -> Choice:
 
 
 def _words(option: str, value: Any) -> str:
-    """Return a value as it is shown."""
     if option in ("trigger", "keep") and isinstance(value, tuple | list) and len(value) == 2:
         return f"{value[1]}" if value[0] == "fraction" else f"{value[1]:,} {value[0]}"
     if isinstance(value, bool) or value is None:
@@ -252,7 +249,6 @@ def _run(
     images: Sequence[PromptImage],
     keep: bool,
 ) -> Column:
-    """Return a column that has ended, however it ended; a model that can't be set up ends its column alone."""
     try:
         fork = _Fork(work, source, options)
     except DeepnbError as error:

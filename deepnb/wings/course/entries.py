@@ -61,13 +61,7 @@ TOPICS = (
 """The names that `%agent help` takes, in the order in which a newcomer reads them."""
 
 
-def topic_names() -> tuple[str, ...]:
-    """Return what Tab offers after `%agent help`, beside the subcommands."""
-    return TOPICS
-
-
 def topic(file: Path) -> Entry:
-    """Return the entry of a topic."""
     title, _, text = file.read_text(encoding="utf-8").partition("\n")
     return Entry(file.stem, title.removeprefix("# "), text.strip(), "topic", has_heading=True)
 
@@ -88,7 +82,6 @@ def magic_entries(magic: str) -> list[Entry]:
 
 
 def setting_entries() -> list[Entry]:
-    """Return the settings of `%config DeepNB`, with their defaults."""
     traits = DeepNB.class_traits(config=True)
     own = list(DeepNB.class_own_traits(config=True))
     return [
@@ -152,7 +145,6 @@ def _members(owner: str, module: str, name: str) -> Iterator[Entry]:
 
 
 def error_entries() -> list[Entry]:
-    """Return the kinds of errors, the one that all are first."""
     names = ["DeepnbError", *(n for n in source.public_names(_ERRORS) if n != "DeepnbError")]
     return [Entry(name, f"deepnb.{name}", source.describe(_ERRORS, name).doc, "error") for name in names]
 
@@ -177,7 +169,6 @@ Without a class the description is that of the module, or of the function that i
 
 
 def file_entries() -> Iterator[Entry]:
-    """Yield one entry for each kind of file."""
     for name, place, module, of, line in FILES:
         is_function = of and not line
         text = source.describe(module, of).doc if is_function else ast.get_docstring(source.tree(module)) or ""

@@ -34,7 +34,6 @@ class CheckPart:
 
     @property
     def done(self) -> bool:
-        """Whether it is there."""
         return not self.missing
 
     @property
@@ -246,7 +245,6 @@ _WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*|[㐀-鿿]{2}")  # planet | 12km | 行
 
 
 def threads(session: Session) -> list[Thread]:
-    """Return all threads, in the order they were made."""
     found = session.workspace.threads
     return [found[name] for name in found.names]
 
@@ -264,7 +262,6 @@ def results(made: Iterable[Turn], tool: str) -> list[ToolEnded]:
 
 
 def decisions(made: Iterable[Turn]) -> list[Decision]:
-    """Return what the user decided on calls."""
     return [event.decision for turn in made for event in turn.events if isinstance(event, Decided)]
 
 
@@ -282,7 +279,6 @@ def entries(
 
 
 def added(change: Entry) -> list[str]:
-    """Return the lines that a change of the journal brought."""
     return _lines(change, "+")
 
 

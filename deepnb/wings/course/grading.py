@@ -47,7 +47,6 @@ class CheckView:
 
     @property
     def done(self) -> bool:
-        """Whether all parts are there."""
         return all(part.done for part in self.parts)
 
     @property

@@ -172,9 +172,7 @@ class Builder:
             case it.Prompt() | it.Context() if not path:
                 source = item.source if isinstance(item, it.Context) else None
                 self._say(Message(id_, "user", item.text, source=source), "user", item.size)
-            case it.Command():
-                self._events.append(values.Notice(item.text, path))
-            case it.Note() if item.text:
+            case it.Command() | it.Note() if item.text:
                 self._events.append(values.Notice(item.text, path))
             case it.Interruption():
                 self._interrupted = item.text or INTERRUPTED

@@ -161,12 +161,10 @@ class Head:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is an SQLite database."""
         return self.start.startswith(b"SQLite format 3\x00")
 
     @cached_property
     def tables(self) -> frozenset[str]:
-        """The names of the tables of a database."""
         with read_database(self.path) as connection:
             found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             return frozenset(str(name) for (name,) in found)

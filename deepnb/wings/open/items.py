@@ -10,9 +10,12 @@ from typing import Any
 
 from deepnb.values.offload import Cause
 from deepnb.values.turn import Usage
+from deepnb.wings.open.json_values import memory_files, size, text
 
 HEAD = 200
 """Characters of a text that the index keeps."""
+_TASKS = ("task", "Task", "Agent")
+"""Tools by which an agent hands a task to a nested one, in whichever program."""
 
 
 @dataclass(slots=True)
@@ -68,8 +71,6 @@ class Thought(Item):
 
 @dataclass(slots=True)
 class Tool(Item):
-    """A call of a tool."""
-
     key: str = ""
     id: str = ""
     name: str = ""
@@ -83,11 +84,16 @@ class Tool(Item):
         Item.cut(self)
         self.args = {}
 
+    @classmethod
+    def of(cls, id_: str, name: str, args: Mapping[str, Any], key: str = "") -> "Tool":
+        """Return a call; the text of one that hands a task on is the name of the nested agent."""
+        given = args if name in _TASKS else {}
+        agent, task = text(given.get("subagent_type")), text(given.get("prompt") or given.get("description"))
+        return cls(agent, size(args), key, id_, name, args, memory_files(name, args), task[:HEAD])
+
 
 @dataclass(slots=True)
 class Result(Item):
-    """What a tool gave back."""
-
     id: str = ""
     name: str = ""
     error: bool = False
@@ -173,7 +179,6 @@ class Agent:
 
     id: str
     name: str = ""
-    """Its type."""
     call: str = ""
     """Id of the tool call that started it; empty where that is unknown."""
     entries: list[Entry] = field(default_factory=list)

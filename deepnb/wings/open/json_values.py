@@ -134,7 +134,6 @@ def is_memory_file(path: str) -> bool:
 
 
 def memory_files(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the memory files that a call changes."""
     found = (path for path, _, _ in changes(tool, args))
     return tuple(dict.fromkeys(path for path in found if is_memory_file(path)))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, memory_files, size, text
+from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
 
@@ -22,7 +22,6 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
-    """Return what one line says."""
     kind = text(value.get("type"))
     message = mapping(value.get("message"))
     facts: dict[str, Any] = {"type": kind}
@@ -94,8 +93,8 @@ def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
         elif kind in ("thinking", "redacted_thinking"):
             yield it.Thought(text(block.get("thinking")) or HIDDEN, 0, key)
         elif kind in ("toolCall", "tool_use", "toolUse"):
-            args, name = mapping(block.get("arguments")) or mapping(block.get("input")), text(block.get("name"))
-            yield it.Tool("", size(args), key, text(block.get("id")), name, args, memory_files(name, args))
+            args = mapping(block.get("arguments")) or mapping(block.get("input"))
+            yield it.Tool.of(text(block.get("id")), text(block.get("name")), args, key)
         else:
             yield it.Other(f"block {text(kind) or '(no type)'}"[: it.HEAD])
     if failed:

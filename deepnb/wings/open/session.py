@@ -102,11 +102,9 @@ class OpenedState(State):
         return {path: {"content": text, "encoding": "utf-8"} for path, text in thread.snapshot.files.items()}
 
     def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
-        """Raise an error: an opened session is only for reading."""
         raise refusal(thread.name)
 
     def claimed(self, thread: str) -> AbstractContextManager[None]:
-        """Raise an error: whoever asks is about to write."""
         raise refusal(thread)
 
 
@@ -248,7 +246,6 @@ class OpenedMemory(SessionMemory):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The files that it edited."""
         turns: tuple[LazyTurn, ...] = tuple(self._workspace.turns)  # type: ignore[arg-type]
         edits = (edit for turn in turns for edit in (turn.figures.edits if turn.figures else ()))
         return tuple(dict.fromkeys(edit.path for edit in edits))
@@ -263,11 +260,9 @@ class OpenedMemory(SessionMemory):
         return self.sources
 
     def paths(self) -> tuple[str, ...]:
-        """The files that it edited."""
         return self.sources
 
     def read(self, path: str) -> str:
-        """What is known of a file."""
         if path not in (files := self._files):
             raise NotFoundError(f"this session did not edit {path}", "%memory shows the files it edited")
         return str(files[path])
@@ -284,11 +279,9 @@ class OpenedMemory(SessionMemory):
         return approximate(text)
 
     def keep(self, directory: str | Path) -> int:
-        """Raise an error: an opened session is only for reading."""
         raise refusal(self._workspace.current.thread.name)
 
     def changes_in(self, turn: Turn) -> bool:
-        """Whether a turn edited memory; known from the index."""
         figures = getattr(turn, "figures", None)
         return bool(figures and figures.edits)
 

@@ -126,7 +126,6 @@ def file_turns_view(turns: Sequence[FileTurn], stamp: str = "") -> Picture:
 
 
 def turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
-    """Return a row for each turn."""
     return [
         (
             f"{turn.number}",

@@ -14,6 +14,9 @@ from deepnb.wings.package.module import LIST, NAME, Module
 from deepnb.wings.package.values import LeftOut
 from deepnb.wiring.options import SERVED, Options
 
+_NOT_SAID = ("profile", "client", "async_client", "root_client", "root_async_client")
+"""Fields that a model fills in by itself."""
+
 # -- a chat model as the code that makes it again, less its key, which is read from the environment
 
 
@@ -44,10 +47,6 @@ def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -
         raise CantWriteError(f"is a {type(made).__name__}, a class of the notebook")
     fields = ", ".join(f"{name}={text}" for name, text in _fields(made))
     return ModelCode(f"{found[1]}({fields})", (f"from {found[0]} import {found[1]}",), needs, key)
-
-
-_NOT_SAID = ("profile", "client", "async_client", "root_client", "root_async_client")
-"""Fields that a model fills in by itself."""
 
 
 def _fields(model: Any) -> Iterator[tuple[str, str]]:
@@ -91,7 +90,6 @@ class AgentFile:
     text: str
     requirements: frozenset[str]
     keys: tuple[str, ...]
-    """Variables of the environment that hold keys."""
     left_out: tuple[LeftOut, ...]
 
 

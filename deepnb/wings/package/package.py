@@ -30,6 +30,17 @@ FILES = "files"
 
 _ENGINE = ("deepnb", "deepagents", "langchain", "langgraph")
 _BY_NAME = "is packaged only if you name it"
+GRAPH = "agent"
+"""The name of the graph on the server."""
+
+COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph dev --no-browser")
+_WHAT: Mapping[str, str] = {
+    "langgraph.json": "what the server reads",
+    "agent.py": "the graph, with your options",
+    f"{NAME}.py": "source of your tools",
+    "requirements.txt": "packages, in the versions of this kernel",
+    "README.md": "how to serve it",
+}
 
 
 def package(workspace: Workspace, directory: str | Path, include: Sequence[str], *, write: bool) -> Package:
@@ -64,15 +75,6 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
         if found := credentials(f"{one.path}\n{one.content.decode('utf-8', 'replace')}"):
             raise RefusedError(f"{one.path} would hold {reasons(found)}", "take it out, then package again")
     return _written(whole) if write else whole
-
-
-_WHAT: Mapping[str, str] = {
-    "langgraph.json": "what the server reads",
-    "agent.py": "the graph, with your options",
-    f"{NAME}.py": "source of your tools",
-    "requirements.txt": "packages, in the versions of this kernel",
-    "README.md": "how to serve it",
-}
 
 
 def _bound(workspace: Workspace) -> Iterator[LeftOut]:
@@ -226,14 +228,7 @@ def _written(made: Package) -> Package:
     return replace(made, written=True)
 
 
-GRAPH = "agent"
-"""The name of the graph on the server."""
-
-COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph dev --no-browser")
-
-
 def readme(title: str, keys: Sequence[str], left_out: Sequence[LeftOut]) -> str:
-    """Return how to serve the agent, and what to know of it."""
     key = f"Set {' and '.join(f'`{name}`' for name in keys)} in the environment first.\n\n" if keys else ""
     gone = "".join(f"- {one.name}: {one.why}\n" for one in left_out)
     gone = f"\n## Left out\n\n{gone}" if gone else ""

@@ -16,7 +16,6 @@ class PackageFile:
     note: str = ""
     """What is in it, or what was changed in it."""
     replaces: bool = False
-    """Whether another file is there now."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,13 @@ from deepnb.wings.server.threads import interrupts as asked_in
 
 _PLUMBING = ("runtime", "state", "store", "config")
 """What LangGraph adds to the arguments of a call."""
+_STREAM = (*MODES, "events")
+_RECURSION = 9_999
+"""Steps of a graph, as deepagents sets them; a server's own limit of 25 is some eight calls of tools. `max_steps` is the turn's."""
+_LOOK_UP = 0.05
+"""Seconds after which a thread that waits for the server looks whether the run was cancelled."""
+_ENDING = 5.0
+"""Seconds within which the server knows that a run has ended whose stream has."""
 
 
 class EventFeed:
@@ -79,7 +86,6 @@ class EventFeed:
         self._open[None] = [c for c in (last.tool_calls if last else ()) if c["id"] not in done]
 
     def event(self, one: Mapping[str, Any]) -> None:
-        """One event of the stream."""
         data, run = one.get("data") or {}, str(one.get("run_id"))
         match one.get("event"):
             case "on_chat_model_start":
@@ -169,15 +175,6 @@ class EventFeed:
         if isinstance(update, Mapping):
             return Command(update={"messages": self._decoder.messages(update.get("messages"))})
         return output
-
-
-_STREAM = (*MODES, "events")
-_RECURSION = 9_999
-"""Steps of a graph, as deepagents sets them; a server's own limit of 25 is some eight calls of tools. `max_steps` is the turn's."""
-_LOOK_UP = 0.05
-"""Seconds after which a thread that waits for the server looks whether the run was cancelled."""
-_ENDING = 5.0
-"""Seconds within which the server knows that a run has ended whose stream has."""
 
 
 class ServerGraph(Questions):

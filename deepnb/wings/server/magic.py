@@ -11,7 +11,6 @@ from deepnb.wings.server.served import assistants, server
 
 
 def attach_server(scene: Scene, args: Args) -> Result:
-    """Put the agent at an address in the place of the one in use; of an address without one, list them."""
     address, header = server_address(args["model"]), args["header"]
     if not address.assistant:
         if header:
