@@ -16,7 +16,7 @@ from deepnb.gate.shapes import (
     quoted_password_like,
     stand_in,
 )
-from deepnb.gate.spans import Span, regex
+from deepnb.gate.spans import Span, regex, wordset
 
 _SHORTEST, _SHORTEST_TELLING, _SHORTEST_HASH = 24, 20, 32
 _RUN = regex(
@@ -37,25 +37,21 @@ _RESOURCE = regex(
 )
 _ID = regex(r"[a-z]{2,10}_01[A-Za-z0-9]{20,24}")  # msg_01...: Anthropic's ids of whatever kind
 _OTHER = regex(r"[^A-Za-z0-9]")
-_TELLING_TEXT = """sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
-private service svc webhook whsec refresh personal signing sdk"""
-_TELLING = frozenset(_TELLING_TEXT.split())
+_TELLING = wordset("""sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
+private service svc webhook whsec refresh personal signing sdk""")
 # What is no credential though drawn by chance: stand-ins, digests and public keys, wherever the word stands in the
 # prefix; what is named by its hash; and ids, whose word is all of the prefix.
-_DIGESTS_TEXT = """your example sample dummy fake placeholder sha md hash digest checksum etag integrity crc fingerprint pub pubkey
-public ssh ecdsa rsa ed uuid guid nonce boundary webkit traceparent"""
-_DIGESTS = frozenset(_DIGESTS_TEXT.split())
-_HASH_NAMES_TEXT = """cache commit rev revision blob layer image index chunk build snapshot font bundle asset assets static trace span vpc
-subnet ami arn sg eni vol igw rtb node pod cluster replicaset version form data base"""
-_HASH_NAMES = frozenset(_HASH_NAMES_TEXT.split())
-_IDS_TEXT = """call toolu tooluse srvtoolu tool msg message resp response rs fc ctc run lc thread asst assistant file chatcmpl cmpl
+_DIGESTS = wordset("""your example sample dummy fake placeholder sha md hash digest checksum etag integrity crc fingerprint pub pubkey
+public ssh ecdsa rsa ed uuid guid nonce boundary webkit traceparent""")
+_HASH_NAMES = wordset("""cache commit rev revision blob layer image index chunk build snapshot font bundle asset assets static trace span vpc
+subnet ami arn sg eni vol igw rtb node pod cluster replicaset version form data base""")
+_IDS = wordset("""call toolu tooluse srvtoolu tool msg message resp response rs fc ctc run lc thread asst assistant file chatcmpl cmpl
 gen req request evt event org project proj user usr account acct item step batch job task session conv conversation
 turn cell doc document page block row col id ids obj object ref ch cus pi pm in price prod product sub si seti cs
 order inv invoice team group channel workspace wrkspc app client device customer tx txn vs ft upload part list link
 path url chain model dataset experiment artifact worker queue process container instance deploy deployment release
 branch tag name title slug section figure fig table note notes notebook kernel state ckpt checkpoint store entry record
-patch diff test tests example tmp temp fixture case rule policy role plan"""
-_IDS = frozenset(_IDS_TEXT.split())
+patch diff test tests example tmp temp fixture case rule policy role plan""")
 _ID_BEFORE = regex(
     r"(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"  # run_id=
     r"|cursor|signature)\b[\"'\])]{0,3}(?:\s{0,2}(?:[:=]|=>)|[ ](?:is|was)|[ ,(]{1,2}(?:for example|e\.g\.),?)?\s{0,2}[\"'`(\[{]{0,3}\Z"  # the signature is
@@ -141,23 +137,19 @@ _NAMED = regex(
     rf"(?:(?:{_WORD}|/[\w.]{{1,60}}>\s{{0,40}}<\w{{1,20}})(?:[^\w\n]{{1,8}})){{0,2}}\Z"
 )
 _CAMEL = regex(r"[a-zà-ÿ]{1,60}\d{0,2}|[A-Z]{1,60}(?![a-zà-ÿ])\d{0,2}|[A-Z][a-zà-ÿ]{1,60}\d{0,2}|\d{1,60}")
-_ADDED_TEXT = """prod production dev test testing staging stage live sandbox ro rw read write old new val value str string raw main default
-b64 base64 api acces acceso us eu v1 v2 v3 local backup primary secondary admin it"""
-_ADDED = frozenset(_ADDED_TEXT.split())
-_SECRECY_TEXT = """key keys apikey pat auth sas seed salt pepper hmac cipher sk tok tkn token tokens cred creds credential credentials secret
+_ADDED = wordset("""prod production dev test testing staging stage live sandbox ro rw read write old new val value str string raw main default
+b64 base64 api acces acceso us eu v1 v2 v3 local backup primary secondary admin it""")
+_SECRECY = wordset("""key keys apikey pat auth sas seed salt pepper hmac cipher sk tok tkn token tokens cred creds credential credentials secret
 secrets license licence otp totp mfa psk jwt bearer dsn signing private pw pwd pass passwd password passphrase mnemonic
-webhook apitoken authtoken login schluessel schlüssel geheimnis clave llave chave chiave jeton cle clef clé secreto zugang appid"""
-_SECRECY = frozenset(_SECRECY_TEXT.split())
-_PLAIN_TEXT = "key keys auth seed salt login pass license licence signing"  # alone, they name anything
-_PLAIN = frozenset(_PLAIN_TEXT.split())
+webhook apitoken authtoken login schluessel schlüssel geheimnis clave llave chave chiave jeton cle clef clé secreto zugang appid""")
+_PLAIN = wordset("key keys auth seed salt login pass license licence signing")  # alone, they name anything
 _ENDS = ("key", "token", "secret", "passwd", "creds")
 _NO_ENDS = frozenset(("monkey", "turkey", "whiskey", "hockey", "jockey", "donkey", "hotkey"))
 # What is no credential though chance drew it: public halves, digests, and what is found again by it.
-_NO_SECRETS_TEXT = """public pub hash digest sha sha1 sha256 sha512 md5 id ids uuid guid cache etag checksum integrity fingerprint primary foreign
+_NO_SECRETS = wordset("""public pub hash digest sha sha1 sha256 sha512 md5 id ids uuid guid cache etag checksum integrity fingerprint primary foreign
 sort partition idempotency host row group object dedup lookup index map dict blob file message event shard routing
 composite unique natural item sub answer short hot commit rev revision version nonce csrf xsrf test_id site sitekey
-publishable query react i18n locale translation storage state random rng node next page continuation cursor pagination"""
-_NO_SECRETS = frozenset(_NO_SECRETS_TEXT.split())
+publishable query react i18n locale translation storage state random rng node next page continuation cursor pagination""")
 _NO_SECRET_SAID = regex(
     r"(?<![a-z])(?:public|hash(?:es)?|digest|sha-?\d{0,3}|md5|ids?|uuid|guid|etag|checksum|integrity|fingerprint|commits?|rev(?:ision)?"  # the sha256
     r"|version|nonce|cursor|branch|tag|snapshot|build|image|layer|cache|primary|foreign|example|placeholder|dummy|signature)(?![a-z])",  # the signature
@@ -201,9 +193,8 @@ _FORM = regex(
     r"|[A-Za-z0-9_~-]{3}\dQ~[A-Za-z0-9_.~-]{31,34}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{86}=="  # Azure's
     r"|(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{32,52}(?:JQQJ99[A-Za-z0-9]{18,30}|AC[A-Za-z]{2}[A-Za-z0-9]{4}))(?![A-Za-z0-9_=-])"  # Azure's of later years
 )
-_SAYS_TEXT = """file path dir url uri endpoint name names count limit length len type field column columns env var policy hint prompt label
-header prefix pattern regex min max version color colour format user mail"""
-_SAYS = frozenset(_SAYS_TEXT.split())
+_SAYS = wordset("""file path dir url uri endpoint name names count limit length len type field column columns env var policy hint prompt label
+header prefix pattern regex min max version color colour format user mail""")
 
 
 def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:

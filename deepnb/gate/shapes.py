@@ -5,7 +5,7 @@ import binascii
 import re
 from itertools import pairwise
 
-from deepnb.gate.spans import regex
+from deepnb.gate.spans import regex, wordset
 
 # After each first letter the letters that often follow it in the words of source code: 220 pairs of 676. They are
 # 90 % of the pairs in words and 33 % of those drawn by chance: the logarithms of these odds are the points.
@@ -44,11 +44,10 @@ def is_hexadecimal(text: str) -> bool:
 
 # -- What a value looks like: made by chance, a person's password, a stand-in, or just code and words
 
-_STAND_INS_TEXT = """access_token admin and api-key api_key apikey bar basic baz bearer change-me change_me changeme contraseña
+_STAND_INS = wordset("""access_token admin and api-key api_key apikey bar basic baz bearer change-me change_me changeme contraseña
 correct default dummy empty example fake false foo foobar guest here hidden incorrect invalid is kennwort key
 masked missing mypassword mysecretpassword mysql n/a nil no none not null oauth oauth2 off on optional or pass
-passwd password passwort postgres pw pwd redacted required root sample secret stored tbd test testing the todo token true undefined unset user username value wrong yes"""
-_STAND_INS = frozenset(_STAND_INS_TEXT.split())
+passwd password passwort postgres pw pwd redacted required root sample secret stored tbd test testing the todo token true undefined unset user username value wrong yes""")
 _STAND_IN_PARTS = regex(
     r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"  # your-api-key
     r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"  # token-goes-here
@@ -77,9 +76,8 @@ _NAMED = regex(r"(?:[A-Z][a-z]{4,20}){1,4}[A-Z][a-z]{2,20}\Z")  # GreenOtter
 _TAG = regex(r"(?:main|master|dev|sha|v?\d{1,4}(?:\.\d{1,4}){1,3}(?:-[a-z]{3,12}){0,3})-[0-9a-f]{7,40}(?:-\d{6,14})?")
 _NUMBER = regex(r"(?:#|0x)[0-9a-fA-F]{6,8}")  # #ff8800
 _PIECES = regex(r"[A-Za-z0-9]{8,512}")
-_STOP_WORDS_TEXT = """a an and are ask at be by can das der die enter file for forgot from has have if in is ist it kept least long
-lost must no not of on or please see set should stored text than that the this to too use used was when will with you your"""
-_STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
+_STOP_WORDS = wordset("""a an and are ask at be by can das der die enter file for forgot from has have if in is ist it kept least long
+lost must no not of on or please see set should stored text than that the this to too use used was when will with you your""")
 
 
 def stand_in(value: str) -> bool:

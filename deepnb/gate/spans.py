@@ -11,6 +11,11 @@ def regex(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
     return cache(partial(re.compile, pattern, flags))
 
 
+def wordset(text: str) -> frozenset[str]:
+    """Return the words of a list."""
+    return frozenset(text.split())
+
+
 # -- A stretch of a text that is a credential: where it is, of what kind, and why it is taken for one
 
 

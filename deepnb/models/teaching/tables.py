@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
+from deepnb.gate.spans import wordset
+
 _HEAD = re.compile(
     r"(?:^|(?<=\s))`?(?P<name>\w+)`?: (?P<kind>DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch)),"  # sales: DataFrame,
     r" (?P<rows>[\d,]+) rows? [x×] (?P<columns>[\d,]+) columns?",  # 8,000 rows x 5 columns
@@ -14,10 +16,9 @@ _HEAD = re.compile(
 _LISTED = re.compile(
     r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *(DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch))\b", re.M
 )
-_UNIT_WORDS = (
+UNITS = wordset(
     "c f k mm cm m km kg 1e24 g t h s s2 min days pct percent usd eur euro euros ms lb ft mg ml l kwh kw w mwh in"
 )
-UNITS = frozenset(_UNIT_WORDS.split())
 _GENERIC = ("id", "ids", "name", "no", "nr", "number", "code", "key", "label", "uuid")
 _ID = re.compile(
     r"(?:^|_)(?:id|ids|code|zip|zipcode|postcode|postal_code|plz|no|nr|number|index|key|uuid|phone|sku|isbn)$"  # order_id

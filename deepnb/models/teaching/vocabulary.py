@@ -11,15 +11,15 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from deepnb.gate.spans import wordset
 from deepnb.models.teaching.conversation import HAN_RUN, chinese
 from deepnb.models.teaching.tables import Frame, singular
 
-_NOISE = """
+NOISE = wordset("""
 a an the of in on at for from to is are was were do does did has have had with there it this we ones which what
 me my you can please show list give tell find see get compute calculate value values dataframe table data
 的 了 吗 呢 里 中 在 请 哪 个 哪个 是多少 计算
-"""
-NOISE = frozenset(_NOISE.split())
+""")
 """Words that mean nothing: none of them denies, compares or counts."""
 
 _LEXICON = """
