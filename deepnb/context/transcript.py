@@ -44,7 +44,7 @@ from hashlib import sha256
 from typing import Any
 
 from deepnb.gate import redact, redact_value
-from deepnb.gate.own import OWN
+from deepnb.gate.credentials import OWN
 from deepnb.values import turn as values
 from deepnb.values.agent import TASK
 from deepnb.values.messages import MEMORY_UPDATE, Added, Message

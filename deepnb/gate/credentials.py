@@ -5,12 +5,13 @@ credential for its own shape (`ghp_...`), its armour (PEM) or the name it is giv
 Law: `redact(redact(t)) == redact(t)`, and `credentials(redact(t)) == ()`.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
-from deepnb.gate import own
 from deepnb.gate.assignments import assignments
 from deepnb.gate.kinds import COMMANDS, PASSES, PHRASES, SENTENCES, TOKENS, Kind
 from deepnb.gate.random_values import beside_words, keys_by_prefix
@@ -30,6 +31,22 @@ _SAID = tuple(dict.fromkeys(literal for literal, _ in (*_PHRASES, *_SENTENCES)))
 _ROW = regex(r"[A-Za-z0-9+/]{32,2048}={0,2}")
 
 
+_LEAST_OWN = 12
+"""Characters of a key of this process: what is shorter (`none`, `test`) would be found in plain text."""
+OWN: set[str] = set()
+"""The credentials that this process itself uses, such as a provider's key: found word for word, whatever their shape."""
+CLEAN: set[str] = set()
+"""Texts that hold no credential: another set from each new value on, so that no search begun before adds to it."""
+
+
+def add_own(value: str) -> None:
+    """From now on this value counts as a credential wherever it stands; short ones are no secrets."""
+    global CLEAN
+    if len(value.strip()) >= _LEAST_OWN:
+        OWN.add(value.strip())
+        CLEAN = set()
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One credential: what kind, where; `line` counts from 1. The value itself is not kept."""
@@ -43,7 +60,7 @@ class Finding:
 
 def credentials(text: str) -> tuple[Finding, ...]:
     """Return the credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
-    if text in (clean := own.CLEAN):
+    if text in (clean := CLEAN):
         return ()
     marks = [m.span() for m in _MARK().finditer(text)] if "[redacted: " in text else []
     read = _MARK().sub(lambda m: "*" * len(m[0]), text) if marks else text  # `password` in a mark names nothing
@@ -69,7 +86,7 @@ def credentials(text: str) -> tuple[Finding, ...]:
 def redact(text: str) -> str:
     """Return the text with `[redacted: GitHub token]` for each credential; the same object if it has none."""
     # A mark may bring two halves together: what is no mark shrinks each time.
-    while text not in own.CLEAN and (findings := credentials(text)):
+    while text not in CLEAN and (findings := credentials(text)):
         parts, at = [], 0
         for found in findings:
             parts += [text[at : found.start], f"[redacted: {found.kind}]"]
@@ -122,7 +139,7 @@ def _under(key: Any, item: Any) -> Any:
         return new
     lead = f'"{key[:80]}": "'  # what a mark leaves of a value may be one still: host:5432:db:user:[redacted: ...]
     quoted = lead + new.replace('"', "'").replace("\n", " ") + '"'
-    if quoted in own.CLEAN:
+    if quoted in CLEAN:
         return new
     found = next((f for f in credentials(quoted) if f.start >= len(lead)), None)
     return f"[redacted: {found.kind}]" if found else new
@@ -130,8 +147,9 @@ def _under(key: Any, item: Any) -> Any:
 
 def _spans(text: str) -> Iterator[Span]:
     """Yield all candidates, the more telling kinds first."""
-    if own.OWN:
-        yield from own.own_credentials(text)
+    for key in tuple(OWN):
+        found = re.finditer(re.escape(key), text) if key in text else ()
+        yield from (Span(*match.span(), "API key", "a key that this session uses") for match in found)
     if "PRIVATE KEY" in text:
         yield from private_keys(text)
     words = [word.span() for word in _LONG().finditer(text)]
@@ -200,24 +218,13 @@ def _again(text: str, spans: list[Span]) -> Iterator[Span]:
 
 def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> Iterator[Span]:
     """Yield the parts of spans that are no mark of an earlier redaction; what is left of a few signs is nothing."""
-    at = 0
-    for start, end, kind, reason in spans:
-        while at and marks[at - 1][1] > start:
-            at -= 1
-        while at < len(marks) and marks[at][1] <= start:
-            at += 1
-        here, i = start, at
-        cut = False
-        while i < len(marks) and marks[i][0] < end:
-            if _worth(text[here : max(here, marks[i][0])]):
-                yield Span(here, marks[i][0], kind, reason)
-            here, cut, i = marks[i][1], True, i + 1
-        if here < end and (not cut or _worth(text[here:end])):
-            yield Span(here, end, kind, reason)
-
-
-def _worth(rest: str) -> bool:
-    return sum(c.isalnum() for c in rest) >= _SMALLEST_REST
+    starts, ends = zip(*marks, strict=True)
+    for span in spans:
+        within = marks[bisect_right(ends, span.start) : bisect_left(starts, span.end)]
+        edges = [span.start, *chain.from_iterable(within), span.end]
+        for here, there in zip(edges[::2], edges[1::2], strict=True):
+            if here < there and (not within or sum(map(str.isalnum, text[here:there])) >= _SMALLEST_REST):
+                yield span._replace(start=here, end=there)
 
 
 # -- Private keys in PEM armour, whole or cut short, also indented, quoted, numbered, in a diff or in a JSON string

@@ -64,7 +64,7 @@ class Recording:
         self.active = True
         self.problem: str | None = None
         """Why it was stopped, where that was not asked for."""
-        self._now = now
+        self.now = now
         self._lock = threading.Lock()
         self._models: list[TapedModel] = []
         self._parts: set[str] = set()
@@ -114,15 +114,9 @@ class Recording:
             callbacks = [*(before or ()), listener]
         return model.model_copy(update={"callbacks": callbacks})
 
-    # -- for the listener
-
-    def now(self) -> str:
-        """Return the time as an ISO timestamp."""
-        return self._now()
-
     def form(self) -> TapeForm:
         """Return what brings requests into the form of a tape, with the keys there are now."""
-        state = (days_near(self._now()), dict(os.environ), self._secrets)
+        state = (days_near(self.now()), dict(os.environ), self._secrets)
         if self._form is None or self._form[0] != state:
             self._form = state, TapeForm(state[0], provider_keys() | self._secrets)
         return self._form[1]
