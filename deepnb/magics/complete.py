@@ -200,7 +200,7 @@ def _flag_words(
 
 def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
     if arg.kind == "help":
-        topics = wings.part("%agent help TOPIC")() if wings.home("%agent help TOPIC") else ()
+        topics = wings.part("%agent help TOPIC") if wings.home("%agent help TOPIC") else ()
         return [*_names_of(sub.magic), *topics]
     if sub.magic == "skills" and arg.kind == "file":  # its files are those of the disk, which IPython offers
         return list(names.of("bundled") if sub.name == "add" else names.skills)

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from deepnb.magics.config import DeepNB
@@ -34,18 +35,11 @@ class Entry:
 def entries() -> tuple[Entry, ...]:
     """Return every entry, in the order of the reference."""
     topics = (topic(FOLDER / f"{name}.md") for name in TOPICS)
-    magics = (one for magic in MAGICS for one in magic_entries(magic))
-    modules = (one for module in MODULES for one in module_entries(module))
+    magics = chain.from_iterable(map(magic_entries, MAGICS))
+    modules = chain.from_iterable(map(module_entries, MODULES))
     parts = (one for owner, (module, name) in PARTS.items() for one in class_entries(owner, module, name))
-    return (
-        *topics,
-        *magics,
-        *setting_entries(),
-        *option_entries(),
-        *modules,
-        *parts,
-        *file_entries(),
-        *error_entries(),
+    return tuple(
+        chain(topics, magics, setting_entries(), option_entries(), modules, parts, file_entries(), error_entries())
     )
 
 
@@ -59,11 +53,6 @@ TOPICS = (
     *("middleware", "package", "search", "front-ends"),
 )
 """The names that `%agent help` takes, in the order in which a newcomer reads them."""
-
-
-def topic_names() -> tuple[str, ...]:
-    """Return what Tab offers after `%agent help`, beside the subcommands."""
-    return TOPICS
 
 
 def topic(file: Path) -> Entry:
@@ -87,11 +76,8 @@ def magic_entries(magic: str) -> list[Entry]:
 
 
 def setting_entries() -> list[Entry]:
-    traits = DeepNB.class_traits(config=True)
-    own = list(DeepNB.class_own_traits(config=True))
-    return [
-        Entry(name, f"%config DeepNB.{name} = {traits[name].default()!r}", traits[name].help, "setting") for name in own
-    ]
+    traits = DeepNB.class_own_traits(config=True)
+    return [Entry(n, f"%config DeepNB.{n} = {t.default()!r}", t.help, "setting") for n, t in traits.items()]
 
 
 # -- what is used from Python
