@@ -58,7 +58,10 @@ REFUSED = {
     "text": (b"hello\n", "plain text"),
     "json": (b'{"a": 1}\n', "is JSON of no kind that is known here with a: sessions of Claude Code, Codex, pi"),
     "lines": (b'{"a": 1, "b": 2}\n{"a": 1}\n', "is JSON Lines of no kind that is known here with a, b"),
-    "other": (b'{"role": "model", "parts": [{"text": "a"}]}\n', "is JSON of no kind that is known here with role, parts"),
+    "other": (
+        b'{"role": "model", "parts": [{"text": "a"}]}\n',
+        "is JSON of no kind that is known here with role, parts",
+    ),
     "number": (b"17", "plain text"),
     "pdf": (b"%PDF-1.7 ...", "a binary file"),
     "binary": (bytes(range(256)), "a binary file"),
