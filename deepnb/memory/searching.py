@@ -5,8 +5,8 @@ The index only says where to look: what is shown is taken out of the files thems
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -138,10 +138,7 @@ class MemorySearch:
         self.close()
         if (directory := self._directory()) is not None:
             for name in ("index.db", "index.db-wal", "index.db-shm", "index.db.damaged"):
-                try:
-                    os.remove(os.path.join(directory, ".deepnb", name))
-                except FileNotFoundError:
-                    continue
+                Path(directory, ".deepnb", name).unlink(missing_ok=True)
 
     def _opened(self, files: Mapping[str, str]) -> Index:
         from deepnb.search import Index
@@ -152,15 +149,14 @@ class MemorySearch:
         self.close()
         self._at = directory
         if directory is not None:
-            folder = os.path.join(directory, ".deepnb")
+            folder = Path(directory, ".deepnb")
             try:
-                make_folder(Path(folder))
-                self._index = Index(os.path.join(folder, "index.db"), source=lambda: files, wait=WAIT)
+                make_folder(folder)
+                self._index = Index(str(folder / "index.db"), source=lambda: files, wait=WAIT)
             except Exception as error:
                 why = (str(error).splitlines() or [type(error).__name__])[0]
-                self.notices.append(
-                    f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process"
-                )
+                said = f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process"
+                self.notices.append(said)
         self._index = self._index or Index(wait=WAIT)
         return self._index
 
@@ -176,11 +172,9 @@ def texts_of(backend: Any) -> dict[str, str]:
     paths = [LONG_TERM, *sorted(f["path"] for f in below if not f.get("is_dir") and searched(f["path"]))]
     out = {}
     for found in backend.download_files(paths):
-        if found.content is not None:
-            try:
+        with suppress(UnicodeDecodeError):
+            if found.content is not None:
                 out[found.path] = found.content.decode("utf-8")
-            except UnicodeDecodeError:
-                continue
     return out
 
 

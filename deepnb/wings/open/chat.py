@@ -16,9 +16,7 @@ from deepnb.wings.open.json_values import array, blocks, content_text, count, ma
 from deepnb.wings.open.jsonl import changed
 from deepnb.wings.open.values import SessionRow
 
-_CALLS = frozenset(
-    ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta")
-)
+_CALLS = ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta")
 """Blocks of calls, which `tool_calls` tells too."""
 _ROLES = {
     "human": "human", "user": "human", "ai": "ai", "assistant": "ai", "tool": "tool", "function": "tool",

@@ -19,11 +19,9 @@ from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
 _TYPES = ("user", "assistant", "system", "summary", "progress", "attachment")
-_SILENT = frozenset(
-    (
-        *("file-history-snapshot", "queue-operation", "agent-name", "last-prompt", "mode", "pr-link"),
-        *("permission-mode", "tag", "task-summary"),
-    )
+_SILENT = (
+    *("file-history-snapshot", "queue-operation", "agent-name", "last-prompt", "mode", "pr-link"),
+    *("permission-mode", "tag", "task-summary"),
 )
 """Types of lines that say nothing about turns."""
 _PROGRESS = frozenset(

@@ -52,7 +52,7 @@ def rows_picture(rows: SessionRows) -> View:
 
 def instead(magic: str, name: str) -> Command | None:
     """Return what a subcommand does in an opened session; None where that is the same as in any other."""
-    return None if (magic, name) in _SAME else partial(_shown, f"{magic} {name}")
+    return None if name in _SAME.get(magic, ()) else partial(_shown, f"{magic} {name}")
 
 
 def _shown(name: str, scene: Scene, args: Args) -> Result:
@@ -122,10 +122,7 @@ def _stack(*views: View) -> View:
     return Stack(*views) if views else notice_view("this session edited no memory file")
 
 
-_SAME = frozenset(
-    (
-        *(("agent", name) for name in ("open", "threads", "switch", "use", "models", "export", "code")),
-        *(("agent", name) for name in ("budget", "xray", "panel", "dashboard")),
-        *(("memory", name) for name in ("picture", "panel")),
-    )
-)
+_SAME = {
+    "agent": ("open", "threads", "switch", "use", "models", "export", "code", "budget", "xray", "panel", "dashboard"),
+    "memory": ("picture", "panel"),
+}

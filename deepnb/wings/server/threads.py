@@ -5,6 +5,7 @@ its UUID.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -166,7 +167,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
         new = self._ids[name] = str(made["thread_id"])
         metadata = {_PARENT: "", **facts, _NAME: name}
         self.server.ask(self.server.client.threads.update, new, metadata=metadata)
-        self.parents[name] = str(metadata[_PARENT])
+        self._note(name, {"metadata": metadata})
         return new
 
     def listed(self) -> dict[str, str]:
@@ -202,22 +203,18 @@ class ServerThreads(BaseCheckpointSaver[str]):
 
     def state(self, name: str, checkpoint: str | None = None) -> dict[str, Any]:
         """Return a state as the server sends it; empty where the server has no such thread."""
-        if (id_ := self.id(name)) is None:
-            return {}
-        try:
-            found: Any = self.server.ask(self.server.client.threads.get_state, id_, checkpoint_id=checkpoint)
-            return dict(found)
-        except GoneError:
-            return {}
+        if (id_ := self.id(name)) is not None:
+            with suppress(GoneError):
+                found: Any = self.server.ask(self.server.client.threads.get_state, id_, checkpoint_id=checkpoint)
+                return dict(found)
+        return {}
 
     def run_under_way(self, name: str) -> Mapping[str, Any] | None:
         """Return the run that goes on in a thread, or is to."""
-        if (id_ := self.id(name)) is None:
-            return None
-        try:
-            runs: Any = self.server.ask(self.server.client.runs.list, id_, limit=20)
-        except GoneError:
-            return None
+        runs: Any = ()
+        if (id_ := self.id(name)) is not None:
+            with suppress(GoneError):
+                runs = self.server.ask(self.server.client.runs.list, id_, limit=20)
         return next((run for run in runs if run["status"] in _GOING), None)
 
     def is_over(self, name: str, run: str) -> bool:
@@ -259,13 +256,10 @@ class ServerThreads(BaseCheckpointSaver[str]):
                 yield one
 
     def delete_thread(self, thread_id: str) -> None:
-        if (id_ := self.id(thread_id)) is None:
-            return
-        self._ids.pop(thread_id, None)
-        try:
-            self.server.ask(self.server.client.threads.delete, id_)
-        except GoneError:
-            return
+        if (id_ := self.id(thread_id)) is not None:
+            self._ids.pop(thread_id, None)
+            with suppress(GoneError):
+                self.server.ask(self.server.client.threads.delete, id_)
 
     def _tuple(self, name: str, state: Mapping[str, Any]) -> CheckpointTuple | None:
         """Return a checkpoint with what was given to its thread there, if anything was; the values are left out."""
