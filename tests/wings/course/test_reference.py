@@ -10,9 +10,10 @@ from typing import Any
 import deepnb
 from deepnb.magics.config import DeepNB
 from deepnb.magics.usage import MAGICS, OPTIONS, subcommands
-from deepnb.wings.course import reference, source
-from deepnb.wings.course.entries import FILES, FOLDER, MODULES, PARTS, anchor, entries, reference_text
+from deepnb.wings.course import reference
 from deepnb.wings.course.reference import TOPICS, Entry
+from tests.support import source
+from tests.support.entries import FILES, FOLDER, MODULES, PARTS, anchor, entries, reference_text
 from tests.support.reference import FILE
 from tests.support.tables import every_row
 from tests.support.wings import wing

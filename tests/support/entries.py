@@ -12,8 +12,8 @@ import deepnb
 from deepnb.magics.config import DeepNB
 from deepnb.magics.usage import ABOUT, MAGICS, OPTIONS, subcommands
 from deepnb.values import wings
-from deepnb.wings.course import source
 from deepnb.wings.course.reference import KINDS, TOPICS, Entry
+from tests.support import source
 
 
 @cache
