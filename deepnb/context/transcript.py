@@ -102,15 +102,12 @@ def read(text: bytes) -> tuple[tuple[Line, ...], int]:
     """Return (the lines of a transcript, how many were cut short and are left out)."""
     lines: dict[tuple[str, int], Line] = {}
     cut = 0
-    for piece in text.split(b"\n"):
-        if not piece.strip():
-            continue
+    for piece in filter(bytes.strip, text.split(b"\n")):
         try:
             line = from_json(piece)
+            lines.setdefault((line.session, line.n), line)
         except ValueError:
             cut += 1
-            continue
-        lines.setdefault((line.session, line.n), line)
     return tuple(lines.values()), cut
 
 
@@ -216,8 +213,6 @@ class Chain:
                 yield from self._added(event)
             case values.TextDelta():
                 self._pieces += [] if path else [event.text]
-            case values.ThinkingDelta():
-                pass
             case values.ModelStarted():
                 if not path:
                     self._pieces.clear()
@@ -243,7 +238,7 @@ class Chain:
                 args = _plain(redact_value(dict(word.args or {})))
                 said = _some(decision=word.kind, args=args, reason=redact(word.reason))
                 yield "approval", {"id": safe_id(word.call.id), "name": redact(word.call.name), **said}, path
-            case values.Asked() | values.CodeOutput():
+            case values.ThinkingDelta() | values.Asked() | values.CodeOutput():
                 return  # the messages say what was asked and what code put out, and `approval` what came of it
             case values.Notice(text=text):
                 yield "notice", {"text": redact(text)}, path

@@ -217,7 +217,7 @@ def show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, b
         return error, False
     finally:
         display.ended()
-        _close(events)
+        events.close()
     return None, False
 
 
@@ -241,15 +241,6 @@ def _end(
 
 def _delivery(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
     return scene.deliveries.pop(thread, lambda turn: ())
-
-
-def _close(events: TurnStream) -> None:
-    """End a run that is still going on; a second interrupt does not stop the ending."""
-    while True:
-        try:
-            return events.close()
-        except KeyboardInterrupt:
-            continue
 
 
 def _goes_on(session: Session, turn: Turn) -> str:

@@ -6,6 +6,7 @@ The index only says where to look: what is shown is taken out of the files thems
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -154,9 +155,8 @@ class MemorySearch:
                 self._index = Index(folder / "index.db", source=lambda: files, wait=WAIT)
             except Exception as error:
                 why = (str(error).splitlines() or [type(error).__name__])[0]
-                self.notices.append(
-                    f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process"
-                )
+                said = f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process"
+                self.notices.append(said)
         self._index = self._index or Index(wait=WAIT)
         return self._index
 
@@ -172,11 +172,9 @@ def texts_of(backend: Any) -> dict[str, str]:
     paths = [LONG_TERM, *sorted(f["path"] for f in below if not f.get("is_dir") and searched(f["path"]))]
     out = {}
     for found in backend.download_files(paths):
-        if found.content is not None:
-            try:
+        with suppress(UnicodeDecodeError):
+            if found.content is not None:
                 out[found.path] = found.content.decode("utf-8")
-            except UnicodeDecodeError:
-                continue
     return out
 
 

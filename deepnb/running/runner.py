@@ -57,8 +57,12 @@ class TurnStream(Iterator[Event]):
         return next(self._events)
 
     def close(self) -> None:
-        """End the run that is going on, with all kept that was reached."""
-        self._events.close()
+        """End the run that is going on, with all kept that was reached; an interrupt does not stop the ending."""
+        while True:
+            try:
+                return self._events.close()
+            except KeyboardInterrupt:
+                continue
 
 
 class Arrivals:

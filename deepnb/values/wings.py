@@ -95,7 +95,7 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
         names={
             "import deepnb.course": "grading:check",
             "%agent help WORD": "help:show_help",
-            "%agent help TOPIC": "entries:TOPICS",
+            "%agent help TOPIC": "reference:TOPICS",
             "python -m deepnb lab": "lab:run_lab",
             "python -m deepnb tour": "tour:run_tour",
         },

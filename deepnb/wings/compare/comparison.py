@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.context.ledger import last_request
 from deepnb.memory.layers import layers
-from deepnb.running.runner import Runner, TurnStream
+from deepnb.running.runner import Runner
 from deepnb.running.thread import Thread, asks_only, waits
 from deepnb.running.workspace import Workspace
 from deepnb.values.approvals import policy_of
@@ -292,7 +292,7 @@ class _Fork:
         except KeyboardInterrupt:
             stopped = True
         finally:
-            _close(stream)
+            stream.close()
         last = self._source.turns[-1].model if self._source.turns else ""
         if stream.turn is not None and stream.turn.model != last:
             column = replace(column, begun=None)  # no model has in its cache what another was sent
@@ -311,15 +311,6 @@ class _Fork:
         work.transcripts.forked(self._source.name, name, made.snapshot.messages, made.parent or "")
         work.current.tell()
         return name
-
-
-def _close(stream: TurnStream) -> None:
-    """End a run that is still going on; a second interrupt does not stop the ending."""
-    while True:
-        try:
-            return stream.close()
-        except KeyboardInterrupt:
-            continue
 
 
 def _ended(column: Column, turn: Turn | None, problem: str, stopped: bool) -> Column:

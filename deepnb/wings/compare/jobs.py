@@ -1,7 +1,8 @@
 """Turns in the background: each plays in a thread of Python's, in a workspace of its own, on a fork of a thread."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
@@ -206,9 +207,6 @@ class Jobs(Sequence[Job]):
     def __getitem__(self, at: Any) -> Any:
         return self._jobs[at]
 
-    def __iter__(self) -> Iterator[Job]:
-        return iter(tuple(self._jobs))
-
     @property
     def running(self) -> tuple[Job, ...]:
         """The jobs whose turn has not ended."""
@@ -246,10 +244,9 @@ class Jobs(Sequence[Job]):
         work.current.save()
         apart = self._workspace_of(fork)
         job = Job(number, prompt, source.name, fork, work.current)
-        options = {"model": model, "max_steps": max_steps, "cell": cell, "images": images}
-        options |= {"response_format": response_format}
+        options = {"model": model, "max_steps": max_steps, "cell": cell, "response_format": response_format}
         try:
-            job.begin(apart, lambda runner, notify: runner.stream(prompt, **options, notify=notify))
+            job.begin(apart, lambda runner, notify: runner.stream(prompt, images=images, notify=notify, **options))
         except BaseException:
             work.threads.remove(fork)
             apart.close()
@@ -266,10 +263,8 @@ class Jobs(Sequence[Job]):
         for job in running:
             job.interrupt()
         for job in running:
-            try:
+            with suppress(DeepnbError):  # it has ended meanwhile
                 job.stop()
-            except DeepnbError:  # it has ended meanwhile
-                continue
         return len(running)
 
     def _workspace_of(self, thread: Thread) -> Workspace:

@@ -69,7 +69,6 @@ class JobCell(Reader):
             self._begun.set()
 
     def read(self, job: Job, stream: JobStream) -> None:
-        """Show the events as they come, and the footer."""
         self._begun.wait()
         scene = self._scene
         clock, hz = scene.session.clock, scene.config.stream_hz
@@ -94,10 +93,10 @@ class JobCell(Reader):
             self._place.publish()
 
     def returned(self, job: Job) -> None:
-        """Show the card of calls that need approval, and from then on what becomes of the job."""
         self._context.run(self._show_card, job)
 
     def _show_card(self, job: Job) -> None:
+        """Show the card of calls that need approval, and from then on what becomes of the job."""
         if self._button is not None:
             close(self._button)
         scene, turn, below = self._scene, job.turn, self._below

@@ -14,7 +14,7 @@ from deepnb.views import html as h
 from deepnb.views.markdown import markdown_html
 from deepnb.views.text import COLUMNS, counted, indent, short
 from deepnb.views.view import Picture
-from deepnb.wings.course.entries import Entry, entries
+from deepnb.wings.course.reference import Entry, entries
 
 MOST = 8
 """Entries that are found."""

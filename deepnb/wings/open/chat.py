@@ -14,11 +14,9 @@ from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_f
 from deepnb.wings.open.indexing import IndexedSession, unknown
 from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
-from deepnb.wings.open.values import HIDDEN, SessionRow
+from deepnb.wings.open.values import SessionRow
 
-_CALLS = frozenset(
-    ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta")
-)
+_CALLS = ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta")
 """Blocks of calls, which `tool_calls` tells too."""
 _ROLES = {
     "human": "human", "user": "human", "ai": "ai", "assistant": "ai", "tool": "tool", "function": "tool",
@@ -61,9 +59,7 @@ def message_items(message: Mapping[str, Any], key: str, *, system: str = "contex
             yield it.Context(said, len(said), source)
         case "human":
             results = [b for b in blocks(content) if b.get("type") == "tool_result"]
-            for block in results:
-                out = content_text(block.get("content"))
-                yield it.Result(out, len(out), text(block.get("tool_use_id")), error=bool(block.get("is_error")))
+            yield from map(it.Result.of, results)
             if said or not results:
                 yield it.Prompt(said, len(said))
         case "ai":
@@ -86,16 +82,8 @@ def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     yield it.Reply(key=key, model=model, usage=_usage(message, about))
     if thought := text(mapping(message.get("additional_kwargs")).get("reasoning_content")):
         yield it.Thought(thought, 0, key)
-    for block in blocks(message.get("content")):
-        kind = text(block.get("type"))
-        if kind in ("text", "output_text"):
-            yield it.Text(text(block.get("text")), len(text(block.get("text"))), key)
-        elif kind in ("thinking", "reasoning", "redacted_thinking"):
-            told = "\n\n".join(filter(None, (text(mapping(s).get("text")) for s in array(block.get("summary")))))
-            thought = text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN
-            yield it.Thought(thought, 0, key)
-        elif kind not in _CALLS:
-            yield it.Other(f"block {kind or '(no type)'}"[: it.HEAD])
+    told = (block for block in blocks(message.get("content")) if text(block.get("type")) not in _CALLS)
+    yield from (it.block_item(block, key) for block in told)
     for id_, name, args in _tool_calls(message):
         yield it.Tool.of(id_, name, args, key)
 

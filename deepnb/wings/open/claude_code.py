@@ -16,14 +16,12 @@ from deepnb.wings.open.file import BadLines, json_lines, object_of, open_file
 from deepnb.wings.open.indexing import link
 from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
-from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
+from deepnb.wings.open.values import OTHER_BRANCHES
 
 _TYPES = ("user", "assistant", "system", "summary", "progress", "attachment")
-_SILENT = frozenset(
-    (
-        *("file-history-snapshot", "queue-operation", "agent-name", "last-prompt", "mode", "pr-link"),
-        *("permission-mode", "tag", "task-summary"),
-    )
+_SILENT = (
+    *("file-history-snapshot", "queue-operation", "agent-name", "last-prompt", "mode", "pr-link"),
+    *("permission-mode", "tag", "task-summary"),
 )
 """Types of lines that say nothing about turns."""
 _PROGRESS = frozenset(
@@ -159,13 +157,10 @@ def _command(said: str) -> str:
 
 
 def _result(block: Mapping[str, Any], structured: object) -> it.Result:
-    said = content_text(block.get("content"))
-    more = mapping(structured)
-    before, after = _whole_files(more)
-    return it.Result(
-        said, len(said), text(block.get("tool_use_id")), error=bool(block.get("is_error")),
-        agent=text(more.get("agentId")), before=before, after=after,
-    )  # fmt: skip
+    result, more = it.Result.of(block), mapping(structured)
+    result.agent = text(more.get("agentId"))
+    result.before, result.after = _whole_files(more)
+    return result
 
 
 def _whole_files(more: Mapping[str, Any]) -> tuple[str | None, str | None]:
@@ -196,26 +191,7 @@ def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
         return
     key = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))
     yield it.Reply(key=key, model=model, usage=usage(mapping(message.get("usage"))))
-    for block in blocks(message.get("content")):
-        yield _block(block, key)
-
-
-def _block(block: Mapping[str, Any], key: str) -> it.Item:
-    match block.get("type"):
-        case "text":
-            said = text(block.get("text"))
-            return it.Text(said, len(said), key)
-        case "thinking":
-            return it.Thought(text(block.get("thinking")) or HIDDEN, 0, key)
-        case "redacted_thinking":
-            return it.Thought(HIDDEN, 0, key)
-        case "tool_use" | "server_tool_use" | "mcp_tool_use":
-            return it.Tool.of(text(block.get("id")), text(block.get("name")), mapping(block.get("input")), key)
-        case str() as kind if kind.endswith("tool_result"):
-            said = content_text(block.get("content"))
-            return it.Result(said, len(said), text(block.get("tool_use_id")))
-        case kind:
-            return it.Other(f"block {text(kind) or '(no type)'}"[: it.HEAD])
+    yield from (it.block_item(block, key) for block in blocks(message.get("content")))
 
 
 def usage(told: Mapping[str, Any]) -> Usage | None:

@@ -12,11 +12,9 @@ from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-_STATE = frozenset(
-    (
-        *("world_state", "inter_agent_communication", "token_usage_record", "retained_context"),
-        *("security_risk_score", "realtime_item"),
-    )
+_STATE = (
+    *("world_state", "inter_agent_communication", "token_usage_record", "retained_context"),
+    *("security_risk_score", "realtime_item"),
 )
 _BARE = frozenset(("message", "reasoning", "function_call", "function_call_output", "local_shell_call"))
 _CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"))
@@ -24,14 +22,12 @@ _OUTPUTS = frozenset(
     ("function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output")
 )
 _COMPACTED = frozenset(("compaction", "context_compaction", "compaction_summary"))
-_TOLD_TWICE = frozenset(
-    (
-        *("agent_message", "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break"),
-        *("task_complete", "turn_complete", "entered_review_mode", "exited_review_mode", "patch_apply_begin"),
-        *("patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end"),
-        *("sub_agent_activity", "collab_agent_spawn_end", "exec_command_begin", "exec_command_end", "turn_diff"),
-        *("item_started", "item_completed", "plan_update", "thread_name_updated"),
-    )
+_TOLD_TWICE = (
+    *("agent_message", "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break"),
+    *("task_complete", "turn_complete", "entered_review_mode", "exited_review_mode", "patch_apply_begin"),
+    *("patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end"),
+    *("sub_agent_activity", "collab_agent_spawn_end", "exec_command_begin", "exec_command_end", "turn_diff"),
+    *("item_started", "item_completed", "plan_update", "thread_name_updated"),
 )
 """Events of the screen that other lines tell as well."""
 _INJECTED = (

@@ -10,7 +10,8 @@ from typing import Any
 
 from deepnb.values.offload import Cause
 from deepnb.values.turn import Usage
-from deepnb.wings.open.json_values import memory_files, size, text
+from deepnb.wings.open.json_values import array, content_text, mapping, memory_files, size, text
+from deepnb.wings.open.values import HIDDEN
 
 HEAD = 200
 """Characters of a text that the index keeps."""
@@ -107,6 +108,12 @@ class Result(Item):
         Item.cut(self)
         self.before = self.after = None
 
+    @classmethod
+    def of(cls, block: Mapping[str, Any]) -> "Result":
+        """Return what a block `tool_result` says."""
+        said = content_text(block.get("content"))
+        return cls(said, len(said), text(block.get("tool_use_id")), error=bool(block.get("is_error")))
+
 
 @dataclass(slots=True)
 class Compaction(Item):
@@ -148,6 +155,24 @@ class Fact(Item):
 @dataclass(slots=True)
 class Other(Item):
     """A type of line or block that the reader has no use for; `text` names it."""
+
+
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "toolCall", "toolUse")
+
+
+def block_item(block: Mapping[str, Any], key: str) -> Item:
+    """Return what a block of a model's reply says, by the names that any of the formats gives it."""
+    kind = text(block.get("type"))
+    if kind in ("text", "output_text"):
+        said = text(block.get("text"))
+        return Text(said, len(said), key)
+    if kind in ("thinking", "reasoning", "redacted_thinking"):
+        told = "\n\n".join(filter(None, (text(mapping(one).get("text")) for one in array(block.get("summary")))))
+        return Thought(text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN, 0, key)
+    if kind in _CALLS:
+        args = mapping(block.get("arguments")) or mapping(block.get("input"))
+        return Tool.of(text(block.get("id")), text(block.get("name")), args, key)
+    return Result.of(block) if kind.endswith("tool_result") else Other(f"block {kind or '(no type)'}"[:HEAD])
 
 
 @dataclass(slots=True, eq=False)

@@ -112,11 +112,9 @@ def _medium(block: Mapping[str, Any]) -> str:
 NAMES = frozenset(("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "MEMORY.md", "SOUL.md", "USER.md", "GEMINI.md"))
 """Files that agents read as their memory, wherever they are."""
 
-_TOOLS = frozenset(
-    (
-        *("edit", "write", "multiedit", "edit_file", "write_file", "str_replace", "create_file", "create"),
-        *("str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "append_file"),
-    )
+_TOOLS = (
+    *("edit", "write", "multiedit", "edit_file", "write_file", "str_replace", "create_file", "create"),
+    *("str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "append_file"),
 )
 _SHELLS = frozenset(("shell", "exec_command", "shell_command", "local_shell_call", "local_shell", "container.exec"))
 Change = tuple[str, str | None, tuple[tuple[str, str], ...]]

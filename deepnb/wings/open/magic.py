@@ -59,7 +59,7 @@ def rows_picture(rows: SessionRows) -> View:
 
 def instead(magic: str, name: str) -> Command | None:
     """Return what a subcommand does in an opened session; None where that is the same as in any other."""
-    return None if (magic, name) in _SAME else partial(_shown, f"{magic} {name}")
+    return None if name in _SAME.get(magic, ()) else partial(_shown, f"{magic} {name}")
 
 
 def _shown(name: str, scene: Scene, args: Args) -> Result:

@@ -8,7 +8,7 @@ from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
-from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
+from deepnb.wings.open.values import OTHER_BRANCHES
 
 _SILENT = frozenset(("model_change", "thinking_level_change", "label", "reset", "leaf", "custom"))
 _FAILED = ("aborted", "error")
@@ -86,17 +86,7 @@ def _message(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
 def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     failed = message.get("stopReason") in _FAILED
     yield it.Reply(key=key, model=text(message.get("model")), usage=None if failed else _usage(message))
-    for block in blocks(message.get("content")):
-        kind = block.get("type")
-        if kind == "text":
-            yield it.Text(text(block.get("text")), len(text(block.get("text"))), key)
-        elif kind in ("thinking", "redacted_thinking"):
-            yield it.Thought(text(block.get("thinking")) or HIDDEN, 0, key)
-        elif kind in ("toolCall", "tool_use", "toolUse"):
-            args = mapping(block.get("arguments")) or mapping(block.get("input"))
-            yield it.Tool.of(text(block.get("id")), text(block.get("name")), args, key)
-        else:
-            yield it.Other(f"block {text(kind) or '(no type)'}"[: it.HEAD])
+    yield from (it.block_item(block, key) for block in blocks(message.get("content")))
     if failed:
         yield it.Note(text(message.get("errorMessage")) or f"the reply was {message['stopReason']}")
 

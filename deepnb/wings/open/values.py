@@ -70,8 +70,6 @@ class FileTurn:
     compactions: tuple[FileCompaction, ...] = ()
     edits: tuple[FileEdit, ...] = ()
     """Of memory files; without their texts, which `FileContent.edits` has."""
-    places: tuple[tuple[int, int], ...] = ()
-    """[start, end) of its records: bytes of the file, or messages of a checkpointed thread."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.number}: {excerpt(self.prompt)!r} calls={len(self.calls)}")

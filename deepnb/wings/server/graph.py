@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from time import monotonic
 from typing import Any
@@ -385,16 +386,12 @@ class _Run:
         stopping = threading.Thread(target=self._stop, daemon=True, name="deepnb-server-stop")
         stopping.start()
         while stopping.is_alive():
-            try:
+            with suppress(Cancelled):
                 stopping.join()
-            except Cancelled:
-                continue
 
     def _stop(self) -> None:
-        try:
+        with suppress(Exception):  # it has ended, or the server does not answer: that is seen when the thread is read
             self._client.runs.cancel(self._thread, self.id, wait=True)
-        except Exception:  # it has ended, or the server does not answer: what is so is seen when the thread is read
-            return
 
 
 def _writer(nodes: Mapping[str, Any]) -> str:

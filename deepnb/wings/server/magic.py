@@ -18,7 +18,7 @@ def attach_server(scene: Scene, args: Args) -> Result:
             args = {**args, "header": None}
         listed = assistants(server(address))
         if len(listed) != 1:
-            rows = [(one.shown, one.graph, f"%agent use {address.url}/{one.shown}") for one in listed]
+            rows = [(one.name, one.graph, f"%agent use {address.url}/{one.name}") for one in listed]
             return table_view(("assistant", "graph", "type"), rows, f"assistants at {address.host}", (), "none")
-        address = replace(address, assistant=listed[0].shown)
+        address = replace(address, assistant=listed[0].name)
     return attach(scene, {**args, "model": str(address)}, str(address))

@@ -35,11 +35,7 @@ class Assistant:
     id: str
     graph: str
     name: str
-
-    @property
-    def shown(self) -> str:
-        """The name in an address: the graph's own for the assistant that comes with it."""
-        return self.name if self.name else self.graph
+    """As in an address: the graph's own for the assistant that comes with it."""
 
 
 def server(address: ServerAddress) -> Server:
@@ -59,8 +55,8 @@ def assistants(found: Server) -> list[Assistant]:
     rows: Any = found.ask(found.client.assistants.search, limit=100)
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) and "assistant_id" in row for row in rows):
         raise InvalidError(f"what answers at {found.address.url} is no LangGraph server", "%agent use http://host:port")
-    made = [Assistant(str(row["assistant_id"]), str(row["graph_id"]), str(row.get("name") or "")) for row in rows]
-    return sorted(made, key=attrgetter("shown"))
+    named = ((str(row["assistant_id"]), str(row["graph_id"]), str(row.get("name") or "")) for row in rows)
+    return sorted((Assistant(id_, graph, name or graph) for id_, graph, name in named), key=attrgetter("name"))
 
 
 def chosen(found: Server) -> Assistant:
@@ -72,7 +68,7 @@ def chosen(found: Server) -> Assistant:
         if one := next((one for one in listed if name and getattr(one, field) == name), None):
             return one
     url = found.address.url
-    do = ", ".join(f"%agent use {url}/{one.shown}" for one in listed) or "deploy one"
+    do = ", ".join(f"%agent use {url}/{one.name}" for one in listed) or "deploy one"
     if not name:
         raise InvalidError(f"{url} has {len(listed)} assistants", do)
     raise NotFoundError(f"{url} has no assistant {name!r}", do)
@@ -133,7 +129,7 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
     names = {str(node["id"]).partition(".")[0] for node in nodes.get("nodes") or ()}
     graph = ServerGraph(threads, one.id, nodes, channels or (messages,))
     sources = (memory,) if isinstance(memory, str) else tuple(memory)
-    shown = f"{one.shown} at {found.address.host}"
+    shown = f"{one.name} at {found.address.host}"
     stored = _stored(found, one) if keys.TOLD in channels else None
     features = _features(shown, names, channels, sources, stored)
     files = StateBackend() if "files" in channels else None

@@ -166,7 +166,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
         new = self._ids[name] = str(made["thread_id"])
         metadata = {_PARENT: "", **facts, _NAME: name}
         self.server.ask(self.server.client.threads.update, new, metadata=metadata)
-        self.parents[name] = str(metadata[_PARENT])
+        self._note(name, {"metadata": metadata})
         return new
 
     def listed(self) -> dict[str, str]:

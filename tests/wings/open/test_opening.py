@@ -58,14 +58,14 @@ REFUSED = {
     "text": (b"hello\n", "plain text"),
     "json": (b'{"a": 1}\n', "is JSON of no kind that is known here with a: sessions of Claude Code, Codex, pi"),
     "lines": (b'{"a": 1, "b": 2}\n{"a": 1}\n', "is JSON Lines of no kind that is known here with a, b"),
-    "goose": (b'{"working_dir": "/w", "message_count": 2}\n{"role": "user"}\n', "Goose"),
-    "copilot": (b'{"type": "session.start", "data": {}, "timestamp": "x"}\n{}\n', "Copilot CLI"),
-    "contents": (b'{"role": "model", "parts": [{"text": "a"}]}\n{"role": "user", "parts": []}\n', "Gemini's API"),
-    "batch": (b'{"custom_id": "1", "method": "POST", "url": "/v1"}\n', "a batch of requests"),
+    "other": (
+        b'{"role": "model", "parts": [{"text": "a"}]}\n',
+        "is JSON of no kind that is known here with role, parts",
+    ),
     "number": (b"17", "plain text"),
-    "pdf": (b"%PDF-1.7 ...", "a PDF"),
+    "pdf": (b"%PDF-1.7 ...", "a binary file"),
     "binary": (bytes(range(256)), "a binary file"),
-    "zip": (b"PK\x03\x04xxx", "a ZIP archive"),
+    "zip": (b"PK\x03\x04xxx", "a binary file"),
     "deep": (b"[" * 100_000, "plain text"),
 }
 
