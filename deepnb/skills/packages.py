@@ -172,29 +172,28 @@ def _from_directory(top: Path) -> dict[str, _File]:
     found: dict[str, _File] = {}
     folders, looked = [top], 0
     while folders:
+        folder = folders.pop(0)
         try:
-            inner = sorted((folder := folders.pop(0)).iterdir())
+            for path in sorted(folder.iterdir()):
+                if path.name.startswith(".") or path.name in _LEFT_OUT:
+                    continue
+                if (looked := looked + 1) > _PLACES:
+                    raise LimitError(f"{top.name} has more than {_PLACES:,} files", "give the directory of the skills")
+                status = path.lstat()
+                inside = path.relative_to(top).as_posix()
+                if stat.S_ISDIR(status.st_mode):
+                    folders.append(path)
+                    continue
+                problem = InvalidError(f"{inside} is a link or not a file", "replace it with a copy of its target")
+                if os.path.isfile(path / FILE_NAME):  # a link to a skill
+                    inside = f"{inside}/{FILE_NAME}"
+                found[inside] = _File(
+                    status.st_size, partial(_bytes, path, inside), None if stat.S_ISREG(status.st_mode) else problem
+                )
         except OSError as error:  # it may be a skill, or part of one
             place = folder.relative_to(top)
             problem = InvalidError(f"{place} can't be read ({error.strerror})", "leave it out")
             found[(place / FILE_NAME).as_posix()] = _File(0, bytes, problem)
-            continue
-        for path in inner:
-            if path.name.startswith(".") or path.name in _LEFT_OUT:
-                continue
-            if (looked := looked + 1) > _PLACES:
-                raise LimitError(f"{top.name} has more than {_PLACES:,} files", "give the directory of the skills")
-            status = path.lstat()
-            inside = path.relative_to(top).as_posix()
-            if stat.S_ISDIR(status.st_mode):
-                folders.append(path)
-                continue
-            problem = InvalidError(f"{inside} is a link or not a file", "replace it with a copy of its target")
-            if os.path.isfile(path / FILE_NAME):  # a link to a skill
-                inside = f"{inside}/{FILE_NAME}"
-            found[inside] = _File(
-                status.st_size, partial(_bytes, path, inside), None if stat.S_ISREG(status.st_mode) else problem
-            )
     return found
 
 

@@ -184,3 +184,24 @@ def test_the_good_ones_are_added_and_the_others_listed(name, tmp_path):
     assert len(s.skills.listed()) == len(one.good) or "are not listed here" in prompt
     picture = skills_picture(s.skills)
     assert all(named in picture.text() or len(one.good) > 50 for named in one.good) and picture.html()
+
+
+def test_a_folder_that_can_not_be_read_is_listed(tmp_path, monkeypatch):
+    root = made(
+        {**skills("ok", "closed"), "outer/SKILL.md": skill("outer"), "outer/shut/a.txt": "a"}, tmp_path / "collection"
+    )
+    real = Path.iterdir
+
+    def iterdir(path):  # chmod does nothing for root
+        if path.name in ("closed", "shut"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    s = Session(model=Scripted(answers=["ok"]))
+    added = s.skills.add(root)
+    assert tuple(added) == ("ok",)
+    assert [line.partition("collection/")[2] for line in added.left_out] == [
+        "closed: closed can't be read (Permission denied): leave it out",
+        "outer: outer/shut can't be read (Permission denied): leave it out",
+    ]
