@@ -36,7 +36,7 @@ class Odd:
     gives: CallToolResult | ErrorData | None = None
     says: str = ""
     """A part of the result; the arguments, if this is empty."""
-    output: Mapping[str, Any] | None = None
+    output: dict[str, Any] | None = None
     """The schema of the result."""
     description: str = "Does it."
     fails: bool = False
@@ -168,7 +168,7 @@ def serve() -> None:
     @server.list_tools()  # type: ignore[untyped-decorator]
     async def tools() -> list[Tool]:
         return [
-            Tool(name=odd.name, description=odd.description, inputSchema=dict(odd.schema), outputSchema=odd.output and dict(odd.output))
+            Tool(name=odd.name, description=odd.description, inputSchema=dict(odd.schema), outputSchema=odd.output)
             for odd in by_name.values()
         ]  # fmt: skip
 
