@@ -15,6 +15,7 @@ from deepnb.values.turn import Notice, ToolEnded, ToolStarted, Usage
 from deepnb.wings.open import opencode
 from deepnb.wings.open.opening import list_sessions, open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
+from deepnb.wings.open.view import opened_view
 from tests.support.tables import every_row
 from tests.wings.open.hostile_values import evil_folder, watched
 from tests.wings.open.session_files import OpenCode, jsonl, opencode_database, opencode_file, ran, says, stamps
@@ -231,6 +232,7 @@ def test_text_that_is_not_utf8_is_read(tmp_path):
         connection.commit()
     session = open_session(tmp_path / DATABASE)
     assert (session.index.title, session.index.bad, session.index.turns[0].prompt) == ("A\ufffdB", 1, "Go")
+    assert "unreadable    1 line\n" in opened_view(session.index, "x").text()
 
 
 def test_sessions_that_started_each_other_end(tmp_path):
