@@ -25,9 +25,9 @@ from langchain.agents.middleware.types import ModelResponse
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import ValidationError
 
+from deepnb.engine.fit_tools import form_of
 from deepnb.engine.request import message_text
 from deepnb.gate import redact
 from deepnb.values.answers import FROM_TEXT, calls_in, split_thinking, stands_in
@@ -172,8 +172,9 @@ def reader() -> Reader | None:
 
 def _types(tool: Any) -> Mapping[str, str]:
     """Return name -> JSON type of a tool's parameters, in their order."""
-    properties = convert_to_openai_tool(tool)["function"].get("parameters", {}).get("properties", {})
-    return {name: str(one.get("type", "")) for name, one in properties.items()}
+    form, _ = form_of(tool, "")
+    properties = form.get("function", form).get("parameters", {}).get("properties", {})
+    return {name: str(one.get("type", "")) if isinstance(one, Mapping) else "" for name, one in properties.items()}
 
 
 NOT_JSON = "__not_json__"

@@ -85,9 +85,9 @@ package  directory:folder DIR  ?include:places PATH...  --yes
         },
         usage="""
 open  path:session FILE|DIR|URL  --thread:word THREAD  --list
-    show a session of Claude Code, Codex, pi, OpenClaw, LangGraph or deepnb, read-only, with all views: of a file or
-    a PostgreSQL database, the newest or the one you name; of a directory, list the sessions below it; --list: list
-    those in a file or database
+    show a session of Claude Code, Codex, OpenCode, pi, OpenClaw, LangGraph or deepnb, read-only, with all views: of a
+    file or a PostgreSQL database, the newest or the one you name; of a directory, list the sessions below it; --list:
+    list those in a file or database
 """,
         pictures={"session:OpenedSession": "magic:opened_picture", "values:SessionRows": "magic:rows_picture"},
     ),

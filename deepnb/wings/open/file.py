@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -210,6 +210,18 @@ def read_database(path: Path) -> Iterator[sqlite3.Connection]:
                 yield connection
         except sqlite3.DatabaseError as error:
             raise RefusedError(f"{path} can't be read as a database ({error})", "choose another file") from None
+
+
+def chosen(names: Sequence[str], wanted: str | None, where: str, what: str) -> tuple[str, list[str]]:
+    """Return one of several sessions of a database, the first unless one is named, and what is to be said of the others."""
+    if not names:
+        raise NotFoundError(f"{where} has no {what}s", "choose another database")
+    if wanted is not None and wanted not in names:
+        known = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise NotFoundError(f"{where} has no {what} {wanted}", f"it has {known}")
+    name = wanted or names[0]
+    how = "--list shows them, --thread NAME opens another"
+    return name, [f"the database has {len(names):,} {what}s: this is {name}; {how}"] if len(names) > 1 else []
 
 
 def _copy(files: list[Path], folder: Path) -> Path:

@@ -152,7 +152,7 @@ def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
     if not path or text(args.get("command")) == "view":
         return
     edits = [args, *map(mapping, array(args.get("edits")))]
-    sides = (("old_string", "new_string"), ("oldText", "newText"), ("old_str", "new_str"))
+    sides = (("old_string", "new_string"), ("oldString", "newString"), ("oldText", "newText"), ("old_str", "new_str"))
     hunks = [(edit.get(old), edit.get(new)) for edit in edits for old, new in sides]
     if hunks := [(text(old), text(new)) for old, new in hunks if isinstance(old, str) or isinstance(new, str)]:
         yield path, None, tuple(hunks)

@@ -20,13 +20,10 @@ from deepnb.wings.open.view import file_turns_view, opened_view, sessions_view
 
 _DIFFS = 20
 """Turns whose diffs of memory are shown at once, the last ones."""
-_SAME = frozenset(
-    (
-        *(("agent", name) for name in ("open", "threads", "switch", "use", "models", "export", "code")),
-        *(("agent", name) for name in ("budget", "xray", "panel", "dashboard")),
-        *(("memory", name) for name in ("picture", "panel")),
-    )
-)
+_SAME = {
+    "agent": ("open", "threads", "switch", "use", "models", "export", "code", "budget", "xray", "panel", "dashboard"),
+    "memory": ("picture", "panel"),
+}
 
 
 def agent_open(scene: Scene, args: Args) -> Result:

@@ -55,11 +55,12 @@ _ID, _WHOLE = 8, 24
 def open_session(
     path: str | Path, thread: str | None = None, *, into: Session | None = None, name: str | None = None
 ) -> OpenedSession:
-    """A session made elsewhere, to look at and to fork from: of Claude Code, Codex, pi, OpenClaw, LangGraph, deepnb.
+    """A session made elsewhere, to look at and to fork from.
 
-    `path` is a file, or the `postgresql://` address of a database with LangGraph's checkpoints; `thread` names one of
-    several in it, else it is the newest. Nothing is written there, and nothing of it is run. It is called `name` here,
-    and forks of it become threads of the session `into`.
+    It is one of Claude Code, Codex, OpenCode, pi, OpenClaw, LangGraph or deepnb. `path` is a file, or the
+    `postgresql://` address of a database with LangGraph's checkpoints; `thread` names one of several in it, else it is
+    the newest. Nothing is written there, and nothing of it is run. It is called `name` here, and forks of it become
+    threads of the session `into`.
     """
     if name is not None:
         check_name(name)

@@ -42,7 +42,6 @@ def pi(path):
 
 
 GEMINI = {"projectHash": "x", "messages": [{"type": "user", "content": "hi"}]}
-OPENCODE = {"info": {"id": "s"}, "messages": [{"info": {"role": "user"}, "parts": []}]}
 REFUSED = {
     "empty": (b"", "is empty"),
     "gemini": (json.dumps(GEMINI, indent=1).encode(), "Gemini CLI"),
@@ -50,13 +49,12 @@ REFUSED = {
         json.dumps({"id": "x", "run_type": "llm", "trace_id": "y", "dotted_order": "z"}).encode(),
         "LangSmith",
     ),
-    "opencode": (json.dumps(OPENCODE).encode(), "OpenCode"),
     "codex exec": (b'{"type":"thread.started","thread_id":"x"}\n', "codex exec --json"),
     "notebook": (json.dumps({"nbformat": 4, "cells": []}, indent=1).encode(), "a notebook"),
     "csv": (b"a,b,c\n1,2,3\n", "a table"),
     "html": (b"<!doctype html>", "HTML"),
     "text": (b"hello\n", "plain text"),
-    "json": (b'{"a": 1}\n', "is JSON of no kind that is known here with a: sessions of Claude Code, Codex, pi"),
+    "json": (b'{"a": 1}\n', "is JSON of no kind that is known here with a: sessions of Claude Code, Codex, OpenCode"),
     "lines": (b'{"a": 1, "b": 2}\n{"a": 1}\n', "is JSON Lines of no kind that is known here with a, b"),
     "other": (
         b'{"role": "model", "parts": [{"text": "a"}]}\n',
@@ -93,7 +91,7 @@ def test_a_file_of_no_known_kind_is_refused_with_what_it_seems_to_be(tmp_path, n
 
 @every_row(
     ("tables", "what"),
-    [(("session", "message", "part"), "OpenCode"), (("pets",), "the tables pets"), ((), "no tables")],
+    [(("session", "message"), "the tables message, session"), (("pets",), "the tables pets"), ((), "no tables")],
 )
 def test_other_databases(tmp_path, tables, what):
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
