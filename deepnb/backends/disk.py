@@ -190,6 +190,26 @@ class DiskBackend(protocol.BackendProtocol):
         end = time.time_ns() - GRANULE
         return None if any(max(one[4:6] + one[10:12]) > end for one in found.values()) else found
 
+    def file_versions(self, directory: str) -> dict[str, Any] | None:
+        """Return the stamp of each file below a directory, or None for one so new that its next change could bear the same time."""
+        end = time.time_ns() - GRANULE
+        found: dict[str, Any] = {}
+        try:
+            todo, cut = [self.tree.folder(names(directory, folder=True))], len(self.tree.path(("",))) - 1
+            while todo:
+                with os.scandir(todo.pop()) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            todo.append(entry.path)
+                        elif entry.is_file(follow_symlinks=False):
+                            info = entry.stat(follow_symlinks=False)
+                            stamp = info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
+                            path = entry.path[cut:].replace(os.sep, "/")
+                            found[path] = None if stamp[0] > end or stamp[1] > end else stamp
+        except OSError as error:
+            return {} if isinstance(error, FileNotFoundError) and not found else None
+        return found
+
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return the links in a directory, which are not listed, and the directories in it whose file is not to be read."""
         found: SkippedEntries = {}

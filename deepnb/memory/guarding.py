@@ -338,6 +338,13 @@ class ScopedBackend(WrapperBackend):
         version = super().folder_version(directory, name)
         return None if version is None else (self._scope(), version)
 
+    def file_versions(self, directory: str) -> Mapping[str, Any] | None:
+        """Return the guard's versions of the files that the scope of the moment lets be read."""
+        found, scope = super().file_versions(directory), self._scope()
+        if found is None or scope.whole:
+            return found
+        return {path: version for path, version in found.items() if scope.may_read(path)}
+
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, as the guard does; gives the error, if any."""
         return self.read_refusal(path) or self.inner.append(path, line, typed=typed)

@@ -21,7 +21,14 @@ from deepnb.backends.memory_store import label
 from deepnb.backends.merge import merge
 from deepnb.backends.mounts import Given, Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
-from deepnb.backends.wrapper import AttachedFiles, ChosenFiles, ReadOnlyFiles, SplitBackend, store_backend
+from deepnb.backends.wrapper import (
+    AttachedFiles,
+    ChosenFiles,
+    ReadOnlyFiles,
+    SplitBackend,
+    WrapperBackend,
+    store_backend,
+)
 from deepnb.backends.writer import writing
 from deepnb.engine.files import ExactStore
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend, ThreadFiles
@@ -63,13 +70,25 @@ def place_in_database(database: Database, assistant_id: str | None, name: str) -
     """Return the place in the store of a database; `name` is that of a thread with a memory of its own."""
     space = ((assistant_id,) if assistant_id else ()) + ("filesystem",)
     own = (*space, "threads", label(name)) if name else space
-    return Place(store_backend(ExactStore(database.store), own), database.lock)
+    return Place(DatabaseFiles(database, own), database.lock)
 
 
 def place_on_disk(directory: Path) -> Place:
     """Return the place in a directory."""
     lock = partial(directory_lock, directory)
     return Place(DiskBackend(directory, private=True), lock, directory=str(directory))
+
+
+class DatabaseFiles(WrapperBackend):
+    """The files in one namespace of a database's store."""
+
+    def __init__(self, database: Database, namespace: tuple[str, ...]) -> None:
+        super().__init__(store_backend(ExactStore(database.store), namespace))
+        self._database, self._namespace = database, namespace
+
+    def file_versions(self, directory: str) -> Mapping[str, Any]:
+        """Return what the database knows of the files below a directory."""
+        return self._database.file_versions(self._namespace, directory)
 
 
 class Storage:

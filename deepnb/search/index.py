@@ -25,14 +25,14 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from deepnb.search import scoring
-from deepnb.search.database import Damaged, Database, has_fts5, migrate
+from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.days import asked_days, nearness
 from deepnb.search.hits import DAY, LEGS, Hit, Request, fading, filled, hit
 from deepnb.search.passages import Row, passages
 from deepnb.search.reading import Reader, within
 from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
 from deepnb.search.words import QUERY, Keys, Query, Scores, content_hash, plain, read_query
-from deepnb.search.writing import Changes, batches, bump, erase_file, purge, read_anew, vacuum, write_file
+from deepnb.search.writing import Changes, batches, bring_up_to_date, bump, erase_file, purge, vacuum, write_file
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 
 _T = TypeVar("_T")
@@ -396,8 +396,7 @@ class Index:
         left = _log_bytes(self.path) > 0
         db = Database(self.path, self._library)
         try:
-            older = migrate(db)
-            read_anew(db)
+            older = bring_up_to_date(db)
             if older:
                 vacuum(db, always=True)
         except BaseException as error:

@@ -151,14 +151,15 @@ class SessionMemory(Part):
         if k is not None and k < 1:
             raise InvalidError(f"k can't be {k}", "give a whole number above 0")
         from deepnb.memory.guarding import ScopedBackend
-        from deepnb.memory.searching import TRANSCRIPTS, texts_of
+        from deepnb.memory.searching import TRANSCRIPTS
 
         work = self._workspace
         backend = ScopedBackend(self._guard, lambda: work.thread.scope)
         names = work.threads.readable() if transcripts else ()
         texts = {f"{TRANSCRIPTS}{name}": spoken(work.transcripts.keep(name).read()[0]) for name in names}
-        found = work.home.storage.search.search(
-            texts_of(backend), query, work.current.now(), k, transcripts=texts, may_read=backend.may_read, **how
+        search = work.home.storage.search
+        found = search.search(
+            search.texts(backend), query, work.current.now(), k, transcripts=texts, may_read=backend.may_read, **how
         )
         return tuple(
             replace(hit, text="\n".join(line for line in hit.text.split("\n") if line)) if hit.path in texts else hit
