@@ -54,15 +54,9 @@ class Column:
     @property
     def tool_calls(self) -> tuple[tuple[ToolStarted, str], ...]:
         """The tool calls of the main agent that ran, in their order, each with how it ended."""
-        events = self.turn.events if self.turn is not None else ()
-        found: list[tuple[ToolStarted, str]] = []
-        at: dict[str, int] = {}
-        for event in events:
-            if isinstance(event, ToolStarted) and not event.path:
-                at[event.id] = len(found)
-                found.append((event, "cut"))
-            elif isinstance(event, ToolEnded) and not event.path and event.id in at:
-                found[at[event.id]] = found[at[event.id]][0], event.status
+        events = [e for e in (self.turn.events if self.turn is not None else ()) if not getattr(e, "path", ())]
+        ended = {event.id: event.status for event in events if isinstance(event, ToolEnded)}
+        found = [(event, ended.get(event.id, "cut")) for event in events if isinstance(event, ToolStarted)]
         asked = {call.id for call in self.asked}
         return tuple((call, status) for call, status in found if status != "cut" or call.id not in asked)
 
