@@ -7,15 +7,7 @@ a prefix that says what it is for (`sk-`, `pat-`).
 import re
 from collections.abc import Iterator
 
-from deepnb.gate.shapes import (
-    is_alphabet,
-    is_hexadecimal,
-    is_name,
-    is_random,
-    plainly_made,
-    quoted_password_like,
-    stand_in,
-)
+from deepnb.gate import shapes
 from deepnb.gate.spans import Span, regex, word_set
 
 _SHORTEST, _SHORTEST_TELLING, _SHORTEST_HASH = 24, 20, 32
@@ -82,11 +74,11 @@ def _prefix(run: str) -> str | None:
     while len(parts) < _PARTS and (part := _PART().match(run, ends[-1])):
         parts.append(part[1].lower())
         ends.append(part.end())
-    if not parts or sum(map(str.isalpha, parts[0])) < 2 or _NAME_END().search(run) or stand_in(run[ends[-1] :]):
+    if not parts or sum(map(str.isalpha, parts[0])) < 2 or _NAME_END().search(run) or shapes.stand_in(run[ends[-1] :]):
         return None
     if "/" in run and run[ends[1] - 1] == ".":  # a host and a path
         return None
-    if (_RESOURCE().fullmatch(run) and not _UUID().search(run)) or _ID().fullmatch(run) or is_name(run):
+    if (_RESOURCE().fullmatch(run) and not _UUID().search(run)) or _ID().fullmatch(run) or shapes.is_name(run):
         return None
     telling = not _TELLING.isdisjoint(parts)
     words = {part.rstrip("0123456789") for part in parts}
@@ -94,7 +86,7 @@ def _prefix(run: str) -> str | None:
         return None
     hashes = _HASH_NAMES.isdisjoint(words) and (telling or _IDS.isdisjoint(words))
     # A body that begins with something like a word has lost that to the prefix; one of hexadecimal digits has not.
-    starts = ends[-1:] if is_hexadecimal(_OTHER().sub("", run[ends[-1] :])) else ends[:0:-1]
+    starts = ends[-1:] if shapes.is_hexadecimal(_OTHER().sub("", run[ends[-1] :])) else ends[:0:-1]
     return run[: ends[1]] if any(_is_key(run[start:], telling, hashes) for start in starts) else None
 
 
@@ -106,19 +98,19 @@ def _is_key(body: str, telling: bool, hashes: bool) -> bool:
         return telling and hashes
     if len(plain) < (_SHORTEST_TELLING if telling else _SHORTEST) or 7 * (len(rest) - len(plain)) > len(rest):
         return False
-    if is_hexadecimal(plain):
-        return hashes and len(plain) >= _SHORTEST_HASH and is_random(plain)
+    if shapes.is_hexadecimal(plain):
+        return hashes and len(plain) >= _SHORTEST_HASH and shapes.is_random(plain)
     if not _is_key_whole(rest):
         return False
-    return is_random(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
+    return shapes.is_random(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
 
 
 def _is_key_whole(body: str) -> bool:
     """Return whether what stands between slashes and dots is all drawn by chance: a path is not, nor a name with dots."""
     host, slash, _ = body.partition("/")
-    if slash and ("." in host or any(len(part) >= 4 and not is_random(part) for part in body.split("/"))):
+    if slash and ("." in host or any(len(part) >= 4 and not shapes.is_random(part) for part in body.split("/"))):
         return False
-    return "." not in body or any(len(part) >= 16 and is_random(part) for part in body.split("."))
+    return "." not in body or any(len(part) >= 16 and shapes.is_random(part) for part in body.split("."))
 
 
 # -- A long value drawn by chance, known by the words beside it: a name of secrecy, a vendor, a sentence, an id
@@ -224,13 +216,13 @@ def _drawn(value: str) -> str:
     if (
         len(plain) < _LEAST
         or 6 * (len(value) - len(plain)) > len(value)
-        or not is_random(plain)
-        or stand_in(value)
-        or is_alphabet(value)
-        or is_name(value)
+        or not shapes.is_random(plain)
+        or shapes.stand_in(value)
+        or shapes.is_alphabet(value)
+        or shapes.is_name(value)
     ):
         return ""
-    if is_hexadecimal(plain):
+    if shapes.is_hexadecimal(plain):
         return "hash" if plain.isalnum() and len(plain) == len(value) else ""
     if "." in value and not _is_whole(value):
         return ""
@@ -240,7 +232,7 @@ def _drawn(value: str) -> str:
 def _is_whole(value: str) -> bool:
     """Return whether each long part between signs is drawn by chance: those of a path, a name with dots or dashes are not."""
     parts = [part for part in re.split(r"[/._~-]", value) if len(part) >= 5]
-    return sum(len(part) for part in parts if not is_random(part)) * 3 <= len(value)
+    return sum(len(part) for part in parts if not shapes.is_random(part)) * 3 <= len(value)
 
 
 def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
@@ -310,6 +302,7 @@ def secrecy(name: str, value: str) -> str:
     secret = not words.isdisjoint(
         _SECRECY - {"key", "keys", "token", "tokens", "salt", "seed", "login", "license", "licence"}
     )
-    if secret and quoted_password_like(value):
+    if secret and shapes.quoted_password_like(value):
         return f"a value named {name}"
-    return "a value that is drawn by chance" if plainly_made(value) or _drawn(value) in ("letters", "hash") else ""
+    drawn = shapes.plainly_made(value) or _drawn(value) in ("letters", "hash")
+    return "a value that is drawn by chance" if drawn else ""

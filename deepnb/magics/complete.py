@@ -89,12 +89,12 @@ def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool
     return [word for word in dict.fromkeys(offered) if word.startswith(cursor_text) and word != cursor_text]
 
 
-def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
+def matcher(get_names: Callable[[], Names]) -> Any:
     """Return a matcher for `ip.Completer.custom_matchers`; `get_names` is asked at each Tab on a line of ours."""
+    from IPython.core.completer import SimpleCompletion, context_matcher
 
+    @context_matcher(priority=100, identifier=IDENTIFIER)
     def deepnb_matcher(context: Any) -> dict[str, Any]:
-        from IPython.core.completer import SimpleCompletion
-
         place = line_of(context.full_text, context.cursor_line, context.text_until_cursor)
         if place is None:
             return {"completions": []}
@@ -106,9 +106,6 @@ def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
         found = [SimpleCompletion(word, type="magic") for word in words]
         return {"completions": found, "matched_fragment": fragment, "suppress": bool(words), "ordered": True}
 
-    deepnb_matcher.matcher_api_version = 2  # type: ignore[attr-defined]
-    deepnb_matcher.matcher_identifier = IDENTIFIER  # type: ignore[attr-defined]
-    deepnb_matcher.matcher_priority = 100  # type: ignore[attr-defined]
     return deepnb_matcher
 
 

@@ -175,9 +175,9 @@ class Extension:
     def _run(self, magic: str, line: str, body: str | None) -> Any:
         from deepnb.magics.options import AgentRun, parse_agent, parse_memory, parse_skills
 
-        parse: Callable[..., AgentRun | Command]
-        parse = {"agent": parse_agent, "memory": parse_memory, "skills": parse_skills}[magic]
-        parsed = parse(line, body)
+        parsers: dict[str, Callable[..., AgentRun | Command]]
+        parsers = {"agent": parse_agent, "memory": parse_memory, "skills": parse_skills}
+        parsed = parsers[magic](line, body)
         if "sessions" in self.__dict__:
             self.session.workspace.current.catch_up()
         if isinstance(parsed, AgentRun):

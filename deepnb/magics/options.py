@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from deepnb.magics import usage
@@ -71,16 +72,6 @@ def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
         problem = f"invalid arguments in {_cut(line)!r}" if known else f"no subcommand {name!r}"
         raise InvalidError(problem, f"{meant}, or %agent -- {line} to send it as a prompt")
     return _run(values, prompt)
-
-
-def parse_memory(line: str, body: str | None = None) -> Command:
-    """Return the subcommand meant by `%memory LINE`, or the `write` of a `%%memory PATH` cell."""
-    return _parse_plain("memory", "path", "PATH", line, body)
-
-
-def parse_skills(line: str, body: str | None = None) -> Command:
-    """Return the subcommand meant by `%skills LINE`, or the `write` of a `%%skills NAME` cell."""
-    return _parse_plain("skills", "name", "NAME", line, body)
 
 
 def without_end_of_line(body: str) -> str:
@@ -183,8 +174,8 @@ def _command(magic: str, line: str) -> Command | None:
     return None
 
 
-def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) -> Command:
-    """Return what the two magics without prompts have in common: subcommands only, and a cell that writes."""
+def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None = None) -> Command:
+    """Return the subcommand of a line of a magic without prompts, or the `write` of a cell of it."""
     line = line.strip()
     if _asks_for_help(line):
         return Command("help", {"words": None})
@@ -205,6 +196,10 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
     names = tuple(sub.name for sub in usage.subcommands(magic))
     close = nearest(name, names)
     raise InvalidError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
+
+
+parse_memory = partial(_parse_plain, "memory", "path", "PATH")
+parse_skills = partial(_parse_plain, "skills", "name", "NAME")
 
 
 def _target(magic: str, label: str, line: str) -> str:

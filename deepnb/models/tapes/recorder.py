@@ -20,26 +20,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from deepnb.engine import keys
-from deepnb.models.tapes.pieces import (
-    error_of,
-    form_of,
-    messages_of,
-    piece_of,
-    provider_keys,
-    tools_of,
-    without_credentials,
-)
-from deepnb.models.tapes.tape import (
-    Exchange,
-    Parts,
-    TapedModel,
-    TapeForm,
-    days_near,
-    exchange_line,
-    head_line,
-    model_line,
-    part_line,
-)
+from deepnb.models.tapes import pieces, tape
 from deepnb.values.errors import DeepnbError, RefusedError
 from deepnb.values.files import make_folder
 from deepnb.values.lazy import nothing
@@ -66,11 +47,11 @@ class Recording:
         """Why it was stopped, where that was not asked for."""
         self.now = now
         self._lock = threading.Lock()
-        self._models: list[TapedModel] = []
+        self._models: list[tape.TapedModel] = []
         self._parts: set[str] = set()
         self._secrets: frozenset[str] = frozenset()
-        self._form: tuple[Any, TapeForm] | None = None
-        head = head_line(now(), self.form().clean(note))
+        self._form: tuple[Any, tape.TapeForm] | None = None
+        head = tape.head_line(now(), self.form().clean(note))
         try:
             make_folder(file.parent)
             if overwrite:
@@ -104,7 +85,7 @@ class Recording:
         """Return the model, telling this recording of its calls."""
         held: Sequence[Any] = [getattr(value, "get_secret_value", nothing)() for value in vars(model).values()]
         self._secrets |= {value for value in held if isinstance(value, str)}
-        taped = TapedModel(self.form().clean(label), self.form().clean(_profile(model)), counts, retries=retries)
+        taped = tape.TapedModel(self.form().clean(label), self.form().clean(_profile(model)), counts, retries=retries)
         before = model.callbacks
         listener = _Listener(self, taped)
         if isinstance(before, BaseCallbackManager):
@@ -114,22 +95,22 @@ class Recording:
             callbacks = [*(before or ()), listener]
         return model.model_copy(update={"callbacks": callbacks})
 
-    def form(self) -> TapeForm:
+    def form(self) -> tape.TapeForm:
         """Return what brings requests into the form of a tape, with the keys there are now."""
-        state = (days_near(self.now()), dict(os.environ), self._secrets)
+        state = (tape.days_near(self.now()), dict(os.environ), self._secrets)
         if self._form is None or self._form[0] != state:
-            self._form = state, TapeForm(state[0], provider_keys() | self._secrets)
+            self._form = state, tape.TapeForm(state[0], pieces.provider_keys() | self._secrets)
         return self._form[1]
 
-    def add(self, model: TapedModel, request: Parts, one: Exchange) -> None:
+    def add(self, model: tape.TapedModel, request: tape.Parts, one: tape.Exchange) -> None:
         """Append an exchange, with what of it the file does not have yet, in one write."""
         with self._lock:
             if not self.active:
                 return
-            new = [model_line(model)] if model not in self._models else []
-            new += [part_line(name, request.texts[name]) for name in request.texts if name not in self._parts]
+            new = [tape.model_line(model)] if model not in self._models else []
+            new += [tape.part_line(name, request.texts[name]) for name in request.texts if name not in self._parts]
             try:
-                _write(self.file, b"".join([*new, exchange_line(one)]), 0)
+                _write(self.file, b"".join([*new, tape.exchange_line(one)]), 0)
             except OSError as error:
                 self.active, self.problem = False, error.strerror or type(error).__name__
                 _LOG.warning("%s", self.line)
@@ -141,21 +122,21 @@ class Recording:
 
 @dataclass
 class _Call:
-    request: Parts
+    request: tape.Parts
     at: str
     purpose: str
     began: float = field(default_factory=time.perf_counter)
     pieces: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
     def add(self, message: Any) -> None:
-        if piece := piece_of(message):
+        if piece := pieces.piece_of(message):
             self.pieces.append((round(1000 * (time.perf_counter() - self.began)), piece))
 
 
 class _Listener(BaseCallbackHandler):
     run_inline = True
 
-    def __init__(self, recording: Recording, model: TapedModel) -> None:
+    def __init__(self, recording: Recording, model: tape.TapedModel) -> None:
         self._recording = recording
         self._model = model
         self._calls: dict[UUID, _Call] = {}
@@ -173,8 +154,8 @@ class _Listener(BaseCallbackHandler):
         if self._recording.active:
             tools = (invocation_params or {}).get("tools") or ()
             if tools:
-                self._model = replace(self._model, schemas=form_of(tools[0]))
-            request = self._recording.form().parts(messages_of(messages[0]), tools_of(tools))
+                self._model = replace(self._model, schemas=pieces.form_of(tools[0]))
+            request = self._recording.form().parts(pieces.messages_of(messages[0]), pieces.tools_of(tools))
             purposes = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}
             purpose = purposes.get((metadata or {}).get("lc_source") or "", "answer")
             self._calls[run_id] = _Call(request, self._recording.now(), purpose)
@@ -194,14 +175,14 @@ class _Listener(BaseCallbackHandler):
         call = self._calls.pop(run_id, None)
         if call is None or not isinstance(error, Exception) or isinstance(error, DeepnbError):
             return  # an interrupt is no answer
-        self._ended(call, error_of(error))
+        self._ended(call, pieces.error_of(error))
 
     def _ended(self, call: _Call, error: dict[str, Any] | None) -> None:
         clean = self._recording.form().clean
-        pieces = without_credentials([piece for _, piece in call.pieces], clean)
-        answer = tuple(zip((ms for ms, _ in call.pieces), pieces, strict=True))
+        told = pieces.without_credentials([piece for _, piece in call.pieces], clean)
+        answer = tuple(zip((ms for ms, _ in call.pieces), told, strict=True))
         tools, messages = call.request.tools, call.request.messages
-        made = Exchange(call.at, self._model.name, call.purpose, tools, messages, answer, clean(error))
+        made = tape.Exchange(call.at, self._model.name, call.purpose, tools, messages, answer, clean(error))
         self._recording.add(self._model, call.request, made)
 
 

@@ -24,7 +24,7 @@ from deepnb.values.errors import DeepnbError, InvalidError, LimitError, RefusedE
 from deepnb.values.image import PromptImage
 from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Snapshot, Turn
-from deepnb.wings.compare.column import NOT_RUN, Column
+from deepnb.wings.compare.column import NOT_RUN, Column, State
 from deepnb.wings.compare.jobs import code_asks, fork_workspace
 from deepnb.wiring.options import Options, changed
 
@@ -65,12 +65,11 @@ class Comparison:
 
     @property
     def stopped(self) -> Comparison:
-        """Give the comparison where nothing goes on: what has not ended is not run."""
-        open_ = ("running", "waiting")
-        columns = [replace(c, state="not run") if c.state in open_ else c for c in self.columns]
-        first = next((n for n, c in enumerate(self.columns) if c.state in open_), None)
-        if first is not None:
-            columns[first] = replace(columns[first], state="interrupted", problem="interrupted before it ended")
+        """Give the comparison where nothing goes on: what has not ended is interrupted, what has not begun is not run."""
+        why = "interrupted before it ended"
+        ends: dict[State, tuple[State, str]] = {"running": ("interrupted", why), "waiting": ("not run", "")}
+        ended = (ends.get(column.state, (column.state, column.problem)) for column in self.columns)
+        columns = (replace(c, state=state, problem=why) for c, (state, why) in zip(self.columns, ended, strict=True))
         return replace(self, columns=tuple(columns))
 
     @property
@@ -164,9 +163,8 @@ def comparisons(
         yield replace(now, columns=tuple(columns))
         columns[at] = _run(work, source, options, columns[at], prompt, images, keep)
         if columns[at].state == "interrupted":
-            columns[at + 1 :] = [replace(left, state="not run") for left in columns[at + 1 :]]
             break
-    yield replace(now, columns=tuple(columns))
+    yield replace(now, columns=tuple(columns)).stopped
 
 
 # -- what is compared

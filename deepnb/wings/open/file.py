@@ -1,7 +1,5 @@
 """A file as it is read: its lines of JSON, its beginning, and a database, which stays as it is."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -13,7 +11,7 @@ from functools import cached_property, lru_cache
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from deepnb.values.errors import LimitError, NotFoundError, NotInstalledError, RefusedError
 
@@ -151,7 +149,7 @@ class Head:
     """Bytes of a file that is looked at as one JSON value."""
 
     @classmethod
-    def of(cls, path: Path, most: int = _BYTES) -> Head:
+    def of(cls, path: Path, most: int = _BYTES) -> Self:
         """Return the head of a file; raise an error if it can't be read."""
         with open_file(path) as file:
             start = file.read(most)
