@@ -35,13 +35,12 @@ _START = r"(?:(?<![A-Za-z0-9_])(?<![A-Za-z0-9_]-)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9
 
 @dataclass(frozen=True)
 class Kind:
-    """One row; `fold`: literals are lower case and looked for in the lowered text."""
+    """One row; those of phrases and commands have literals in lower case, which are looked for in the lowered text."""
 
     name: str
     literals: tuple[str, ...]
     pattern: Callable[[], re.Pattern[str]]
     check: Callable[[str], bool] | None = None
-    fold: bool = False
     back: int = 0
 
     def span(self, match: re.Match[str]) -> Span:
@@ -58,7 +57,7 @@ def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | N
 
 def phrase(name: str, literals: tuple[str, ...], pattern: str, check: Callable[[str], bool]) -> Kind:
     """Return a row that is found by a word; the pattern begins with one of the literals, which are lower case."""
-    return Kind(name, literals, regex(pattern, re.IGNORECASE), check, fold=True)
+    return Kind(name, literals, regex(pattern, re.IGNORECASE), check)
 
 
 _W = "[A-Za-z0-9_-]"
