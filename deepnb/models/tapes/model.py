@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.models.tapes.pieces import chunk_of, in_form, messages_of, provider_keys, recorded, tools_of
+from deepnb.models.tapes.recorder import chunk_of, in_form, messages_of, provider_keys, recorded, tools_of
 from deepnb.models.tapes.tape import Exchange, Json, Parts, Tape, TapedModel, TapeForm, days_near, read_tape
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
