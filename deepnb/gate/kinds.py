@@ -26,7 +26,7 @@ from deepnb.gate.shapes import (
     upper_by_chance,
     url_password_like,
 )
-from deepnb.gate.spans import Span, regex
+from deepnb.gate.spans import Finding, regex
 
 # Not inside a longer word, which a hyphen goes on (`task-sk-...`) but does not begin (`-ghp_...`, a line taken away);
 # `\n` of a JSON string and `%3D` of a URL end a word, too.
@@ -43,10 +43,10 @@ class Kind:
     check: Callable[[str], bool] | None = None
     back: int = 0
 
-    def span(self, match: re.Match[str]) -> Span:
+    def span(self, match: re.Match[str]) -> Finding:
         """Return what is redacted of a match."""
         article = "an" if self.name[0] in "AEIOao" else "a"
-        return Span(*match.span(1), self.name, f"what looks like {article} {self.name}")
+        return Finding(*match.span(1), self.name, f"what looks like {article} {self.name}")
 
 
 def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | None = by_chance) -> Kind:

@@ -16,7 +16,7 @@ from deepnb.gate.shapes import (
     quoted_password_like,
     stand_in,
 )
-from deepnb.gate.spans import Span, regex, wordset
+from deepnb.gate.spans import Finding, regex, wordset
 
 _SHORTEST, _SHORTEST_TELLING, _SHORTEST_HASH = 24, 20, 32
 _RUN = regex(
@@ -60,7 +60,7 @@ _ID_BEFORE = regex(
 )
 
 
-def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
+def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]:
     """Yield spans of a prefix with its value, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _RUN().finditer(text, *word)):
@@ -72,7 +72,7 @@ def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
             done = run.start() + len(found)
             if len(run.group()) == len(found) and (rest := _REST().match(text, done)):
                 done = rest.end()
-            yield Span(run.start(), done, "token", f"a long random value after the prefix {prefix}")
+            yield Finding(run.start(), done, "token", f"a long random value after the prefix {prefix}")
 
 
 def _prefix(run: str) -> str | None:
@@ -197,7 +197,7 @@ _SAYS = wordset("""file path dir url uri endpoint name names count limit length 
 header prefix pattern regex min max version color colour format user mail""")
 
 
-def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
+def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]:
     """Yield spans of such values, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _LONG_RUN().finditer(text, *word)):
@@ -206,14 +206,14 @@ def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
         value = run.group().rstrip("./~+-") if run.group()[-1] != "=" else run.group()
         if form := _FORM().match(text, run.start()):
             done = form.end()
-            yield Span(run.start(), done, "API key", "a long random value of a vendor's form")
+            yield Finding(run.start(), done, "API key", "a long random value of a vendor's form")
             continue
         if "." in value and value.rpartition(".")[2].isalpha() and len(value.rpartition(".")[2]) < 5:
             continue  # a file's name, or a host's
         drawn = _drawn(value)
         if drawn and (why := _why(text, run.start(), run.start() + len(value), drawn)):
             done = run.start() + len(value)
-            yield Span(run.start(), done, *why)
+            yield Finding(run.start(), done, *why)
 
 
 def _drawn(value: str) -> str:

@@ -230,11 +230,9 @@ def asks(*patterns: str, tool: str = "") -> Callable[[Conversation], str | None]
 
 def plan(conversation: Conversation, intents: Sequence[Intent]) -> str | Use:
     """Return the next move, or the answer: that of the first intent which recognises the request. The last one must."""
-    for intent in intents:
-        if (found := intent.recognise(conversation)) is not None:
-            script = intent.script(conversation, found)
-            return script if isinstance(script, str) else _next_move(script, conversation)
-    raise LookupError("no intent recognises the request")
+    recognised = ((intent, intent.recognise(conversation)) for intent in intents)
+    script = next(intent.script(conversation, found) for intent, found in recognised if found is not None)
+    return script if isinstance(script, str) else _next_move(script, conversation)
 
 
 def _next_move(script: Script, c: Conversation) -> str | Use:
