@@ -391,17 +391,10 @@ class _Listener(BaseCallbackHandler):
         self._calls: dict[UUID, _Call] = {}
 
     def on_chat_model_start(
-        self,
-        serialized: Any,
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        metadata: dict[str, Any] | None = None,
-        invocation_params: dict[str, Any] | None = None,
-        **_: Any,
+        self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, metadata: Any = None, **given: Any
     ) -> None:
         if self._recording.active:
-            tools = (invocation_params or {}).get("tools") or ()
+            tools = (given.get("invocation_params") or {}).get("tools") or ()
             if tools:
                 self._model = replace(self._model, schemas=form_of(tools[0]))
             request = self._recording.form().parts(messages_of(messages[0]), tools_of(tools))
