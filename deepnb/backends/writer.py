@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deepnb.backends.journal import Origin
-from deepnb.gate import credentials, refusal
-from deepnb.gate.credentials import Finding
+from deepnb.gate import Finding, credentials, refusal
 from deepnb.gate.directives import unsaid
 from deepnb.values.lazy import set_in_block
 
@@ -87,7 +86,7 @@ def credential_in(before: str, after: str, path: str) -> str | None:
         for one in credentials(text):
             first = start + one.line - 1
             if not added.isdisjoint(range(first, first + 1 + text.count("\n", one.start, one.end))):
-                found.append(replace(one, line=first + 1))
+                found.append(one._replace(line=first + 1))
     if found:
         return f"Error: {refusal(found, path)}{again}"
     if any(_MARK in lines[n] for n in added):

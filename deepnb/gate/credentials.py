@@ -8,7 +8,6 @@ Law: `redact(redact(t)) == redact(t)`, and `credentials(redact(t)) == ()`.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from deepnb.gate.assignments import assignments
 from deepnb.gate.kinds import COMMANDS, PASSES, PHRASES, SENTENCES, TOKENS, Kind
 from deepnb.gate.random_values import beside_words, keys_by_prefix
 from deepnb.gate.shapes import passphrase, strong_password_like, token_like
-from deepnb.gate.spans import Span, regex
+from deepnb.gate.spans import Finding, regex
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 _LONG = regex(r"\S{16,65536}(?:\S{1,65536}){0,65536}")  # words: no token is shorter
@@ -47,17 +46,6 @@ def add_own(value: str) -> None:
         CLEAN = set()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One credential: what kind, where; `line` counts from 1. The value itself is not kept."""
-
-    kind: str
-    start: int
-    end: int
-    line: int
-    reason: str
-
-
 def credentials(text: str) -> tuple[Finding, ...]:
     """Return the credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
     if text in (clean := CLEAN):
@@ -71,11 +59,11 @@ def credentials(text: str) -> tuple[Finding, ...]:
         spans = _joined([*spans, *_again(read, spans)])
     if spans and marks:
         spans = list(_outside(spans, marks, text))
-    findings, line, seen = [], 1, 0
-    for start, end, kind, reason in spans:
-        line += text.count("\n", seen, start)
-        seen = start
-        findings.append(Finding(kind, start, end, line, reason))
+    findings, line, seen = list[Finding](), 1, 0
+    for span in spans:
+        line += text.count("\n", seen, span.start)
+        seen = span.start
+        findings.append(span._replace(line=line))
     if not findings and len(text) <= _SHORT:
         if len(clean) >= _KEPT:
             clean.clear()
@@ -145,11 +133,11 @@ def _under(key: Any, item: Any) -> Any:
     return f"[redacted: {found.kind}]" if found else new
 
 
-def _spans(text: str) -> Iterator[Span]:
+def _spans(text: str) -> Iterator[Finding]:
     """Yield all candidates, the more telling kinds first."""
     for key in tuple(OWN):
         found = re.finditer(re.escape(key), text) if key in text else ()
-        yield from (Span(*match.span(), "API key", "a key that this session uses") for match in found)
+        yield from (Finding(*match.span(), "API key", "a key that this session uses") for match in found)
     if "PRIVATE KEY" in text:
         yield from private_keys(text)
     words = [word.span() for word in _LONG().finditer(text)]
@@ -177,7 +165,7 @@ def _spans(text: str) -> Iterator[Span]:
             yield from _where(kind, literal, text, low)
 
 
-def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Span]:
+def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Finding]:
     at = hay.find(literal)
     while at >= 0:
         stop = at + 1
@@ -191,9 +179,9 @@ def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Span]:
         at = hay.find(literal, stop)
 
 
-def _joined(spans: Iterable[Span]) -> list[Span]:
+def _joined(spans: Iterable[Finding]) -> list[Finding]:
     ranked = sorted((span.start, span.end, rank, span) for rank, span in enumerate(spans))
-    joined: list[tuple[int, Span]] = []
+    joined: list[tuple[int, Finding]] = []
     for start, end, rank, span in ranked:
         if joined and start < joined[-1][1].end:
             best, held = joined[-1]
@@ -204,7 +192,7 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
     return [span for _, span in joined]
 
 
-def _again(text: str, spans: list[Span]) -> Iterator[Span]:
+def _again(text: str, spans: list[Finding]) -> Iterator[Finding]:
     """Yield the values that were found, wherever else they stand as whole words: what a cell prints, a part of a URL."""
     values = {text[span.start : span.end]: span for span in reversed(spans) if span.end - span.start >= 8}
     told = [v for v in values if strong_password_like(v, quoted=True) or token_like(v) or passphrase(v)]
@@ -216,7 +204,7 @@ def _again(text: str, spans: list[Span]) -> Iterator[Span]:
                 yield values[value]._replace(start=at, end=end)
 
 
-def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> Iterator[Span]:
+def _outside(spans: Iterable[Finding], marks: list[tuple[int, int]], text: str) -> Iterator[Finding]:
     """Yield the parts of spans that are no mark of an earlier redaction; what is left of a few signs is nothing."""
     starts, ends = zip(*marks, strict=True)
     for span in spans:
@@ -242,7 +230,7 @@ _LAST = regex(r"""[A-Za-z0-9+/=]{1,15}(?:\\[rnt]|[\s"'`,+>|#*/()\\-]){0,64}""") 
 _LONGEST = 65536
 
 
-def private_keys(text: str) -> Iterator[Span]:
+def private_keys(text: str) -> Iterator[Finding]:
     """From each BEGIN to its END where rows of base64 are all there is between them.
 
     Of anything else, as of a key that is cut short, the rows alone: what is no part of a key stays to be read.
@@ -261,9 +249,9 @@ def private_keys(text: str) -> Iterator[Span]:
             read = limit
             stop = end.end()
         if _BODY().search(text, mark.end(), min(stop, limit)):
-            yield Span(mark.start(), stop, kind, why)
+            yield Finding(mark.start(), stop, kind, why)
         if end:
-            yield from (Span(*row.span(), kind, why) for row in _ROW().finditer(text, read, limit))
+            yield from (Finding(*row.span(), kind, why) for row in _ROW().finditer(text, read, limit))
 
 
 def _rows(text: str, at: int, limit: int) -> tuple[int, int]:
@@ -314,7 +302,7 @@ class Joined(NamedTuple):
     gaps: tuple[int, ...]
     """What to add to a place in `text` before the first cut, after it, and so on."""
 
-    def back(self, span: Span) -> Span | None:
+    def back(self, span: Finding) -> Finding | None:
         """Return the same span in the text itself; None for one within one part, which is found there, too."""
         first, last = bisect_right(self.cuts, span.start), bisect_left(self.cuts, span.end)
         if first == last:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deepnb.gate import shapes
-from deepnb.gate.spans import Span, regex
+from deepnb.gate.spans import Finding, regex
 
 # Not inside a longer word, which a hyphen goes on (`task-sk-...`) but does not begin (`-ghp_...`, a line taken away);
 # `\n` of a JSON string and `%3D` of a URL end a word, too.
@@ -18,19 +18,18 @@ _START = r"(?:(?<![A-Za-z0-9_])(?<![A-Za-z0-9_]-)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9
 
 @dataclass(frozen=True)
 class Kind:
-    """One row; `fold`: literals are lower case and looked for in the lowered text."""
+    """One row; those of phrases and commands have literals in lower case, which are looked for in the lowered text."""
 
     name: str
     literals: tuple[str, ...]
     pattern: Callable[[], re.Pattern[str]]
     check: Callable[[str], bool] | None = None
-    fold: bool = False
     back: int = 0
 
-    def span(self, match: re.Match[str]) -> Span:
+    def span(self, match: re.Match[str]) -> Finding:
         """Return what is redacted of a match."""
         article = "an" if self.name[0] in "AEIOao" else "a"
-        return Span(*match.span(1), self.name, f"what looks like {article} {self.name}")
+        return Finding(*match.span(1), self.name, f"what looks like {article} {self.name}")
 
 
 def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | None = shapes.by_chance) -> Kind:
@@ -41,7 +40,7 @@ def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | N
 
 def phrase(name: str, literals: tuple[str, ...], pattern: str, check: Callable[[str], bool]) -> Kind:
     """Return a row that is found by a word; the pattern begins with one of the literals, which are lower case."""
-    return Kind(name, literals, regex(pattern, re.IGNORECASE), check, fold=True)
+    return Kind(name, literals, regex(pattern, re.IGNORECASE), check)
 
 
 _W = "[A-Za-z0-9_-]"

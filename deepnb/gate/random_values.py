@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from deepnb.gate import shapes
-from deepnb.gate.spans import Span, regex, word_set
+from deepnb.gate.spans import Finding, regex, word_set
 
 _SHORTEST, _SHORTEST_TELLING, _SHORTEST_HASH = 24, 20, 32
 _RUN = regex(
@@ -52,7 +52,7 @@ _ID_BEFORE = regex(
 )
 
 
-def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
+def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]:
     """Yield spans of a prefix with its value, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _RUN().finditer(text, *word)):
@@ -64,7 +64,7 @@ def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
             done = run.start() + len(found)
             if len(run.group()) == len(found) and (rest := _REST().match(text, done)):
                 done = rest.end()
-            yield Span(run.start(), done, "token", f"a long random value after the prefix {prefix}")
+            yield Finding(run.start(), done, "token", f"a long random value after the prefix {prefix}")
 
 
 def _prefix(run: str) -> str | None:
@@ -189,7 +189,7 @@ _SAYS = word_set("""file path dir url uri endpoint name names count limit length
 header prefix pattern regex min max version color colour format user mail""")
 
 
-def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
+def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]:
     """Yield spans of such values, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _LONG_RUN().finditer(text, *word)):
@@ -198,14 +198,14 @@ def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
         value = run.group().rstrip("./~+-") if run.group()[-1] != "=" else run.group()
         if form := _FORM().match(text, run.start()):
             done = form.end()
-            yield Span(run.start(), done, "API key", "a long random value of a vendor's form")
+            yield Finding(run.start(), done, "API key", "a long random value of a vendor's form")
             continue
         if "." in value and value.rpartition(".")[2].isalpha() and len(value.rpartition(".")[2]) < 5:
             continue  # a file's name, or a host's
         drawn = _drawn(value)
         if drawn and (why := _why(text, run.start(), run.start() + len(value), drawn)):
             done = run.start() + len(value)
-            yield Span(run.start(), done, *why)
+            yield Finding(run.start(), done, *why)
 
 
 def _drawn(value: str) -> str:

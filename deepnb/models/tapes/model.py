@@ -13,11 +13,12 @@ from typing import Any, cast
 
 from langchain_core.exceptions import ModelError
 from langchain_core.language_models import BaseChatModel, ModelProfile
+from langchain_core.language_models.chat_models import generate_from_stream
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.models.tapes.pieces import chunk_of, in_form, messages_of, provider_keys, recorded, tools_of
+from deepnb.models.tapes.recorder import chunk_of, in_form, messages_of, provider_keys, recorded, tools_of
 from deepnb.models.tapes.tape import Exchange, Json, Parts, Tape, TapedModel, TapeForm, days_near, read_tape
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
@@ -205,8 +206,6 @@ class TapeModel(BaseChatModel):
     def _generate(
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
     ) -> ChatResult:
-        from langchain_core.language_models.chat_models import generate_from_stream
-
         return generate_from_stream(self._stream(messages, stop, None, **settings))
 
 

@@ -281,7 +281,7 @@ class TapeForm:
         self._known: dict[bytes, tuple[str, Any]] = {}
 
     def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
-        """Return the parts of a request whose messages are as `models.tapes.pieces` gives them."""
+        """Return the parts of a request whose messages are as `messages_of` gives them."""
         made: list[tuple[str, Any]] = []
         for raw in (list(map(list, tools)), *messages):
             known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
