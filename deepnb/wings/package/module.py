@@ -16,25 +16,13 @@ from typing import Any
 from deepnb.wings.package.installed import distribution, is_builtin, place, requirement
 from deepnb.wings.package.literals import CantWriteError, annotation, in_texts, in_value, is_plain, literal
 from deepnb.wings.package.source import Source, class_source, function_source
-from deepnb.wings.package.values import LeftOut
+from deepnb.wings.package.values import Code, LeftOut
 
 NAME = "notebook_tools"
 """What the module is imported by."""
 
 LIST = "TOOLS"
 """What it calls the list of them all."""
-
-
-@dataclass(frozen=True)
-class Module:
-    """The module, and what it takes."""
-
-    text: str
-    names: Mapping[int, str]
-    """Id of a tool that was given -> its name in the module."""
-    requirements: frozenset[str]
-    """Lines of `requirements.txt`."""
-    left_out: tuple[LeftOut, ...]
 
 
 @dataclass
@@ -53,7 +41,7 @@ class _Draft:
         return _Draft(set(self.imports), dict(self.blocks), dict(self.meaning), set(self.requirements), self.future)
 
 
-def module_of(tools: Sequence[Any], listed: int | None = None) -> Module:
+def module_of(tools: Sequence[Any], listed: int | None = None) -> Code:
     """Return the module of these tools; `TOOLS` in it has the first `listed` of them, all if not given."""
     draft, names, left_out = _Draft(), dict[int, str](), list[LeftOut]()
     for tool in tools:
@@ -66,7 +54,7 @@ def module_of(tools: Sequence[Any], listed: int | None = None) -> Module:
         else:
             draft = trial
     mine = [names[id(tool)] for tool in tools[:listed] if id(tool) in names]
-    return Module(_text(draft, mine), names, frozenset(draft.requirements), tuple(left_out))
+    return Code(_text(draft, mine), frozenset(draft.requirements), tuple(left_out), names)
 
 
 def _text(draft: _Draft, tools: Iterable[str]) -> str:
