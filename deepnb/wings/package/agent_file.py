@@ -8,9 +8,8 @@ from deepnb.models.keys import OFFLINE, PROVIDERS
 from deepnb.models.resolve import is_tape, resolve
 from deepnb.values.agent import Subagent
 from deepnb.values.approvals import policy_of
-from deepnb.wings.package.installed import distribution, place, requirement
 from deepnb.wings.package.literals import CantWriteError, in_texts, in_value, literal
-from deepnb.wings.package.module import LIST, NAME
+from deepnb.wings.package.module import LIST, NAME, distribution, place, requirement
 from deepnb.wings.package.values import Code, LeftOut
 from deepnb.wiring.options import SERVED, Options
 

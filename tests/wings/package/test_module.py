@@ -13,8 +13,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import deepnb
-from deepnb.wings.package.installed import requirement
-from deepnb.wings.package.module import module_of
+from deepnb.wings.package.module import module_of, requirement
 from deepnb.wings.package.values import Code
 from tests.support.credentials import SAMPLES
 
