@@ -2,12 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from deepnb.context.transcript import Line, live_messages
 from deepnb.values.messages import SUMMARY
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
+from deepnb.wings.open.indexing import link
 from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
@@ -113,14 +116,7 @@ def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> 
             elif entry.facts["type"] != "message" or entry.id in live:
                 main.append(entry)
     agents = [it.Agent("/".join(path), call=path[-1], entries=own) for path, own in nested.items()]
-    tasks = {
-        i.id: i.text
-        for e in (*main, *(e for own in nested.values() for e in own))
-        for i in e.items
-        if isinstance(i, it.Tool)
-    }
-    for agent in agents:
-        agent.name = tasks.get(agent.call, "")
+    link(agents, [*main, *chain.from_iterable(nested.values())])
     told = {OTHER_BRANCHES: prompts, "subagents": len(agents)}
     return it.Arrangement(main, agents, {name: n for name, n in told.items() if n})
 
@@ -134,25 +130,14 @@ def _once(entries: list[it.Entry]) -> list[it.Entry]:
     return [e for e in found.values() if e.facts["type"] != "message" or last[e.id] is e]
 
 
-def _live(lines: Sequence[it.Entry]) -> set[str]:
+def _live(entries: Sequence[it.Entry]) -> set[str]:
     """Return ids of the messages on the way from the head to the root, as the session of the last line left it."""
-    session = lines[-1].facts["session"] if lines else ""
-    parents: dict[str, str | None] = {}
-    head: str | None = None
-    for line in lines:
-        kind = line.facts["type"]
-        if kind in ("message", "moved"):
-            parents[line.id] = line.parent
-        if line.facts["session"] == session and not line.facts.get("path"):
-            if kind == "message":
-                head = line.id
-            elif "head" in line.facts:
-                head = line.facts["head"] or None
-    live: set[str] = set()
-    while head is not None and head in parents and head not in live:
-        live.add(head)
-        head = parents[head]
-    return live
+    lines = []
+    for entry in entries:
+        data, facts = {"id": entry.id, "parent": entry.parent}, entry.facts
+        data |= {"head": facts["head"] or None} if "head" in facts else {}
+        lines.append(Line(facts["type"], entry.at, facts["session"], facts["n"], data, path=facts.get("path", ())))
+    return {line.data["id"] for line in live_messages(lines)}
 
 
 TRANSCRIPT = JsonlFormat("deepnb", "deepnb", fits, parse, arrange)
