@@ -157,29 +157,33 @@ def _stored(found: Server, one: Assistant) -> Any:
 
 def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Features:
     """Return what an agent on a server has, as far as the names of its nodes and channels say."""
-    window = Feature("window", "the server does not say it", "Session(graph=URL, max_input_tokens=N)", has=False)
-    files = Feature("files", "those in the state of each thread")
-    if "files" not in channels:
-        files = Feature("files", "its state has none", "add deepagents' FilesystemMiddleware()", has=False)
+
+    def feature(what: str, has: object, said: str, lacks: str, do: str) -> Feature:
+        return Feature(what, said) if has else Feature(what, lacks, do, has=False)
+
     unseen = "the server does not show them", "they are changed where the graph is made"
-    skills = Feature("skills", *unseen, has=False) if stored is None else Feature("skills", "in the server's store")
-    history = Feature("history", "it offloads what it summarizes")
-    if keys.OFFLOAD not in channels:
-        add = "add deepnb.middleware.CompactionMiddleware(model)"
-        history = Feature("history", "it offloads nothing", add, has=False)
-    fork = "%agent fork NAME, then the prompt"
+    add_files, add_history = (
+        "add deepagents' FilesystemMiddleware()",
+        "add deepnb.middleware.CompactionMiddleware(model)",
+    )
+    add_approvals = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
+    asks = stored is not None or any(re.search("HumanInTheLoop|Approval", node) for node in nodes)
+    none_asks = "by the names of its nodes, none asks before a call of a tool"
+    fork, keeps = "%agent fork NAME, then the prompt", "the server keeps its threads"
     found = (
-        window,
+        feature("window", False, "", "the server does not say it", "Session(graph=URL, max_input_tokens=N)"),
         Feature("checkpointer", "the server's: threads go on when this kernel ends"),
-        files,
+        feature("files", "files" in channels, "those in the state of each thread", "its state has none", add_files),
         _memory(nodes, channels, memory, stored),
-        skills,
-        Feature("subagents", *unseen, has=False),
-        history,
-        _approvals(nodes, packaged=stored is not None),
+        feature("skills", stored is not None, "in the server's store", *unseen),
+        feature("subagents", False, "", *unseen),
+        feature(
+            "history", keys.OFFLOAD in channels, "it offloads what it summarizes", "it offloads nothing", add_history
+        ),
+        feature("approvals", asks, "by its own policy", none_asks, add_approvals),
         *own_ways(kept=False),
         Feature("comparisons", "their forks would be its own", fork, has=False, ours=True),
-        Feature("persistence by deepnb", "the server keeps its threads", "%agent threads lists them", has=False),
+        Feature("persistence by deepnb", keeps, "%agent threads lists them", has=False),
     )
     return Features(name, found)
 
@@ -194,13 +198,6 @@ def _memory(nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], s
         what = f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise"
         return Feature("memory", what)
     return Feature("memory", "no memory files are in its prompt", "add deepnb.middleware.MemoryMiddleware()", has=False)
-
-
-def _approvals(nodes: set[str], *, packaged: bool) -> Feature:
-    if packaged or any(re.search("HumanInTheLoop|Approval", name) for name in nodes):
-        return Feature("approvals", "by its own policy")
-    do = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
-    return Feature("approvals", "by the names of its nodes, none asks before a call of a tool", do, has=False)
 
 
 # -- the header that a server asks for: typed where it can't be seen, or of the environment; held in this process
