@@ -203,7 +203,7 @@ def begins(
     while written.get(last):
         last = written[last]
     for one in checkpointer.list(config, filter={"source": "input"}):
-        given = one.checkpoint["channel_values"].get("__start__")
+        given = one.checkpoint["channel_values"].get(keys.START)
         messages = given.get(channel) if isinstance(given, Mapping) else None
         ended = before = _id(one.parent_config)
         while ended in written:

@@ -154,7 +154,7 @@ class RedactedSaver(BaseCheckpointSaver[Any]):
 def _plain(channel: str, value: Any) -> Any:
     if channel == keys.FILES:
         return value
-    if channel == "__start__" and isinstance(value, dict) and keys.FILES in value:
+    if channel == keys.START and isinstance(value, dict) and keys.FILES in value:
         rest = without_credentials({k: v for k, v in value.items() if k != keys.FILES})
         return {**rest, keys.FILES: value[keys.FILES]}
     return without_credentials(value)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from deepnb.engine import keys
 from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.erasure import Erasure
@@ -283,7 +284,10 @@ class Persistence:
             number, prompt = begun["number"], begun["prompt"]
             base = Turn(number, thread.name, prompt, "", (), before, before, Usage(), None, **facts)
         went_on = all(call.key in thread.decided for call in thread.asked)
-        if len(messages) <= len(base.after.messages) and (last is None or not went_on):  # it had not begun
+        added = (
+            len(messages) > len(base.after.messages) or keys.START in thread.snapshot.next
+        )  # the prompt is stored, or read
+        if not added and (last is None or not went_on):  # it had not begun
             return turns
         return [*turns[: base.number - 1], _cut(thread, base, messages)]
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deepnb import Session
 from tests.support.forks import python
+from tests.support.scripted import Scripted
 
 
 def rounds(where: str, folder: Path, seed: str, count: int, *ops: str) -> None:
@@ -18,6 +22,42 @@ def rounds(where: str, folder: Path, seed: str, count: int, *ops: str) -> None:
     told = json.loads(done.stdout)
     assert told["problem"] == "", f"round {told.get('round')}: {told['problem']}"
     assert told["killed"] == count
+
+
+@pytest.mark.parametrize("turns", [0, 1])
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_prompt_of_which_only_the_input_is_kept_is_a_turn_that_goes_on(tmp_path, monkeypatch, turns, goes_on):
+    """The kernel ends between the checkpoint that holds the prompt as input and the one that has it as a message."""
+    there, then = tmp_path / "session.db", tmp_path / "then.db"
+    s = Session(model=Scripted(answers=["answer"]), persist=str(there))
+    for number in range(turns):
+        s.run(f"prompt {number}")
+    saver = s.workspace.persistence.database.saver  # type: ignore[union-attr]
+    put = saver.put
+
+    def and_copy(config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Any:
+        found = put(config, checkpoint, metadata, versions)
+        if metadata["source"] == "input":
+            shutil.copytree(tmp_path, tmp_path / "ended", dirs_exist_ok=True)
+        return found
+
+    monkeypatch.setattr(saver, "put", and_copy)
+    s.run("the cut one")
+    s.close()
+    (tmp_path / "ended" / "session.db").rename(then)
+    for rest in (tmp_path / "ended").glob("session.db-*"):
+        rest.rename(f"{then}{rest.name.removeprefix('session.db')}")
+    after = Session(model=Scripted(answers=["later", "last"]), persist=str(then))
+    assert [turn.prompt for turn in after.turns] == [*(f"prompt {n}" for n in range(turns)), "the cut one"]
+    assert after.pending == "interrupted before the first step: %agent resume"
+    if goes_on:
+        list(after.resume())
+        assert (after.turns[-1].text, after.pending) == ("later", None)
+    after.run("and on")
+    assert [m.text for m in after.snapshot.messages if m.role == "user"][turns:] == ["the cut one"] * goes_on + [
+        "and on"
+    ]
+    assert [turn.number for turn in after.turns] == list(range(1, turns + 3))
 
 
 IN_CI = pytest.mark.parametrize("where", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True)
