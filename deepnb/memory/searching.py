@@ -273,8 +273,8 @@ class MemoryToolsMiddleware(AgentMiddleware):
             return f"{path} has that already."
         return self._backend.append(path, addition(note, at, new), typed=text) or f"Noted in {path}."
 
-    def search(self, query: str, k: Any = None, fusion: str = "rank") -> str:
-        """Return what is found, as text."""
+    def search(self, query: object = "", k: Any = None, fusion: str = "rank", **_: object) -> str:
+        """Return what is found, as text; other arguments that a model makes up are left out."""
         assert self._search is not None
         index, most = self._search(), None if k is None else max(1, min(int(k), MOST))
         texts = index.texts(self._backend)
@@ -311,12 +311,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
         query = _schema({"query": {"type": "string"}, "k": k, "fusion": fusion}, ["query"])
         place = _schema({"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}}, ["path"])  # fmt: skip
         return [
-            _tool(
-                SEARCH,
-                _SEARCH,
-                query,
-                lambda query="", k=None, fusion="rank", **_: self.search(str(query), k, fusion),
-            ),
+            _tool(SEARCH, _SEARCH, query, self.search),
             _tool(GET, _GET, place, lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines)),
         ]
 

@@ -72,7 +72,7 @@ package  directory:folder DIR  ?include:places PATH...  --yes
             "%agent use http:": "magic:attach_server",
             "%agent use https:": "magic:attach_server",
             "Session(graph=URL)": "served:served_options",
-            "session.attach(header=NAME)": "header:enter_header",
+            "session.attach(header=NAME)": "served:enter_header",
         },
     ),
     "open": Wing(

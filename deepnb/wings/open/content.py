@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from deepnb.values import turn as values
 from deepnb.values.budget import NOT_RECORDED, Budget, Rule
 from deepnb.values.messages import SUMMARY, Message, ToolCall
 from deepnb.values.offload import Offload
+from deepnb.values.text import moment
 from deepnb.wings.open import items as it
 from deepnb.wings.open.json_values import changes, is_memory_file
 from deepnb.wings.open.values import FileContent, FileEdit
@@ -274,7 +274,4 @@ def _edits(tool: it.Tool, result: it.Result, turn: int) -> Iterator[FileEdit]:
 
 def seconds_between(start: str, end: str) -> float:
     """Return seconds from one ISO timestamp to another; 0.0 if they do not say, or clocks went back."""
-    try:
-        return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
-    except (ValueError, TypeError):
-        return 0.0
+    return max(0.0, moment(end) - moment(start)) if moment(start) else 0.0

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from deepnb.context.transcript import Line, live_messages
 from deepnb.values.messages import SUMMARY
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
+from deepnb.wings.open.indexing import link
 from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
@@ -114,14 +116,7 @@ def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> 
             elif entry.facts["type"] != "message" or entry.id in live:
                 main.append(entry)
     agents = [it.Agent("/".join(path), call=path[-1], entries=own) for path, own in nested.items()]
-    tasks = {
-        i.id: i.text
-        for e in (*main, *(e for own in nested.values() for e in own))
-        for i in e.items
-        if isinstance(i, it.Tool)
-    }
-    for agent in agents:
-        agent.name = tasks.get(agent.call, "")
+    link(agents, [*main, *chain.from_iterable(nested.values())])
     told = {OTHER_BRANCHES: prompts, "subagents": len(agents)}
     return it.Arrangement(main, agents, {name: n for name, n in told.items() if n})
 
@@ -135,14 +130,14 @@ def _once(entries: list[it.Entry]) -> list[it.Entry]:
     return [e for e in found.values() if e.facts["type"] != "message" or last[e.id] is e]
 
 
-def _live(lines: Sequence[it.Entry]) -> set[str]:
+def _live(entries: Sequence[it.Entry]) -> set[str]:
     """Return ids of the messages on the way from the head to the root, as the session of the last line left it."""
-    told = []
-    for entry in lines:
-        facts, data = entry.facts, {"id": entry.id, "parent": entry.parent}
+    lines = []
+    for entry in entries:
+        data, facts = {"id": entry.id, "parent": entry.parent}, entry.facts
         data |= {"head": facts["head"] or None} if "head" in facts else {}
-        told.append(Line(facts["type"], entry.at, facts["session"], facts["n"], data, None, facts.get("path", ())))
-    return {line.data["id"] for line in live_messages(told)}
+        lines.append(Line(facts["type"], entry.at, facts["session"], facts["n"], data, path=facts.get("path", ())))
+    return {line.data["id"] for line in live_messages(lines)}
 
 
 TRANSCRIPT = JsonlFormat("deepnb", "deepnb", fits, parse, arrange)

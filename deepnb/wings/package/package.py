@@ -19,9 +19,8 @@ from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import disk_path, make_folder, write_whole
 from deepnb.wings.package.agent_file import agent_file
-from deepnb.wings.package.installed import requirement
 from deepnb.wings.package.literals import CantWriteError
-from deepnb.wings.package.module import NAME, module_of
+from deepnb.wings.package.module import NAME, module_of, requirement
 from deepnb.wings.package.values import LeftOut, Package, PackageFile
 from deepnb.workshop.approvals import READS
 

@@ -6,8 +6,7 @@ from deepnb.magics.commands import attach
 from deepnb.magics.scene import Args, Result, Scene
 from deepnb.values.server_address import server_address
 from deepnb.views.view import table_view
-from deepnb.wings.server.header import enter_header
-from deepnb.wings.server.served import assistants, server
+from deepnb.wings.server.served import assistants, enter_header, server
 
 
 def attach_server(scene: Scene, args: Args) -> Result:
