@@ -51,7 +51,7 @@ def form_of(tool: Any, name: str) -> tuple[Any, bool]:
     """Return (a tool in OpenAI's form, whether LangChain can write that itself)."""
     try:
         return tool if isinstance(tool, Mapping) else convert_to_openai_tool(tool), True
-    except (KeyError, TypeError, ValueError):  # it follows references: one to nowhere, a parameter called $ref
+    except (KeyError, TypeError):  # it follows references: one to nowhere in the schema, a parameter called $ref
         return {"name": name, "description": tool.description, "parameters": tool.tool_call_schema}, False
 
 
