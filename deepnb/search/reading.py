@@ -35,7 +35,6 @@ from deepnb.search.scoring import (
     scored,
     unique,
     units_of,
-    units_of_spans,
 )
 from deepnb.search.words import (
     CJK,
@@ -202,7 +201,7 @@ class Reader:
         self._read_vocabulary()
         found = windows(list(map(self._soft, query.words)), query.counts, self._chunks_of_documents())
         score_of = dict(zip(*(part.tolist() for part in found), strict=True))
-        rows = units_of(self.db, list(score_of))
+        rows = units_of(self.db, list(score_of), "chunks")
         keys = np.array([unit for _, unit in rows], np.int64)
         return keys, np.array([score_of[chunk] for chunk, _ in rows]) + UNIT * values_at(keys, words.keys, words.fine)
 
@@ -263,7 +262,7 @@ class Reader:
         if model not in self._samples:
             self._samples[model] = embeddings(self.db, model, SAMPLE)[1], self.db.value("SELECT count(*) FROM spans")
         found = dict(nearest(self.db, model, vector, NEAREST, self._vectors.get(model)))
-        rows = [(unit, found[span]) for span, unit in units_of_spans(self.db, list(found)) if found[span] > 0]
+        rows = [(unit, found[span]) for span, unit in units_of(self.db, list(found), "spans") if found[span] > 0]
         leg = Leg(np.array([key for key, _ in rows], np.int64), np.array([score for _, score in rows], np.float64))
         sample, texts = self._samples[model]
         if alone or not rows or sample.shape[1] != len(vector):
