@@ -250,12 +250,12 @@ class Reader:
         return keys
 
     def vector(
-        self, model: str, vector: Vectors, query: Query, others: Keys, *, dated: bool = False, alone: bool = False
+        self, model: str, vector: Vectors, query: Query, others: Keys, spans: tuple[Span, ...], *, alone: bool
     ) -> Leg:
         """Return the units of what is near the query; those that `others` found are there however far they are.
 
-        dated: whether the query names a day, which explains it. alone: whether no other leg was asked; all that is
-        nearest is then given.
+        spans: the days that the query names, which explain it; where something near is of one, only that is given: a
+        vector tells no day from another. alone: whether no other leg was asked; all that is nearest is then given.
         """
         if not self.db.vectors and model not in self._vectors:
             self._vectors[model] = embeddings(self.db, model)
@@ -270,8 +270,11 @@ class Reader:
         words = {word: self._postings.of(word, *other_forms(word)) for word in query.words}
         known = query.common or any(len(found.keys) for found in words.values())
         spread = Spread.of(vector, sample, texts)
-        weight = 1.0 if dated else spread.weight(float(leg.scores.max()), coverage(words, self._size.units))
-        return replace(leg, weight=weight).where((leg.scores >= spread.floor(known)) | among(leg.keys, others))
+        weight = 1.0 if spans else spread.weight(float(leg.scores.max()), coverage(words, self._size.units))
+        kept = (leg.scores >= spread.floor(known)) | among(leg.keys, others)
+        if spans and (of_these := nearness(spans, self.days(leg.keys)) == 1).any():
+            kept &= of_these
+        return replace(leg, weight=weight).where(kept)
 
     def days(self, keys: Keys) -> Scores:
         """Return the day of each unit as an ordinal, NaN for those without one."""
