@@ -278,7 +278,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
         assert self._search is not None
         index, most = self._search(), None if k is None else max(1, min(int(k), MOST))
         texts = index.texts(self._backend)
-        hits = index.search(texts, query, self._now(), most, may_read=self._backend.may_read, fusion=fusion)
+        hits = index.search(texts, str(query), self._now(), most, may_read=self._backend.may_read, fusion=fusion)
         while index.notices:
             tell_notice(index.notices.pop(0))
         heads = (f"{place(hit)} ({hit.leg}, {hit.score:.2f}) {hit.heading}".rstrip() for hit in hits)

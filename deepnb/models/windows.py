@@ -234,7 +234,8 @@ def _ollama(model: Any, key: Key) -> Mapping[str, int | None] | None:
         name = model.model if ":" in model.model else f"{model.model}:latest"
         tell({key[1]: running.get(name)})
 
-    return in_time(ask, PATIENCE, {})
+    nothing_yet: Mapping[str, int | None] = {}
+    return in_time(ask, PATIENCE, nothing_yet)
 
 
 def _keep(key: Key, window: Window) -> None:
@@ -285,7 +286,10 @@ def _tokens(row: Mapping[str, Any]) -> int | None:
     """Return the smallest window that a row tells; a model that is not loaded has none yet."""
     if row.get("state") == "not-loaded":
         return None
-    inner = (
-        reduce(lambda at, field: at.get(field) if isinstance(at, Mapping) else None, path, row) for path in _FIELDS
-    )
-    return min((tokens for tokens in inner if type(tokens) is int and tokens > 0), default=None)
+
+    def inner(at: Any, field: str) -> Any:
+        return at.get(field) if isinstance(at, Mapping) else None
+
+    start: Any = row
+    found = (reduce(inner, path, start) for path in _FIELDS)
+    return min((tokens for tokens in found if type(tokens) is int and tokens > 0), default=None)

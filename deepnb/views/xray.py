@@ -90,9 +90,9 @@ class XrayView:
                 shown.append(h.fold(f"{_sign(change)} {self._named(change.piece)}", words, framed=False))
             body.append(h.fold(f"{counted(len(changes), 'change')} since {self.xray.since}", *shown, opened=True))
         for part, pieces in self.xray.parts.items():
-            words = f" {part} · {counted_tokens(self.xray, _sum(pieces))} · {counted(len(pieces), 'piece')}"
+            title = f" {part} · {counted_tokens(self.xray, _sum(pieces))} · {counted(len(pieces), 'piece')}"
             folds = (h.fold(self._named(one), h.pre(_text(one), low=True), framed=False) for one in pieces)
-            body.append(h.fold(h.join(h.swatch(*part_look(part)), words), *folds))
+            body.append(h.fold(h.join(h.swatch(*part_look(part)), title), *folds))
         return h.box(*body)
 
     @property

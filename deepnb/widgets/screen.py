@@ -19,9 +19,11 @@ class Output(Protocol):
 
     def update(self, view: View) -> None:
         """Show another view where the first one stands."""
+        return
 
     def become(self, widget: Any, text: str) -> None:
         """Show an ipywidget where the view stands, with a text for where there are none."""
+        return
 
 
 class Screen(Protocol):
