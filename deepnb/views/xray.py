@@ -86,8 +86,8 @@ class XrayView:
             shown = []
             for change in changes:
                 is_diff = change.before and change.after
-                words = diff_html(_diff(change)) if is_diff else h.pre(_text(change.piece), low=True)
-                shown.append(h.fold(f"{_sign(change)} {self._named(change.piece)}", words, framed=False))
+                text = diff_html(_diff(change)) if is_diff else h.pre(_text(change.piece), low=True)
+                shown.append(h.fold(f"{_sign(change)} {self._named(change.piece)}", text, framed=False))
             body.append(h.fold(f"{counted(len(changes), 'change')} since {self.xray.since}", *shown, opened=True))
         for part, pieces in self.xray.parts.items():
             title = f" {part} · {counted_tokens(self.xray, _sum(pieces))} · {counted(len(pieces), 'piece')}"

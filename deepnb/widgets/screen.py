@@ -130,14 +130,15 @@ class LateScreen:
         self._held.clear()
 
 
-class _HeldOutput(Output):
-    """It stays as it was made: no widget is shown in it."""
-
+class _HeldOutput:
     def __init__(self, view: View) -> None:
         self.view = view
 
     def update(self, view: View) -> None:
         self.view = view
+
+    def become(self, widget: Any, text: str) -> None:
+        """There is no widget in an output that stays as it was made."""
 
 
 class NoScreen(Terminal):
@@ -182,8 +183,12 @@ class Notebook:
         return shown
 
 
-class _Printed(Output):
-    """What is printed stays: nothing is done."""
+class _Printed:
+    def update(self, view: View) -> None:
+        """What is printed stays."""
+
+    def become(self, widget: Any, text: str) -> None:
+        """What is printed stays."""
 
 
 class _Displayed:
