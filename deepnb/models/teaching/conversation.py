@@ -18,7 +18,7 @@ HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
 _ASCII = re.compile(r"[a-z][a-z0-9']*")
 _SUFFIXES = ("ences", "ence", "ings", "ing", "ies", "ed", "es", "s", "ly", "e", "y")
 
-_STOP = wordset("""
+_STOP_WORDS = wordset("""
 a about all also am an and any are as at be been being but by can could did do does don't doing for from
 give going had has have having he her here him his how i i'd i'll i'm i've if in into is it it's its just
 know let like make many me mine more much my no not now of off ok okay on one only or our out over please
@@ -47,7 +47,7 @@ def stem(word: str) -> str:
 def words(text: str) -> frozenset[str]:
     """Return what a text speaks of: stems of English words, pairs of Chinese characters; no stop words."""
     low = text.lower().replace("’", "'")
-    found = {stem(w.removesuffix("'s")) for w in _ASCII.findall(low) if w not in _STOP}
+    found = {stem(w.removesuffix("'s")) for w in _ASCII.findall(low) if w not in _STOP_WORDS}
     for run in HAN_RUN.findall(_HAN_STOP.sub(" ", low)):
         found.update(run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else found.add(run)
     return frozenset(found)
