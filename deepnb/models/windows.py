@@ -120,6 +120,8 @@ _BESIDE = ("/props", "/api/v0/models", "/api/ps")
 """Where llama.cpp, LM Studio and Ollama tell it, if not in the list of models."""
 _HOME = (".local", ".lan", ".home.arpa", ".internal", ".localhost")
 
+_NOTHING: Mapping[str, int | None] = {}
+
 Key = tuple[str, str]
 
 
@@ -184,7 +186,7 @@ def ask_again() -> None:
 
 def served_models(model: Any, name: str | None = None) -> Mapping[str, int | None] | None:
     """Return name -> window of the models that a server has, and of the one of this `name`; None where it does not answer."""
-    return in_time(partial(_ask, model, name), PATIENCE, {})
+    return in_time(partial(_ask, model, name), PATIENCE, _NOTHING)
 
 
 def is_ollama(model: Any) -> bool:
@@ -234,8 +236,7 @@ def _ollama(model: Any, key: Key) -> Mapping[str, int | None] | None:
         name = model.model if ":" in model.model else f"{model.model}:latest"
         tell({key[1]: running.get(name)})
 
-    nothing_yet: Mapping[str, int | None] = {}
-    return in_time(ask, PATIENCE, nothing_yet)
+    return in_time(ask, PATIENCE, _NOTHING)
 
 
 def _keep(key: Key, window: Window) -> None:
@@ -282,7 +283,7 @@ def _ask(model: Any, name: str | None, tell: Callable[[Mapping[str, int | None]]
             return
 
 
-def _tokens(row: Mapping[str, Any]) -> int | None:
+def _tokens(row: Any) -> int | None:
     """Return the smallest window that a row tells; a model that is not loaded has none yet."""
     if row.get("state") == "not-loaded":
         return None

@@ -344,6 +344,8 @@ def _asked(p: Parse, what: str) -> Ask:
     how = next((t.value or "sum" for t in p.tokens if t.kind in "Aa"), "")
     if what in ("top", "best"):
         return _ranked(p, what, head or 1, how)
+    if not columns:
+        raise Unplaced(p.tokens[0].text)
     return _of_column(p, what, columns[0], how, order)
 
 
