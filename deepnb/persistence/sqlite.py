@@ -184,8 +184,11 @@ def _user_errors(where: str) -> Iterator[None]:
         yield
     except sqlite3.ProgrammingError:
         raise  # a closed session
-    except sqlite3.DatabaseError as error:
-        raise _line(error, where) from None
+    except (sqlite3.DatabaseError, ValueError) as error:  # of which LangGraph's store makes a ValueError
+        cause = error if isinstance(error, sqlite3.DatabaseError) else error.__cause__
+        if not isinstance(cause, sqlite3.DatabaseError) or isinstance(cause, sqlite3.ProgrammingError):
+            raise
+        raise _line(cause, where) from None
 
 
 def _line(error: sqlite3.DatabaseError, where: str) -> DeepnbError:
