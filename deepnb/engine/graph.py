@@ -21,6 +21,11 @@ Config = Mapping[str, Any]
 MODES = ("values", "updates")
 
 
+def to_run(state: Any) -> tuple[str, ...]:
+    """Return the tasks that are left, or, where all of the step are written and no checkpoint behind them is, these."""
+    return state.next or tuple(task.name for task in state.tasks)
+
+
 class Graph(Protocol):
     """A graph of this process, or one on a server. All states name the conversation `keys.MESSAGES`."""
 
@@ -106,7 +111,7 @@ class OwnGraph(LocalGraph):
 
     def state(self, config: Config) -> Any:
         found = self.compiled.get_state(config)
-        return found._replace(values=self._restorer.whole(found.values))
+        return found._replace(values=self._restorer.whole(found.values), next=to_run(found))
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
         compacts, rewrites = bool(values.get(keys.OFFLOAD)), isinstance(values.get(keys.FILES), Overwrite)

@@ -146,8 +146,7 @@ class State:
         thread.unsigned, thread.stored = False, frozenset()
         if values is None:
             state = self._graph.state(thread.config)
-            values = state.values
-            todo = state.next or tuple(task.name for task in state.tasks)  # which have run, and are not in a checkpoint
+            values, todo = state.values, state.next
             if any(task.interrupts for task in state.tasks):
                 thread.unsigned = self._graph.has_unsigned(state.tasks)
                 asked = self._graph.pending(thread.name, state)
