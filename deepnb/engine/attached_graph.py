@@ -28,7 +28,7 @@ from langgraph.types import Command, Overwrite
 
 from deepnb.engine import coroutines, keys
 from deepnb.engine.functions import is_async
-from deepnb.engine.graph import MODES, Config, LocalGraph, to_run
+from deepnb.engine.graph import MODES, Config, LocalGraph, state_of
 from deepnb.engine.listen import Listener
 from deepnb.engine.probe import offload
 from deepnb.gate import redact_value
@@ -289,8 +289,8 @@ class AttachedGraph(Questions, LocalGraph):
     # -- its state
 
     def state(self, config: Config) -> Any:
-        found = self.compiled.get_state(config)
-        return found._replace(values=self._ours(found.values), next=to_run(found))
+        found = state_of(self.compiled, config, self._messages)
+        return found._replace(values=self._ours(found.values))
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
         known = {name: value for name, value in self._theirs(values).items() if name in self._channels}

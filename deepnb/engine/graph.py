@@ -21,9 +21,20 @@ Config = Mapping[str, Any]
 MODES = ("values", "updates")
 
 
-def to_run(state: Any) -> tuple[str, ...]:
-    """Return the tasks that are left, or, where all of the step are written and no checkpoint behind them is, these."""
-    return state.next or tuple(task.name for task in state.tasks)
+def state_of(compiled: Any, config: Config, channel: str) -> Any:
+    """Return LangGraph's `StateSnapshot` of a thread; its kernel may have ended between any two writes.
+
+    A prompt that the first step has not read yet is among the messages of `channel`, and tasks that have run are `next`
+    as long as no checkpoint is behind them.
+    """
+    found = compiled.get_state(config)
+    values = found.values
+    if keys.START in found.next:
+        given = compiled.checkpointer.get_tuple(found.config).checkpoint["channel_values"].get(keys.START)
+        messages = given.get(channel) if isinstance(given, Mapping) else None
+        if isinstance(messages, list):
+            values = {**values, channel: [*values.get(channel, ()), *messages]}
+    return found._replace(values=values, next=found.next or tuple(task.name for task in found.tasks))
 
 
 class Graph(Protocol):
@@ -110,8 +121,8 @@ class OwnGraph(LocalGraph):
                 yield mode, chunk
 
     def state(self, config: Config) -> Any:
-        found = self.compiled.get_state(config)
-        return found._replace(values=self._restorer.whole(found.values), next=to_run(found))
+        found = state_of(self.compiled, config, keys.MESSAGES)
+        return found._replace(values=self._restorer.whole(found.values))
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
         compacts, rewrites = bool(values.get(keys.OFFLOAD)), isinstance(values.get(keys.FILES), Overwrite)

@@ -69,6 +69,7 @@ _REDACTED = "[redacted: "
 _MOST = 24
 """Lines of one flush."""
 _LONGEST = 400
+"""Characters of a line."""
 _SHOWN = 2_000
 """Characters of today's note that the model is shown, from its end."""
 

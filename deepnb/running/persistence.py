@@ -10,7 +10,6 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from deepnb.engine import keys
 from deepnb.engine.checkpoints import call_results
 from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
@@ -283,10 +282,7 @@ class Persistence:
             number, prompt = begun["number"], begun["prompt"]
             base = Turn(number, thread.name, prompt, "", (), before, before, Usage(), None, **facts)
         went_on = all(call.key in thread.decided for call in thread.asked)
-        added = (
-            len(messages) > len(base.after.messages) or keys.START in thread.snapshot.next
-        )  # the prompt is stored, or read
-        if not added and (last is None or not went_on):  # it had not begun
+        if len(messages) <= len(base.after.messages) and (last is None or not went_on):  # it had not begun
             return turns
         return [*turns[: base.number - 1], _cut(thread, base, messages)]
 

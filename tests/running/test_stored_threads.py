@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import StateBackend
+from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -244,3 +245,45 @@ def test_two_sessions_on_one_line_keep_both_texts(checkpointer):
         assert [c.conflict.kept for c in s.memory.conflicts()] == ["- l1 AAA"]
         assert replay("/AGENTS.md", s.memory.log_entries()) == s.files["/AGENTS.md"]
         assert [e.id for e in s.memory.log_entries()] == ["1", "2", "3"]
+
+
+def until(full: InMemorySaver, last: str, *, is_written: bool) -> InMemorySaver:
+    """What is kept where the kernel ends behind a checkpoint of the thread main, before or after its step has written."""
+    kept = InMemorySaver()
+    kept.blobs.update(full.blobs)
+    for thread, spaces in full.storage.items():
+        for space, held in spaces.items():
+            kept.storage[thread][space] = {id_: one for id_, one in held.items() if thread != "main" or id_ <= last}
+    for (thread, space, id_), writes in full.writes.items():
+        if thread != "main" or id_ < last or (id_ == last and is_written):
+            kept.writes[thread, space, id_] = dict(writes)
+    return kept
+
+
+@pytest.mark.parametrize("kind", ["own", "attached"])
+def test_a_turn_goes_on_wherever_its_kernel_ended(kind):
+    def look() -> str:
+        "Look."
+        return "seen"
+
+    def made(checkpointer: Any, *answers: Any) -> Session:
+        model = Scripted(answers=list(answers))
+        if kind == "attached":
+            return Session(graph=create_agent(model, [look], checkpointer=checkpointer))
+        return Session(model=model, checkpointer=checkpointer, **unasked(look))
+
+    full = InMemorySaver()
+    first = made(full, "zero", call("look"), "end")
+    first.run("before")
+    known = set(full.storage["main"][""])
+    first.run("cut")
+    places = [(id_, is_written) for id_ in sorted({*full.storage["main"][""]} - known) for is_written in (False, True)]
+    for id_, is_written in places:
+        s = made(until(full, id_, is_written=is_written), "later")
+        assert [t.prompt for t in s.turns] == ["before", "cut"], (id_, is_written)
+        assert (s.pending is None) == (id_ == places[-1][0]), (id_, is_written, s.pending)
+        if s.pending:
+            list(s.resume("again" if s.workspace.thread.cut else None))
+        prompts = [m.text for m in s.snapshot.messages if m.role == "user"]
+        assert (s.pending, s.text in ("later", "end"), prompts) == (None, True, ["before", "cut"]), (id_, is_written)
+        assert [t.prompt for t in s.turns] == ["before", "cut"], (id_, is_written)

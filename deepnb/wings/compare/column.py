@@ -53,7 +53,7 @@ class Column:
 
     @property
     def _events(self) -> list[Event]:
-        """Those of the main agent."""
+        """Return the events of the main agent."""
         return [event for event in self.turn.events if not event.path] if self.turn is not None else []
 
     @property

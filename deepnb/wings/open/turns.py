@@ -56,7 +56,7 @@ class LazyTurn(Turn):
 
     @property
     def requested(self) -> tuple[Call, ...]:
-        """None: no file has requests."""
+        """Return the calls whose request is known: of a turn in a file none."""
         return () if self.figures else super().requested
 
     @property
