@@ -24,7 +24,7 @@ from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES, SessionRow
 TABLES = frozenset(("session", "message", "part"))
 _MOST_ROWS, _MOST_AGENTS = 1_000, 200
 _MOST_BYTES = 256 << 20
-"""Of one session."""
+"""Bytes of one session with those that it started."""
 _SILENT = frozenset(("step-start", "step-finish", "snapshot", "patch", "agent", "retry"))
 
 Object = Mapping[str, Any]
