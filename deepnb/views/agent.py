@@ -106,7 +106,6 @@ def _of_graph(stack: Stack) -> Iterator[tuple[str, tuple[str, ...], list[tuple[s
 
 
 def stack_title(stack: Stack) -> tuple[str, str]:
-    """Return what a stack is, and in how many layers, or nodes."""
     layers = f"{counted(len(stack.layers), 'layer')}, then the model {stack.model}"
     return "graph", layers if stack.layers else counted(len(stack.nodes), "node")
 
