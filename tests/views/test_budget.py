@@ -79,7 +79,7 @@ def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
 
 def test_before_the_first_call():
     assert budget_view(None).text() == "context\nno model calls yet in this thread"
-    assert "%agent PROMPT" in budget_view(None).html()
+    assert "no model calls yet in this thread" in budget_view(None).html()
 
 
 def test_the_bar_of_one_line():
