@@ -55,7 +55,7 @@ def entries() -> tuple[Entry, ...]:
 FOLDER = Path(__file__).parent / "topics"
 TOPICS = (
     *("prompts", "python", "models", "threads", "memory", "layers", "compaction", "skills", "subagents", "approvals"),
-    *("code", "tools", "background", "compare", "tapes", "persistence", "sessions", "own-graph", "server"),
+    *("code", "tools", "background", "compare", "tapes", "persistence", "acp", "sessions", "own-graph", "server"),
     *("middleware", "package", "search", "front-ends"),
 )
 """The names that `%agent help` takes, in the order in which a newcomer reads them."""
