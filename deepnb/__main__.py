@@ -20,8 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     acp.add_argument("--persist", metavar="FILE|URL", help="keep threads there, too, as %%agent persist does")
     acp.add_argument("--mcp", action="append", default=[], metavar="COMMAND|URL", help="use an MCP server; repeatable")
     acp.add_argument("--mount", action="store_true", help="let the agent see the client's directory, at /work")
-    clients = {"nargs": "?", "const": "jupyter-ai", "choices": ("jupyter-ai", "zed")}
-    acp.add_argument("--register", **clients, help="print the entry for a client's list of agents")
+    entry = acp.add_argument("--register", nargs="?", const="jupyter-ai", choices=("jupyter-ai", "zed"))
+    entry.help = "print the entry for a client's list of agents"
     chosen = parser.parse_args(arguments)
     from deepnb.values.errors import DeepnbError
     from deepnb.values.wings import part
@@ -32,8 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return status
         if chosen.command == "acp":
             given = {name: value for name, value in vars(chosen).items() if name != "command"}
-            status = part("python -m deepnb acp")(**given)
-            return status
+            return int(part("python -m deepnb acp")(**given))
         part("python -m deepnb tour")(delay=0.0 if chosen.fast or not sys.stdout.isatty() else 0.01)
         return 0
     except DeepnbError as error:

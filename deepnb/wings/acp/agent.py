@@ -95,8 +95,7 @@ class Agent:
             found = await asyncio.to_thread(self._setup.threads)
         newest = sorted((one for one in found if one[1]), key=lambda one: one[1][-1].started, reverse=True)
         known = [(name, excerpt(turns[0].first_words, 80), turns[-1].started or None) for name, turns in newest]
-        facts = [{"session_id": name, "title": title, "updated_at": at} for name, title, at in known]
-        infos = [schema.SessionInfo(cwd=cwd or getcwd(), **one) for one in facts]
+        infos = [schema.SessionInfo(session_id=n, cwd=cwd or getcwd(), title=t, updated_at=at) for n, t, at in known]
         return schema.ListSessionsResponse(sessions=infos)
 
     @_in_lines

@@ -49,11 +49,11 @@ class Setup:
             made.memory.keep(self.keep)
         return made
 
-    def threads(self) -> list[tuple[str, Sequence[Turn]]]:
+    def threads(self) -> list[tuple[str, list[Turn]]]:
         """Return (thread, turns) of all that the database keeps."""
         with self.session() as session:
             threads = session.workspace.threads
-            return [(name, tuple(threads[name].turns)) for name in threads.names]
+            return [(name, list(threads[name].turns)) for name in threads.names]
 
 
 class Chat:
@@ -202,6 +202,6 @@ class Chat:
         if turn is not None and turn.interrupted:  # at a limit
             await self.tell(f"\n\n> {turn.interrupted}")
             reason = "max_turn_requests" if "step" in turn.interrupted else "max_tokens"
-        tokens = {"input_tokens": usage.input, "output_tokens": usage.output, "cached_read_tokens": usage.cached}
-        told = schema.Usage(total_tokens=usage.input + usage.output, **tokens) if usage.exact else None
-        return schema.PromptResponse(stop_reason=reason, usage=told)  # type: ignore[arg-type]
+        tokens = {"inputTokens": usage.input, "outputTokens": usage.output, "cachedReadTokens": usage.cached}
+        told = {"totalTokens": usage.input + usage.output, **tokens} if usage.exact else None
+        return schema.PromptResponse.model_validate({"stopReason": reason, "usage": told})

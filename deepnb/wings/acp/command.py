@@ -35,7 +35,8 @@ def run_acp(*, register: str | None = None, **given: Any) -> int:
     if register is not None:
         print(_entry(register, given))
     else:
-        from deepnb.wings.acp.agent import Agent, Setup
+        from deepnb.wings.acp.agent import Agent
+        from deepnb.wings.acp.chat import Setup
         from deepnb.wings.acp.process import run
 
         run(Agent(Setup(**given)))

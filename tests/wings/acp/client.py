@@ -14,22 +14,20 @@ from acp import PROTOCOL_VERSION, schema, spawn_agent_process, text_block
 from tests import ROOT
 from tests.support.forks import python
 
-ANSWERS = {
-    "initialize": schema.InitializeResponse,
-    "session/new": schema.NewSessionResponse,
-    "session/load": schema.LoadSessionResponse,
-    "session/list": schema.ListSessionsResponse,
-    "session/close": schema.CloseSessionResponse,
-    "session/set_mode": schema.SetSessionModeResponse,
-    "session/set_config_option": schema.SetSessionConfigOptionResponse,
-    "session/prompt": schema.PromptResponse,
-}
-"""What the agent answers to each method."""
-SAID = {
+MODELS: dict[str, Any] = {
+    "error": schema.Error,
     "session/update": schema.SessionNotification,
     "session/request_permission": schema.RequestPermissionRequest,
+    "answer to initialize": schema.InitializeResponse,
+    "answer to session/new": schema.NewSessionResponse,
+    "answer to session/load": schema.LoadSessionResponse,
+    "answer to session/list": schema.ListSessionsResponse,
+    "answer to session/close": schema.CloseSessionResponse,
+    "answer to session/set_mode": schema.SetSessionModeResponse,
+    "answer to session/set_config_option": schema.SetSessionConfigOptionResponse,
+    "answer to session/prompt": schema.PromptResponse,
 }
-"""What the agent sends of itself."""
+"""What the agent sends: as the protocol's schema has it."""
 
 SCRIPTED = """
 import sys
@@ -129,11 +127,11 @@ def misfits(messages: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
         if way != "incoming":
             continue
         if "error" in message:
-            model, value = schema.Error, message["error"]
+            model, value = MODELS["error"], message["error"]
         elif "method" in message:
-            model, value = SAID[message["method"]], message["params"]
+            model, value = MODELS[message["method"]], message["params"]
         else:
-            model, value = ANSWERS[asked[message["id"]]], message["result"]
+            model, value = MODELS[f"answer to {asked[message['id']]}"], message["result"]
         try:
             back = model.model_validate(value).model_dump(mode="json", by_alias=True, exclude_unset=True)
         except ValueError as error:
