@@ -31,7 +31,7 @@ EXPECTED = {
     "let it write to your disk, once you approve": r"I wrote 1 line to /work/report\.md",
     "teach it a skill": r"explore-dataframe +\d+ tokens",
     "compare two policies side by side": r"memory_refresh=call  done[\s\S]*metric units[\s\S]*memory_refresh=delta  done",
-    "export a thread, and open it, as you would a session of Claude Code": r"opened · deepnb · 1 turn",
+    "export a thread, and open it, as you would a session of Claude Code, Codex or OpenCode": r"opened · deepnb · 1 turn",
 }
 """Task -> what its last cell shows."""
 

@@ -1,4 +1,4 @@
-"""A directory on disk: upstream's backend of files, whose operations never leave it, follow no link and write at once."""
+"""A directory on disk as a backend, whose operations never leave it, follow no link and write at once."""
 
 import base64
 import errno
@@ -24,11 +24,14 @@ from deepagents.backends.utils import (
 
 from deepnb.backends.tree import DEPTH, LOCK, Names, Refused, Tree, is_control, names, unfit
 from deepnb.engine.file_extras import SkippedEntries, SkipReason
-from deepnb.engine.files import ContainedBackend, is_text
+from deepnb.engine.files import is_text
 
 GLOB_SECONDS = 5.0
 GREP_SECONDS = float(protocol.DEFAULT_GREP_TIMEOUT)
 """The bounds of upstream's backend: past them a search gives what it has, and says it is cut."""
+
+_SEARCHED = 10 * 1024 * 1024
+"""Bytes of the largest file that is searched, as of upstream's backend."""
 
 GRANULE = 2_000_000_000
 """Nanoseconds in which two changes of a file may bear one time: on FAT two seconds, elsewhere a clock's tick."""
@@ -44,30 +47,23 @@ _CODES = {
 _FAILED = (OSError, UnicodeError)
 
 
-class DiskBackend(ContainedBackend):
+class DiskBackend(protocol.BackendProtocol):
     """Files below `root` under virtual paths: /a/b.md is root/a/b.md.
 
     Links are not listed and not followed, wherever they point; neither are pipes, devices and names
     that could mean two files. A missing root reads as empty, and the first write makes it. Deleting "/"
     is refused. An edit takes the \\n it is given for \\r\\n in a file whose lines all end so.
 
-    Upstream's own methods follow links inside the root, write in place, change line ends, put paths of this
-    machine into errors, search what .gitignore leaves where there is a ripgrep, and all files beside one where
-    there is none. What is not overridden here goes through `find_path`.
+    It is no subclass of upstream's, of which no method would be left: those follow links inside the root, write in
+    place, change line ends, put paths of this machine into errors, search what .gitignore leaves where there is a
+    ripgrep, and all files beside one where there is none.
     """
 
     def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
         self.tree = Tree(root, private=private)
-        super().__init__(self.tree.root, virtual_mode=True)
 
     def __repr__(self) -> str:
         return f"DiskBackend({str(self.tree.root)!r})"
-
-    def find_path(self, path: str) -> Path:
-        at = _file(path)
-        with suppress(FileNotFoundError):
-            self.tree.look(at)
-        return self.tree.root.joinpath(*at)
 
     # -- one file
 
@@ -194,6 +190,26 @@ class DiskBackend(ContainedBackend):
         end = time.time_ns() - GRANULE
         return None if any(max(one[4:6] + one[10:12]) > end for one in found.values()) else found
 
+    def file_versions(self, directory: str) -> dict[str, Any] | None:
+        """Return the stamp of each file below a directory, or None for one so new that its next change could bear the same time."""
+        end = time.time_ns() - GRANULE
+        found: dict[str, Any] = {}
+        try:
+            todo, cut = [self.tree.folder(names(directory, folder=True))], len(self.tree.path(("",))) - 1
+            while todo:
+                with os.scandir(todo.pop()) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            todo.append(entry.path)
+                        elif entry.is_file(follow_symlinks=False):
+                            info = entry.stat(follow_symlinks=False)
+                            stamp = info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
+                            path = entry.path[cut:].replace(os.sep, "/")
+                            found[path] = None if stamp[0] > end or stamp[1] > end else stamp
+        except OSError as error:
+            return {} if isinstance(error, FileNotFoundError) and not found else None
+        return found
+
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return the links in a directory, which are not listed, and the directories in it whose file is not to be read."""
         found: SkippedEntries = {}
@@ -226,13 +242,7 @@ class DiskBackend(ContainedBackend):
         return protocol.GlobResult(matches=matches, truncated=reason is not None, truncation_reason=reason)
 
     def grep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-        context_lines: int = 0,
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:
         """Return lines that have the literal text in them, by path. Files over 10 MB and those with NULs are left out."""
         path = "/" if path is None else path
@@ -243,7 +253,7 @@ class DiskBackend(ContainedBackend):
             for at, info in self._search(path, glob or None, GREP_SECONDS, alone=True):
                 if info is None:
                     unread.append(_path(at))
-                elif info.st_size <= self.max_file_size_bytes:
+                elif info.st_size <= _SEARCHED:
                     try:
                         matches += _lines(_path(at), self.tree.read(at), pattern)
                     except FileNotFoundError:
@@ -261,8 +271,6 @@ class DiskBackend(ContainedBackend):
         matches.sort(key=itemgetter("path"))
         cut = late or (max_count is not None and len(matches) > max_count)
         problem = "One or more files could not be fully searched: " + "; ".join(sorted(unread)) if unread else None
-        if context_lines:
-            self.add_context(matches[:max_count], context_lines, pattern)
         return protocol.GrepResult(error=problem, matches=matches[:max_count], truncated=cut)
 
     def _search(

@@ -6,8 +6,6 @@ the next 64 in `journal-2.jsonl`, and so on. A field that has its default is lef
 Law: applying an entry's diff to the text before it gives the text after it, and the other way round.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -160,14 +158,6 @@ class JournalTexts:
             raise DoesNotFit(path)
         return self._texts.get(path)
 
-    def copy_of(self, path: str) -> JournalTexts:
-        """Give the entry as it is for one path alone."""
-        made = JournalTexts()
-        if path in self._texts:
-            made._texts[path] = self._texts[path]
-        made.broken = self.broken & {path}
-        return made
-
 
 def replay(path: str, log: Iterable[Entry]) -> str | None:
     """Return the text of a file as its entries tell it, from the first on; None where there is no such file then.
@@ -307,11 +297,8 @@ class JournalFile:
     def text_of(self, path: str) -> str | None:
         """Return the text of a file, credentials masked, as the journal tells it; None where it tells of none."""
         name = redact(path)
-        texts = self._texts.copy_of(name)
-        for one in self.unsaved:
-            texts.take(one)
         try:
-            return texts.text(name)
+            return replay(name, self.entries) if self.unsaved else self._texts.text(name)
         except DoesNotFit:
             return None
 

@@ -31,6 +31,7 @@ from filelock import lock_descriptor, unlock_descriptor
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
+from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import LOCK, Refused, Tree
 from deepnb.backends.wrapper import ChosenFiles, SplitBackend
 from deepnb.engine.files import ExactStore
@@ -195,8 +196,9 @@ def _own_folder() -> Path:
 
 def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
     """Yield (name, lock) of each place."""
-    if isinstance(backend, FilesystemBackend):
-        yield str(backend.cwd), partial(directory_lock, backend.cwd)
+    if isinstance(backend, DiskBackend | FilesystemBackend):
+        root = backend.tree.root if isinstance(backend, DiskBackend) else backend.cwd
+        yield str(root), partial(directory_lock, root)
     elif isinstance(backend, StoreBackend) and (store := getattr(backend, "_store", None)) is not None:
         yield f"store {_database(store) or id(store)}", store_lock(store)
     elif isinstance(backend, CompositeBackend):

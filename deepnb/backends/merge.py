@@ -7,8 +7,6 @@ around them: plain Markdown in a list, a table or a paragraph, that merges again
 conflict is a value beside the text.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence

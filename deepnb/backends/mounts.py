@@ -18,7 +18,7 @@ from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_incl
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import is_control, names
 from deepnb.backends.wrapper import ReadOnlyFiles, as_folder, store_backend
-from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, folder_version, skipped_entries
 from deepnb.engine.files import ExactStore, store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
@@ -74,6 +74,22 @@ class MountedBackend(CompositeBackend):
         if any(p.startswith(base) and p != base for p in self.routes):
             return None
         return folder_version(backend, _inner(prefix, base, directory), name)
+
+    def file_versions(self, directory: str) -> Mapping[str, Any] | None:
+        """Return those of the backend the directory belongs to, and of the mounts in it; None if one can't tell."""
+        base = as_folder(directory)
+        prefix, backend = self._owner(base)
+        parts = [(prefix, backend), *((p, b) for p, b in self.routes.items() if p.startswith(base) and p != base)]
+        every = [(prefix, file_versions(b, _inner(prefix, base, directory))) for prefix, b in parts]
+        if len(every) == 1 and prefix == "/":
+            return every[0][1]
+        found: dict[str, Any] = {}
+        for prefix, versions in every:
+            if versions is None:
+                return None
+            owned = ((prefix[:-1] + path, version) for path, version in versions.items())
+            found.update((path, version) for path, version in owned if self._owner(as_folder(path))[0] == prefix)
+        return found
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return the entries that the backend of the directory left out."""

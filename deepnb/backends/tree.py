@@ -6,8 +6,6 @@ process of the same user puts there between the look and the use; a directory th
 read-only.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,6 +1,6 @@
 """The base of every backend that stands in front of another: what it does not change is passed on, once, here."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
@@ -14,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.journal import FOLDER
-from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, folder_version, skipped_entries
 
 
 class WrapperBackend(protocol.BackendProtocol):
@@ -114,6 +114,10 @@ class WrapperBackend(protocol.BackendProtocol):
         """Return what changes when the directory does; None if nobody knows."""
         return folder_version(self.inner, directory, name)
 
+    def file_versions(self, directory: str) -> Mapping[str, Any] | None:
+        """Return the versions of the files below a directory, also of those that are not shown; None if nobody knows."""
+        return file_versions(self.inner, directory)
+
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return the entries that the backend leaves out."""
         return skipped_entries(self.inner, directory, name, most)
@@ -184,6 +188,16 @@ class SplitBackend(WrapperBackend):
         both = [folder_version(b, directory, name) for b in (self.inner, self.there)]
         return None if None in both else both
 
+    def file_versions(self, directory: str) -> Mapping[str, Any] | None:
+        """Return those of `there` alone where the directory is there: a rule that holds of it holds of all below it."""
+        if self._goes_there(directory):
+            return file_versions(self.there, directory)
+        here, there = (file_versions(b, directory) for b in (self.inner, self.there))
+        if here is None or there is None:
+            return None
+        mine = {path: version for path, version in here.items() if not self._goes_there(path)}
+        return {**mine, **{path: version for path, version in there.items() if self._goes_there(path)}}
+
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return the entries that either backend leaves out."""
         return skipped_entries(self.inner, directory, name, most) | skipped_entries(self.there, directory, name, most)
@@ -242,6 +256,9 @@ class ChosenFiles(WrapperBackend):
         return None if self._is_mine(path) else self._why
 
     def folder_version(self, directory: str, name: str) -> None:
+        """Return None: the directory is not looked at."""
+
+    def file_versions(self, directory: str) -> None:
         """Return None: the directory is not looked at."""
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:

@@ -1,15 +1,15 @@
 """Who writes at the moment, set round a tool call or a user's command, and why a text is not written."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
 from deepnb.backends.journal import Origin
-from deepnb.gate import credentials, refusal
-from deepnb.gate.credentials import Finding
+from deepnb.gate import Finding, credentials, refusal
 from deepnb.gate.directives import unsaid
+from deepnb.values.lazy import set_in_block
 
 Heard = Callable[[], tuple[Sequence[str], Sequence[str]]]
 """(texts of others, what the user says) in the messages a writer answers to."""
@@ -41,15 +41,9 @@ def writer() -> Writer:
     return _WRITER.get()
 
 
-@contextmanager
-def writing(**changes: Any) -> Iterator[Writer]:
-    """Write with these facts within this block."""
-    chosen = replace(_WRITER.get(), **changes)
-    token = _WRITER.set(chosen)
-    try:
-        yield chosen
-    finally:
-        _WRITER.reset(token)
+def writing(**changes: Any) -> AbstractContextManager[Writer]:
+    """Write with these facts within a block."""
+    return set_in_block(_WRITER, replace(_WRITER.get(), **changes))
 
 
 def note_writes(note: str) -> None:
@@ -92,7 +86,7 @@ def credential_in(before: str, after: str, path: str) -> str | None:
         for one in credentials(text):
             first = start + one.line - 1
             if not added.isdisjoint(range(first, first + 1 + text.count("\n", one.start, one.end))):
-                found.append(replace(one, line=first + 1))
+                found.append(one._replace(line=first + 1))
     if found:
         return f"Error: {refusal(found, path)}{again}"
     if any(_MARK in lines[n] for n in added):

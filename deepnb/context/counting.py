@@ -90,7 +90,7 @@ class Meter:
         thought = thinking_text(message)
         told = self.count(thought) if thought else 0
         with self._lock:
-            return sum(piece.tokens for piece in self._current().message(message)) + told
+            return sum(piece.tokens for piece in self._current().body((message,))[0]) + told
 
     def report(self, request: Request, tokens: int) -> None:
         """Learn from what a provider reported of a request that was measured here."""
@@ -169,10 +169,6 @@ class _Memo:
         self.prompts = deque(((given, weighed(pieces)) for given, pieces in self.prompts), self.prompts.maxlen)
         self.schemas = {key: (*known[:2], *weighed(known[2:])) for key, known in self.schemas.items()}
         self.texts = {key: weighed((piece,))[0] for key, piece in self.texts.items()}
-
-    def message(self, message: BaseMessage) -> tuple[Sent, ...]:
-        """Return one message in pieces."""
-        return self.body((message,))[0]
 
     def body(self, messages: Sequence[BaseMessage]) -> list[tuple[Sent, ...]]:
         """Messages in pieces; each count asks for all of a thread: of one that was met before nothing is called."""
@@ -384,10 +380,9 @@ def load(name: str, fetch: Download | None = None) -> Any:
 
 def cached_at(url: str) -> Path | None:
     """Return where tiktoken keeps a file it has fetched; None where it is told to keep none."""
-    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
-        if (place := os.environ.get(variable)) is not None:
-            return Path(place) / sha1(url.encode()).hexdigest() if place else None
-    return Path(tempfile.gettempdir()) / "data-gym-cache" / sha1(url.encode()).hexdigest()
+    usual = os.environ.get("DATA_GYM_CACHE_DIR", os.path.join(tempfile.gettempdir(), "data-gym-cache"))
+    place = os.environ.get("TIKTOKEN_CACHE_DIR", usual)
+    return Path(place) / sha1(url.encode()).hexdigest() if place else None
 
 
 def _is_right(place: Path, expected: str) -> bool:

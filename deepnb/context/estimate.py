@@ -7,8 +7,6 @@ were set by tests/data/token_counts.jsonl and are measured on other texts, again
 tests.bench tokens`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Sequence

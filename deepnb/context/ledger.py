@@ -1,7 +1,5 @@
 """The ledger of a run: what each model call was really sent, and what it cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

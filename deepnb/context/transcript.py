@@ -44,7 +44,7 @@ from hashlib import sha256
 from typing import Any
 
 from deepnb.gate import redact, redact_value
-from deepnb.gate.own import OWN
+from deepnb.gate.credentials import OWN
 from deepnb.values import turn as values
 from deepnb.values.agent import TASK
 from deepnb.values.messages import MEMORY_UPDATE, Added, Message
@@ -58,6 +58,8 @@ COST = ("call", "tokens", "usage", "seconds")
 
 ENVELOPE = ("type", "at", "session", "n", "turn", "path")
 """What stands beside the fields of its type in every line."""
+_DRAWN = re.compile(r"(?:lc_)?(?:run-)?-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""The id of a message as LangChain draws it, `lc_run--01a215e1-3fca-74b7-b507-256089b30046` of an answer: no credential."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +102,12 @@ def read(text: bytes) -> tuple[tuple[Line, ...], int]:
     """Return (the lines of a transcript, how many were cut short and are left out)."""
     lines: dict[tuple[str, int], Line] = {}
     cut = 0
-    for piece in text.split(b"\n"):
-        if not piece.strip():
-            continue
+    for piece in filter(bytes.strip, text.split(b"\n")):
         try:
             line = from_json(piece)
+            lines.setdefault((line.session, line.n), line)
         except ValueError:
             cut += 1
-            continue
-        lines.setdefault((line.session, line.n), line)
     return tuple(lines.values()), cut
 
 
@@ -159,10 +158,6 @@ def said(line: Line) -> str:
         if isinstance(found := data.get(key), str) and (key != "status" or line.type == "tool_end"):
             return found
     return ""
-
-
-_DRAWN = re.compile(r"(?:lc_)?(?:run-)?-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""The id of a message as LangChain draws it, `lc_run--01a215e1-3fca-74b7-b507-256089b30046` of an answer: no credential."""
 
 
 @lru_cache(4096)
@@ -218,8 +213,6 @@ class Chain:
                 yield from self._added(event)
             case values.TextDelta():
                 self._pieces += [] if path else [event.text]
-            case values.ThinkingDelta():
-                pass
             case values.ModelStarted():
                 if not path:
                     self._pieces.clear()
@@ -245,7 +238,7 @@ class Chain:
                 args = _plain(redact_value(dict(word.args or {})))
                 said = _some(decision=word.kind, args=args, reason=redact(word.reason))
                 yield "approval", {"id": safe_id(word.call.id), "name": redact(word.call.name), **said}, path
-            case values.Asked() | values.CodeOutput():
+            case values.ThinkingDelta() | values.Asked() | values.CodeOutput():
                 return  # the messages say what was asked and what code put out, and `approval` what came of it
             case values.Notice(text=text):
                 yield "notice", {"text": redact(text)}, path

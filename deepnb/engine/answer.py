@@ -1,4 +1,4 @@
-"""A model's answer: whether it has begun and is whole, what it cost, and how the agent takes it.
+"""A model's answer: whether it is whole, what it cost, and how the agent takes it.
 
 Thinking in tags is taken out of it, and a call that is written as text becomes one. A call that no tool can take, of an
 unknown name or with arguments that are not JSON or do not fit, is told to the model at once; nobody is asked about it.
@@ -25,13 +25,15 @@ from langchain.agents.middleware.types import ModelResponse
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import ValidationError
 
+from deepnb.engine.fit_tools import form_of
 from deepnb.engine.request import message_text
 from deepnb.gate import redact
 from deepnb.values.answers import FROM_TEXT, calls_in, split_thinking, stands_in
 from deepnb.values.code import CODE_TOOLS, LONGEST
+from deepnb.values.failures import PROBLEMS, misfits
+from deepnb.values.lazy import set_in_block
 from deepnb.values.text import whole_value
 from deepnb.values.turn import Usage
 
@@ -40,32 +42,6 @@ _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status")
 _TRANSPORTS = ("httpcore", "httpcore2", "socket")
 """Packages whose objects read a connection: of the clients of OpenAI, Anthropic and Ollama, and of `http.client`."""
 _CUT = ("length", "max_tokens", "incomplete")
-
-
-class Answer:
-    """`begun` is True from the first piece on, of whatever kind."""
-
-    begun = False
-
-
-_ANSWER: ContextVar[Answer | None] = ContextVar("answer", default=None)
-
-
-@contextmanager
-def awaited_answer() -> Iterator[Answer]:
-    """Give the answer to the request that is sent in the block."""
-    answer = Answer()
-    token = _ANSWER.set(answer)
-    try:
-        yield answer
-    finally:
-        _ANSWER.reset(token)
-
-
-def answer_begun() -> None:
-    """Take note that the model whose answer is read here has sent a piece of it."""
-    if (answer := _ANSWER.get()) is not None:
-        answer.begun = True
 
 
 def hang_up(thread: int) -> None:
@@ -183,15 +159,10 @@ def reading(request: Any, tools: Mapping[str, Any], *, listen: bool) -> Iterator
 
     With `listen` streamed answers are listened to; else somebody else does, with `ArgumentTexts`.
     """
-    token = _READER.set(reader := Reader(request, tools))
-    config = merge_configs(ensure_config(), {"callbacks": [_Listener()]}) if listen else None
-    inner = var_child_runnable_config.set(config) if config else None
-    try:
+    config = var_child_runnable_config.get()
+    config = merge_configs(ensure_config(), {"callbacks": [_Listener()]}) if listen else config
+    with set_in_block(_READER, Reader(request, tools)) as reader, set_in_block(var_child_runnable_config, config):
         yield reader
-    finally:
-        if inner is not None:
-            var_child_runnable_config.reset(inner)
-        _READER.reset(token)
 
 
 def reader() -> Reader | None:
@@ -201,8 +172,9 @@ def reader() -> Reader | None:
 
 def _types(tool: Any) -> Mapping[str, str]:
     """Return name -> JSON type of a tool's parameters, in their order."""
-    properties = convert_to_openai_tool(tool)["function"].get("parameters", {}).get("properties", {})
-    return {name: str(one.get("type", "")) for name, one in properties.items()}
+    form, _ = form_of(tool, "")
+    properties = form.get("function", form).get("parameters", {}).get("properties", {})
+    return {name: str(one.get("type", "")) if isinstance(one, Mapping) else "" for name, one in properties.items()}
 
 
 NOT_JSON = "__not_json__"
@@ -210,8 +182,6 @@ NOT_JSON = "__not_json__"
 
 _NAME = 80
 """Characters of an unknown name that are repeated to the model."""
-_PROBLEMS = 5
-"""Arguments that are said not to fit."""
 
 
 class ArgumentTexts:
@@ -283,8 +253,8 @@ def misfit(request: Any) -> str | None:
         return None
     if not problems:
         return None
-    more = f"; and {len(problems) - _PROBLEMS} more" if len(problems) > _PROBLEMS else ""
-    return f"Error: the arguments do not fit {tool.name}: {'; '.join(problems[:_PROBLEMS])}{more}. Nothing was run."
+    more = f"; and {len(problems) - PROBLEMS} more" if len(problems) > PROBLEMS else ""
+    return f"Error: the arguments do not fit {tool.name}: {'; '.join(problems[:PROBLEMS])}{more}. Nothing was run."
 
 
 def unreadable(call: Mapping[str, Any]) -> str | None:
@@ -303,11 +273,6 @@ def unreadable(call: Mapping[str, Any]) -> str | None:
             " user to put it into a variable."
         )
     return None
-
-
-def misfits(error: ValidationError) -> list[str]:
-    """Return what of a value does not fit, and why."""
-    return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
 
 
 def _is_object(text: str) -> bool:

@@ -8,8 +8,8 @@ would change is not any more as it was when the call was asked about.
 
 import hmac
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -37,7 +37,7 @@ from deepnb.values.approvals import (
     is_unreadable,
 )
 from deepnb.values.errors import DeepnbError
-from deepnb.values.lazy import Memo
+from deepnb.values.lazy import Memo, set_in_block
 from deepnb.values.turn import Decided, ToolEnded, ToolStarted
 
 _OURS = "deepnb_approval"
@@ -356,11 +356,6 @@ def _parameters(tool: Any) -> tuple[dict[str, str], list[str]]:
         return {}, []
 
 
-@contextmanager
-def _cleared(request: Any) -> Iterator[None]:
+def _cleared(request: Any) -> AbstractContextManager[object]:
     call = request.tool_call
-    token = _CLEARED.set((call["id"] or "", digest(call["name"], dict(call["args"]))))
-    try:
-        yield
-    finally:
-        _CLEARED.reset(token)
+    return set_in_block(_CLEARED, (call["id"] or "", digest(call["name"], dict(call["args"]))))

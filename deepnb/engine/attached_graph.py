@@ -3,8 +3,6 @@
 It asks by LangGraph's `interrupt`: LangChain's approvals, and questions of its own.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +28,7 @@ from langgraph.types import Command, Overwrite
 
 from deepnb.engine import coroutines, keys
 from deepnb.engine.functions import is_async
-from deepnb.engine.graph import MODES, Config, LocalGraph
+from deepnb.engine.graph import STREAMED, Config, LocalGraph, state_of
 from deepnb.engine.listen import Listener
 from deepnb.engine.probe import offload
 from deepnb.gate import redact_value
@@ -274,9 +272,9 @@ class AttachedGraph(Questions, LocalGraph):
             listener.wakes_nodes = True
         value = self._theirs(given) if isinstance(given, Mapping) and not isinstance(given, Command) else given
         if self._is_async:
-            chunks = coroutines.read(partial(self.compiled.astream, value, config, stream_mode=list(MODES)))
+            chunks = coroutines.read(partial(self.compiled.astream, value, config, **STREAMED))
         else:
-            chunks = self.compiled.stream(value, config, stream_mode=list(MODES))
+            chunks = self.compiled.stream(value, config, **STREAMED)
         before: dict[str, Any] | None = None
         for mode, chunk in chunks:
             if mode == "values":
@@ -291,7 +289,7 @@ class AttachedGraph(Questions, LocalGraph):
     # -- its state
 
     def state(self, config: Config) -> Any:
-        found = self.compiled.get_state(config)
+        found = state_of(self.compiled, config, self._messages)
         return found._replace(values=self._ours(found.values))
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
@@ -311,8 +309,6 @@ class AttachedGraph(Questions, LocalGraph):
             what = "the graph has no node named tools that could skip a call"
             raise RefusedError(what, "%agent resume again runs it again, %agent PROMPT continues without it")
         self.compiled.update_state(config, {self._messages: list(results)}, as_node="tools")
-
-    # -- helpers
 
     @property
     def _channels(self) -> Mapping[str, Any]:

@@ -4,11 +4,9 @@ A delta channel is read by walking back to its last snapshot, decoding each chec
 written once and then rests (`files`) has no new snapshot for 5,000 steps: every turn would walk the whole thread.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Annotated, Any, NotRequired, TypedDict
 
@@ -29,35 +27,26 @@ FAR = 100
 """Steps back to the last snapshot of a resting channel: about ten turns, as far as messages are walked back."""
 
 
-@dataclass(frozen=True)
-class Newest:
-    """The newest checkpoint of a thread."""
-
-    id: str | None = None
-    """None if the thread has no checkpoint."""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_far(self) -> bool:
-        """Whether the files should be written whole, so that they are found near again."""
-        _, steps = (self.metadata.get("counters_since_delta_snapshot") or {}).get(keys.FILES, (0, 0))
-        return bool(steps >= FAR)
-
-
-def newest(checkpointer: Any, config: Mapping[str, Any]) -> Newest:
-    """Return the newest checkpoint of a thread.
+def newest(checkpointer: Any, config: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
+    """Return the id of the newest checkpoint of a thread, None if it has none, and its metadata.
 
     A checkpoint in memory is not decoded: `get_tuple` takes a millisecond for each 100 kB.
     """
-    if isinstance(checkpointer, InMemorySaver):
-        place = config["configurable"]
-        held = checkpointer.storage.get(place["thread_id"], {}).get(place.get("checkpoint_ns", ""), {})
-        if not held:
-            return Newest()
-        id_ = max(held)
-        return Newest(id_, checkpointer.serde.loads_typed(held[id_][1]))
-    found = checkpointer.get_tuple(config)
-    return Newest(found.config["configurable"]["checkpoint_id"], found.metadata) if found else Newest()
+    if not isinstance(checkpointer, InMemorySaver):
+        found = checkpointer.get_tuple(config)
+        return (found.config["configurable"]["checkpoint_id"], found.metadata) if found else (None, {})
+    place = config["configurable"]
+    held = checkpointer.storage.get(place["thread_id"], {}).get(place.get("checkpoint_ns", ""), {})
+    if not held:
+        return None, {}
+    id_ = max(held)
+    return id_, checkpointer.serde.loads_typed(held[id_][1])
+
+
+def is_far(checkpointer: Any, config: Mapping[str, Any]) -> bool:
+    """Return whether the files of a thread should be written whole, so that they are found near again."""
+    counters = newest(checkpointer, config)[1].get("counters_since_delta_snapshot") or {}
+    return bool(counters.get(keys.FILES, (0, 0))[1] >= FAR)
 
 
 def made_with(checkpointer: Any, thread: str) -> Mapping[str, Any] | None:
@@ -66,11 +55,11 @@ def made_with(checkpointer: Any, thread: str) -> Mapping[str, Any] | None:
     A rewind makes a copy of a checkpoint, which LangGraph keeps without the metadata of the thread's configuration.
     """
     config = {"configurable": {"thread_id": thread}}
-    found = newest(checkpointer, config)
-    if found.metadata.get("source") != "fork":
-        return None if found.id is None else found.metadata
+    id_, facts = newest(checkpointer, config)
+    if facts.get("source") != "fork":
+        return None if id_ is None else facts
     listed = (one.metadata for one in checkpointer.list(config))
-    return next((one for one in listed if one.get("source") != "fork"), found.metadata)
+    return next((one for one in listed if one.get("source") != "fork"), facts)
 
 
 def drop_after(checkpointer: Any, thread: str, id_: str) -> bool:
@@ -111,7 +100,7 @@ class HomeThread:
 
     def read(self) -> Mapping[str, Any]:
         """Return path -> FileData, as they are now."""
-        return self._at(newest(self._checkpointer, self._config).id)
+        return self._at(newest(self._checkpointer, self._config)[0])
 
     def write(self, update: Mapping[str, Any]) -> None:
         """Merge path -> FileData into the files; None deletes."""
@@ -203,7 +192,7 @@ def begins(
     while written.get(last):
         last = written[last]
     for one in checkpointer.list(config, filter={"source": "input"}):
-        given = one.checkpoint["channel_values"].get("__start__")
+        given = one.checkpoint["channel_values"].get(keys.START)
         messages = given.get(channel) if isinstance(given, Mapping) else None
         ended = before = _id(one.parent_config)
         while ended in written:

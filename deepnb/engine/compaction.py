@@ -57,6 +57,9 @@ Flusher = Callable[..., Flush | None]
 Heard = Callable[[Mapping[str, Any]], tuple[Sequence[str], Sequence[str]]]
 """State of a thread -> (texts of others, what the user says)."""
 
+Tell = Callable[[Event], None]
+"""Tells the user of an event."""
+
 Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
 IsCut = Callable[[Sequence[BaseMessage], Sequence[Any], int], bool]
 """Return whether a provider that reported so many tokens has read less than all of a request."""
@@ -151,7 +154,7 @@ class CompactionSteps(Upstream):
         asked: Asked,
         session: str,
         offload: Offload,
-        tell: Callable[[Event], None],
+        tell: Tell,
         pinned: Sequence[str] = (),
         weigh: Weigh | None = None,
     ) -> Done:
@@ -217,7 +220,7 @@ class CompactionSteps(Upstream):
         going: Sequence[BaseMessage],
         state: Mapping[str, Any],
         at: str,
-        tell: Callable[[Event], None],
+        tell: Tell,
         *,
         by_hand: bool,
     ) -> Flush | None:
@@ -307,9 +310,7 @@ class CompactionSteps(Upstream):
         gain = 0 if must or limit is None else self.token_counter(going)
         return cutoff if must or limit is None or gain >= _WORTH * limit else 0
 
-    def _pinned(
-        self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Callable[[Event], None]
-    ) -> list[str]:
+    def _pinned(self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Tell) -> list[str]:
         """Return the skills that were pinned to the turn under way and would go with its beginning, as far as there is room."""
         start = turn_start(messages)
         held = messages[0].additional_kwargs.get("pinned") if start == 0 else None

@@ -1,5 +1,6 @@
 """What a backend may do beyond deepagents' protocol, and what is so of one that can't."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
 SkipReason = Literal["link", "link out", "file link", "large"]
@@ -18,6 +19,9 @@ class FileExtras(Protocol):
 
     def folder_version(self, directory: str, name: str) -> Any:
         """Tell whether a directory is as it was."""
+
+    def file_versions(self, directory: str) -> Mapping[str, Any] | None:
+        """Tell which files are as they were."""
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return what is not listed, or should not be read."""
@@ -47,6 +51,15 @@ def folder_version(backend: Any, directory: str, name: str) -> Any:
     Looked at are the files directly in `directory` and the file `name` in each directory in it; none is read.
     """
     return backend.folder_version(directory, name) if isinstance(backend, FileExtras) else None
+
+
+def file_versions(backend: Any, directory: str) -> Mapping[str, Any] | None:
+    """Return path -> what is equal to what it was before as long as that file has not changed, of all files below a directory.
+
+    A file whose version is None may have changed; None in place of all where nobody knows. A backend that knows that
+    nothing has changed returns the very same mapping. Files that a listing leaves out may be among them.
+    """
+    return backend.file_versions(directory) if isinstance(backend, FileExtras) else None
 
 
 def skipped_entries(backend: Any, directory: str, name: str, most: int) -> SkippedEntries:

@@ -1,32 +1,14 @@
-"""Upstream's backends of a disk and of a store, by the private names that deepnb needs of them."""
+"""What upstream's backends say by private names alone, and stores seen through them."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from deepagents.backends import FilesystemBackend, StoreBackend
+from deepagents.backends import StoreBackend
 from deepagents.backends.utils import _get_backend_read_file_type
 from langgraph.store.base import BaseStore, Op, Result, SearchOp
 
 from deepnb.values.errors import InvalidError
-
-# -- upstream's backend of files on a disk, by the private names that a subclass with other paths needs
-
-
-class ContainedBackend(FilesystemBackend):
-    """Upstream's backend, of which every method finds a path by `find_path`."""
-
-    def find_path(self, path: str) -> Path:
-        """Return where a file is, there or not; raise OSError for a path that is not served."""
-        raise NotImplementedError
-
-    def _resolve_path(self, key: str) -> Path:
-        return self.find_path(key)
-
-    def add_context(self, matches: Sequence[Any], lines: int, pattern: str) -> None:
-        """Add the lines round each match of `grep`."""
-        self._add_grep_context(list(matches), lines, pattern, newline=None)
 
 
 def is_text(path: str) -> bool:

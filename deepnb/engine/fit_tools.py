@@ -47,18 +47,23 @@ class FitTool:
     """Name of an argument as it is offered -> its own, where they differ."""
 
 
+def form_of(tool: Any, name: str) -> tuple[Any, bool]:
+    """Return (a tool in OpenAI's form, whether LangChain can write that itself)."""
+    try:
+        return tool if isinstance(tool, Mapping) else convert_to_openai_tool(tool), True
+    except (KeyError, TypeError):  # it follows references: one to nowhere in the schema, a parameter called $ref
+        return {"name": name, "description": tool.description, "parameters": tool.tool_call_schema}, False
+
+
 def fit_tool(tool: Any, name: str, *, enums: bool = True) -> FitTool:
     """Return the form of a tool that has this name; `enums` says whether values that are no texts can be listed."""
-    try:
-        form: Any = tool if isinstance(tool, Mapping) else convert_to_openai_tool(tool)
-    except KeyError:  # a reference that leads nowhere: LangChain follows them
-        form = {"name": name, "description": tool.description, "parameters": tool.tool_call_schema}
+    form, whole = form_of(tool, name)
     inner = form.get("function", form) if form.get("type", "function") == "function" else {}
     schema = inner.get("parameters", inner.get("input_schema"))
     if not isinstance(schema, Mapping):  # a tool of the provider's own
         return FitTool(name, form)
     parameters, arguments = fit_parameters(schema, enums=enums)
-    if parameters == schema and fit_name(name) == name:
+    if parameters == schema and fit_name(name) == name and whole:
         return FitTool(name, form)
     function = {"name": fit_name(name), "description": inner.get("description", ""), "parameters": parameters}
     return FitTool(name, {"type": "function", "function": function}, True, arguments)

@@ -1,7 +1,5 @@
 """What turns are played on: a graph behind the few operations that a thread needs, and the session's own one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -21,6 +19,26 @@ Config = Mapping[str, Any]
 """A thread as LangGraph names it: `{"configurable": {"thread_id": ...}}`, perhaps with a checkpoint's id."""
 
 MODES = ("values", "updates")
+STREAMED: Mapping[str, Any] = {"stream_mode": list(MODES), "durability": "sync"}
+"""How LangGraph streams a run: a step begins once the checkpoint before it is stored, so that no tool runs that a kernel
+which ends meanwhile knows nothing of.
+"""
+
+
+def state_of(compiled: Any, config: Config, channel: str) -> Any:
+    """Return LangGraph's `StateSnapshot` of a thread; its kernel may have ended between any two writes.
+
+    A prompt that the first step has not read yet is among the messages of `channel`, and tasks that have run are `next`
+    as long as no checkpoint is behind them.
+    """
+    found = compiled.get_state(config)
+    values = found.values
+    if keys.START in found.next:
+        given = compiled.checkpointer.get_tuple(found.config).checkpoint["channel_values"].get(keys.START)
+        messages = given.get(channel) if isinstance(given, Mapping) else None
+        if isinstance(messages, list):
+            values = {**values, channel: [*values.get(channel, ()), *messages]}
+    return found._replace(values=values, next=found.next or tuple(task.name for task in found.tasks))
 
 
 class Graph(Protocol):
@@ -99,7 +117,7 @@ class OwnGraph(LocalGraph):
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
         before = None
-        for mode, chunk in self.compiled.stream(given, config, stream_mode=list(MODES)):
+        for mode, chunk in self.compiled.stream(given, config, **STREAMED):
             if mode == "values":
                 yield mode, self._restorer.whole(chunk, before)
                 before = chunk
@@ -107,7 +125,7 @@ class OwnGraph(LocalGraph):
                 yield mode, chunk
 
     def state(self, config: Config) -> Any:
-        found = self.compiled.get_state(config)
+        found = state_of(self.compiled, config, keys.MESSAGES)
         return found._replace(values=self._restorer.whole(found.values))
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:

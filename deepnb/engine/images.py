@@ -1,5 +1,6 @@
 """Images of prompts in messages: standard content blocks, and words in their place for models that don't see them."""
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
@@ -23,8 +24,6 @@ def takes_images(model: Any) -> bool:
 
 def prompt_message(prompt: str, images: Sequence[PromptImage] = ()) -> HumanMessage:
     """Return a prompt as a message: its text, which names the images, then the images."""
-    from base64 import b64encode
-
     held: dict[str, Any] = {keys.TYPED: prompt.typed} if isinstance(prompt, Filled) else {}
     if not images:
         return HumanMessage(str(prompt), id=str(uuid4()), additional_kwargs=held)

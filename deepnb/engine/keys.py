@@ -2,6 +2,8 @@
 
 from deepnb.values import messages
 
+START = "__start__"
+"""The step that takes the input, and the channel that holds it until then."""
 MESSAGES = "messages"
 FILES = "files"
 MEMORY = "memory_contents"

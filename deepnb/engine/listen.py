@@ -17,7 +17,7 @@ from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
 from deepnb.engine import keys
-from deepnb.engine.answer import ArgumentTexts, Reader, answer_begun, cut_short, hang_up, reader, usage
+from deepnb.engine.answer import ArgumentTexts, Reader, cut_short, hang_up, reader, usage
 from deepnb.engine.limits import Cancelled, Limits
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import message_text, result_text, thinking_text
@@ -73,6 +73,8 @@ class _ModelRun:
     began: float = field(default_factory=time.perf_counter)
     arguments: ArgumentTexts = field(default_factory=ArgumentTexts)
     has_thought: bool = False
+    has_begun: bool = False
+    """Whether a piece of the answer came, of whatever kind."""
 
 
 class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
@@ -101,10 +103,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """(agent, id) of a call -> its place among the calls of the agent's last answer."""
         self._ledger = ledger
         self._limits = Limits(*limits)
-        self._parent: dict[UUID, UUID | None] = {}
+        self._inside: dict[UUID, tuple[values.Path, str]] = {}
+        """Run -> the path of what happens in it, and the name of the subagent it happens in, empty for the main one."""
         self._tools: dict[UUID, tuple[str, str, float]] = {}
-        self._called: dict[UUID, str] = {}
-        """Run of a `task` call -> the name of the subagent it is for."""
         self._models: dict[UUID, _ModelRun] = {}
         self._busy: dict[UUID, int] = {}
         self._calls = ledger.calls
@@ -170,12 +171,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """Return (id, name) of the tool calls that have begun and not ended, outermost first."""
         return tuple((id_, name) for id_, name, _ in self._tools.values())
 
-    # -- nodes and chains: only who is whose parent
+    # -- nodes and chains: only what is inside of what
 
     def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **given: Any) -> None:
         if self._cancelled.is_set():
             raise Cancelled
-        self._parent[run_id] = given.get("parent_run_id")
+        self._inside[run_id] = self._at(given.get("parent_run_id"))
         if self.wakes_nodes and (given.get("metadata") or {}).get("langgraph_node") == given.get("name"):
             self._busy[run_id] = threading.get_ident()
 
@@ -183,7 +184,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._busy.pop(run_id, None)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
-        self._parent.pop(run_id, None)
+        self._inside.pop(run_id, None)
         self._busy.pop(run_id, None)
         if self.is_late:
             raise Cancelled
@@ -201,13 +202,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         **given: Any,
     ) -> None:
         self._check()
-        self._parent[run_id] = parent_run_id
         facts = metadata or {}
         purpose = _PURPOSES.get(facts.get("lc_source") or "", "answer")
-        path, at = self._path(parent_run_id), parent_run_id
-        while at is not None and at not in self._called:
-            at = self._parent.get(at)
-        agent = self._called[at] if at is not None else ""  # the subagent it happens in; empty for the main one
+        self._inside[run_id] = path, agent = self._at(parent_run_id)
         failed = self._failed.pop(path, None)
         again = failed is not None and failed.purpose == purpose
         if purpose == "answer" and not again:
@@ -228,9 +225,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
         if self._cancelled.is_set():
             raise Cancelled
-        answer_begun()
         if (run := self._models.get(run_id)) is None:
             return
+        run.has_begun = True
         text = token
         if chunk is not None and hasattr(chunk, "message"):
             if thought := thinking_text(chunk.message):
@@ -243,7 +240,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)
-        self._parent.pop(run_id, None)
+        self._inside.pop(run_id, None)
         if (run := self._models.pop(run_id, None)) is None:
             return
         run.arguments.end()
@@ -273,9 +270,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)
-        self._parent.pop(run_id, None)
+        self._inside.pop(run_id, None)
         if run := self._models.pop(run_id, None):
             self._failed[run.call.path] = run.call
+            error.broke_off = run.has_begun  # type: ignore[attr-defined]
 
     # -- tools
 
@@ -292,16 +290,16 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     ) -> None:
         name = (serialized or {}).get("name") or kwargs.get("name") or "tool"
         id_ = tool_call_id or str(run_id)
-        if not (path := self._path(parent_run_id)):
+        path, agent = self._at(parent_run_id)
+        if not path:
             self.begun[id_] = name  # before it is checked: who cancels after that knows of it
         if self._cancelled.is_set():
             self.begun.pop(id_, None)
             raise Cancelled
-        self._parent[run_id] = parent_run_id
+        called = str(inputs.get("subagent_type") or "") if name == TASK and inputs is not None else agent
+        self._inside[run_id] = (*path, id_), called
         self._tools[run_id] = (id_, name, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
-        if name == TASK and inputs is not None:
-            self._called[run_id] = str(inputs.get("subagent_type") or "")
         args = whole_value(redact_value(dict(inputs) if inputs is not None else {"input": input_str}))
         self.emit(values.ToolStarted(id_, name, args, path))
 
@@ -313,7 +311,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         if isinstance(error, GraphBubbleUp):
-            nested = self._above(run_id)
+            nested = self._at(run_id)[0][:-1]
             if (known := self._forget_tool(run_id)) and not nested:
                 self.begun.pop(known[0], None)
         elif isinstance(error, KeyboardInterrupt):
@@ -326,13 +324,13 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if name != keys.TELL:
             return
         # a decision names the path of its call itself
-        event = data if isinstance(data, values.Decided) else replace(data, path=self._path(run_id))
+        event = data if isinstance(data, values.Decided) else replace(data, path=self._at(run_id)[0])
         if isinstance(event, values.TextDelta):  # of an answer that was read as more than text
             gap = "\n\n" if self._calls in self._told else ""
             event = replace(event, text=f"{gap}{event.text}", call=self._calls)
         if isinstance(event, values.ToolEnded):
             for run, known in tuple(self._tools.items()):
-                if known[0] == event.id and self._above(run) == event.path:
+                if known[0] == event.id and self._at(run)[0][:-1] == event.path:
                     self._forget_tool(run)
         self.emit(event)
 
@@ -343,8 +341,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def tap_output_aiter(self, run_id: UUID, output: Any) -> Any:
         return output
-
-    # -- helpers
 
     def _check(self) -> None:
         if self._cancelled.is_set():
@@ -361,30 +357,20 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self.emit(kind(text, run.call.number, run.call.path))
 
     def _tool_ended(self, run_id: UUID, result: str, status: Any, traceback: str = "") -> None:
-        path = self._above(run_id)
+        path = self._at(run_id)[0][:-1]
         if known := self._forget_tool(run_id):
             id_, name, began = known
             self.emit(
                 values.ToolEnded(id_, name, whole(result), status, time.perf_counter() - began, path, whole(traceback))
             )
 
-    def _above(self, run_id: UUID) -> values.Path:
-        """Return the path of the agent that made a tool call."""
-        return self._path(self._parent.get(run_id))
-
     def _forget_tool(self, run_id: UUID) -> tuple[str, str, float] | None:
         self._busy.pop(run_id, None)
-        self._parent.pop(run_id, None)
-        self._called.pop(run_id, None)
+        self._inside.pop(run_id, None)
         return self._tools.pop(run_id, None)
 
-    def _path(self, run_id: UUID | None) -> values.Path:
-        found: list[str] = []
-        while run_id is not None:
-            if tool := self._tools.get(run_id):
-                found.append(tool[0])
-            run_id = self._parent.get(run_id)
-        return tuple(reversed(found))
+    def _at(self, run_id: UUID | None) -> tuple[values.Path, str]:
+        return self._inside.get(run_id, ((), "")) if run_id is not None else ((), "")
 
 
 def tell(event: values.Event) -> None:

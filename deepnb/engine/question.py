@@ -18,6 +18,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs, var_ch
 from langgraph.constants import TAG_NOSTREAM
 
 from deepnb.values.failures import causes, status_of
+from deepnb.values.lazy import set_in_block
 
 ABOVE = "(All messages above this one. Answer in words: no tool is run now.)"
 """Stands in a prompt in the place of the messages it is about."""
@@ -63,9 +64,6 @@ class Asked:
 
     def _answer(self, source: str, request: Any) -> AIMessage:
         told = {"metadata": {"lc_source": source, **internal_call_metadata()}, "tags": [TAG_NOSTREAM]}
-        token = var_child_runnable_config.set(merge_configs(ensure_config(), told))  # type: ignore[arg-type]
-        try:
+        with set_in_block(var_child_runnable_config, merge_configs(ensure_config(), told)):  # type: ignore[arg-type]
             answer: AIMessage = self.send(request).result[0]
-        finally:
-            var_child_runnable_config.reset(token)
         return answer

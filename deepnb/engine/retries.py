@@ -6,21 +6,17 @@ where that can be taken over; the retries of any other SDK are left to it.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest
 
-from deepnb.engine.answer import Answer, awaited_answer
 from deepnb.engine.listen import listener, tell
 from deepnb.engine.request import message_text
 from deepnb.values.failures import hide_credentials, model_failure
 from deepnb.values.turn import Retry
-
-T = TypeVar("T")
 
 RETRIES = 4
 """How often a request is sent again where the model does not say."""
@@ -58,65 +54,52 @@ def taken_over(model: Any) -> tuple[Any, int]:
     return copy, given
 
 
-def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = (), model: Any = None) -> T:
-    """Return what a call of a model gives, at the first try or at a later one; `messages` are what is sent to `model`.
-
-    What is raised in the end quotes no credential: a checkpointer writes down why a step failed.
-    """
-    for number in count(1):
-        with awaited_answer() as answer:
-            try:
-                return call()
-            except Exception as error:
-                if (pause := _pause(error, number, retries, answer, messages, model)) is None:
-                    raise
-        _wait(pause)
-    raise AssertionError
-
-
-def _pause(
-    error: Exception, number: int, retries: int, answer: Answer, messages: Sequence[Any], model: Any
-) -> float | None:
-    """Return the seconds until the request is sent again whose try of this number failed, from 1; None where it is not.
-
-    The user is told. A server that refuses to be asked for usage is not asked again, as long as this model is in use.
-    """
-    if getattr(model, "stream_usage", None) and "stream_options" in str(error):
-        model.stream_usage = False
-        return 0.0
-    failure = model_failure(error)
-    if failure is not None and failure.again and not answer.begun and number <= retries:
-        seconds = FIRST * 2 ** (number - 1) if failure.seconds is None else failure.seconds
-        if seconds <= LONGEST:
-            tell(Retry(failure.what, seconds, number + 1, retries + 1))
-            return 0.0 if getattr(error, "is_played", False) else seconds  # what a tape plays is not waited for
-    hide_credentials(error, (message_text(one) for one in messages[-_QUOTED:]))
-    return None
-
-
 class RetryMiddleware(AgentMiddleware):
     """Sends a model's request again, innermost, so that each try is one request and nothing else is done twice.
 
-    With no retries it only keeps credentials out of what is raised.
+    With no retries it only keeps credentials out of what is raised: a checkpointer writes down why a step failed.
     """
 
     def __init__(self, retries: int) -> None:
         self._retries = retries
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
-        return with_retries(partial(handler, request), self._retries, request.messages, request.model)
+        for number in count(1):
+            try:
+                return handler(request)
+            except Exception as error:
+                if (pause := self._pause(error, number, request)) is None:
+                    raise
+            _wait(pause)
+        raise AssertionError
 
     async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
         for number in count(1):
-            with awaited_answer() as answer:
-                try:
-                    return await handler(request)
-                except Exception as error:
-                    pause = _pause(error, number, self._retries, answer, request.messages, request.model)
-                    if pause is None:
-                        raise
+            try:
+                return await handler(request)
+            except Exception as error:
+                if (pause := self._pause(error, number, request)) is None:
+                    raise
             await asyncio.sleep(pause)
         raise AssertionError
+
+    def _pause(self, error: Exception, number: int, request: ModelRequest) -> float | None:
+        """Return the seconds until the request is sent again whose try of this number failed, from 1; None where it is not.
+
+        The user is told. A server that refuses to be asked for usage is not asked again, as long as this model is in use.
+        """
+        model: Any = request.model
+        if getattr(model, "stream_usage", None) and "stream_options" in str(error):
+            model.stream_usage = False
+            return 0.0
+        failure, broke_off = model_failure(error), getattr(error, "broke_off", False)
+        if failure is not None and failure.again and not broke_off and number <= self._retries:
+            seconds = FIRST * 2 ** (number - 1) if failure.seconds is None else failure.seconds
+            if seconds <= LONGEST:
+                tell(Retry(failure.what, seconds, number + 1, self._retries + 1))
+                return 0.0 if getattr(error, "is_played", False) else seconds  # what a tape plays is not waited for
+        hide_credentials(error, (message_text(one) for one in request.messages[-_QUOTED:]))
+        return None
 
 
 def _wait(seconds: float) -> None:

@@ -33,14 +33,6 @@ _LOOK_UP = 0.05
 """Seconds after which a thread that waits for the reader looks whether the run was cancelled, and the reader for a signal."""
 
 
-def run_apart(work: Callable[[], T], emit: Callable[[Event], None], ledger: Ledger) -> T:
-    """Do something outside a graph whose model calls are told of all the same."""
-    from langchain_core.runnables import RunnableLambda
-
-    runnable: RunnableLambda[object, T] = RunnableLambda(lambda _: work())
-    return runnable.invoke(None, {"callbacks": [Listener(emit, ledger)]})
-
-
 _READ: ContextVar[Run | None] = ContextVar("read", default=None)
 """The run that the code is part of."""
 

@@ -15,11 +15,11 @@ from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import HumanMessage, ToolMessage
 from pydantic import BaseModel, TypeAdapter, ValidationError, model_validator
 
-from deepnb.engine.answer import misfits
 from deepnb.engine.fit_tools import fit_name, fit_parameters
 from deepnb.engine.listen import tell
 from deepnb.engine.request import is_request
 from deepnb.values.errors import RunError
+from deepnb.values.failures import misfits
 from deepnb.values.turn import TextDelta
 
 TRIES = 3

@@ -12,12 +12,14 @@ from math import ceil, log2
 from typing import Any
 
 from deepagents.middleware.summarization import _drop_bound_reasoning
+from langchain.agents.middleware.types import ExtendedModelResponse
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph._internal._constants import CONFIG_KEY_RUNTIME
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from deepnb.engine import coroutines, keys
 from deepnb.engine.answer import usage
@@ -30,6 +32,7 @@ from deepnb.engine.state_backend import without_messages
 from deepnb.values.budget import Budget
 from deepnb.values.errors import LimitError, RefusedError, RunError
 from deepnb.values.failures import causes, is_overflow, refusal, told_window
+from deepnb.values.lazy import set_in_block
 from deepnb.values.offload import Flush, Offload
 from deepnb.values.turn import Compacted, Event
 
@@ -245,9 +248,6 @@ class SummarizationMiddleware(CompactionSteps):
     def _answer(self, response: Any, replaced: list[Any], done: Done | None, request: Any) -> Any:
         if done is None:
             return self._with_replacements(response, replaced)
-        from langchain.agents.middleware.types import ExtendedModelResponse
-        from langgraph.types import Command
-
         update = _update(done, len(request.messages) + mark_of(request.state).get("messages", 0))
         if replaced:
             update[keys.MESSAGES] = list(replaced)
@@ -323,14 +323,12 @@ class SummarizationMiddleware(CompactionSteps):
     def _next_call(self, graph: Any, values: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Any]]:
         """Return (the request that a thread in this state would have next, what sends one like it): the model's node makes it."""
         config = merge_configs(ensure_config(), {"configurable": {CONFIG_KEY_RUNTIME: Runtime()}})
-        token = _HANDS_OVER.set(True)
         try:
-            graph.nodes["model"].bound.invoke(dict(values), config)
+            with set_in_block(_HANDS_OVER, True):
+                graph.nodes["model"].bound.invoke(dict(values), config)
         except _HandedOver as call:
             request, handler = call.request, call.handler
             return request, lambda one: self._sent(one, handler)
-        finally:
-            _HANDS_OVER.reset(token)
         raise AssertionError
 
     def _ready(self, request: Any) -> Any:

@@ -6,14 +6,8 @@ from dataclasses import dataclass
 from itertools import compress, islice
 from typing import NamedTuple
 
-from deepnb.gate.shapes import (
-    password_like,
-    plainly_made,
-    quoted_password_like,
-    strong_password_like,
-    token_like,
-)
-from deepnb.gate.spans import Name, Span, Value, names, regex, value_at
+from deepnb.gate.shapes import password_like, plainly_made, quoted_password_like, strong_password_like, token_like
+from deepnb.gate.spans import Finding, Name, Value, names, regex, value_at
 
 _CLOSE = r"[\"'`\])*\\_]{0,6}"  # token"], `token`
 _SEPARATOR = regex(
@@ -44,7 +38,7 @@ _PARTS_BEFORE = 600
 _STEP = 256  # after a long value that is none, go on here: work stays linear on one endless line
 
 
-def assignments(text: str, low: str) -> Iterator[Span]:
+def assignments(text: str, low: str) -> Iterator[Finding]:
     """Yield spans of the values given to such names, with their kinds; `low` is the text, lowered, of one length."""
     text = text.translate(_BARS) if any(chr(bar) in text for bar in _BARS) else text
     word, done, rows_start, rows_end = "", 0, 0, 0
@@ -70,9 +64,9 @@ def assignments(text: str, low: str) -> Iterator[Span]:
                 yield _span(name, cell)
 
 
-def _span(name: Name, value: Value) -> Span:
+def _span(name: Name, value: Value) -> Finding:
     kind = {"key": "API key"}.get(name.family, name.family)
-    return Span(value.start, value.end, kind, f"a value named {name.label}")
+    return Finding(value.start, value.end, kind, f"a value named {name.label}")
 
 
 def _listed(text: str, name: Name) -> tuple[Value, bool] | None:

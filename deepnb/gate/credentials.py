@@ -5,17 +5,17 @@ credential for its own shape (`ghp_...`), its armour (PEM) or the name it is giv
 Law: `redact(redact(t)) == redact(t)`, and `credentials(redact(t)) == ()`.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
-from deepnb.gate import own
 from deepnb.gate.assignments import assignments
 from deepnb.gate.kinds import COMMANDS, PASSES, PHRASES, SENTENCES, TOKENS, Kind
 from deepnb.gate.random_values import beside_words, keys_by_prefix
 from deepnb.gate.shapes import passphrase, strong_password_like, token_like
-from deepnb.gate.spans import Span, regex
+from deepnb.gate.spans import Finding, regex
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 _LONG = regex(r"\S{16,65536}(?:\S{1,65536}){0,65536}")  # words: no token is shorter
@@ -27,22 +27,28 @@ _TOKENS = tuple((literal, kind) for kind in TOKENS for literal in kind.literals)
 _SENTENCES = tuple((literal, kind) for kind in SENTENCES for literal in kind.literals)
 _PHRASES = tuple((literal, kind) for kind in (*PHRASES, *COMMANDS) for literal in kind.literals)
 _SAID = tuple(dict.fromkeys(literal for literal, _ in (*_PHRASES, *_SENTENCES)))
+_ROW = regex(r"[A-Za-z0-9+/]{32,2048}={0,2}")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One credential: what kind, where; `line` counts from 1. The value itself is not kept."""
+_LEAST_OWN = 12
+"""Characters of a key of this process: what is shorter (`none`, `test`) would be found in plain text."""
+OWN: set[str] = set()
+"""The credentials that this process itself uses, such as a provider's key: found word for word, whatever their shape."""
+CLEAN: set[str] = set()
+"""Texts that hold no credential: another set from each new value on, so that no search begun before adds to it."""
 
-    kind: str
-    start: int
-    end: int
-    line: int
-    reason: str
+
+def add_own(value: str) -> None:
+    """From now on this value counts as a credential wherever it stands; short ones are no secrets."""
+    global CLEAN
+    if len(value.strip()) >= _LEAST_OWN:
+        OWN.add(value.strip())
+        CLEAN = set()
 
 
 def credentials(text: str) -> tuple[Finding, ...]:
     """Return the credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
-    if text in (clean := own.CLEAN):
+    if text in (clean := CLEAN):
         return ()
     marks = [m.span() for m in _MARK().finditer(text)] if "[redacted: " in text else []
     read = _MARK().sub(lambda m: "*" * len(m[0]), text) if marks else text  # `password` in a mark names nothing
@@ -53,11 +59,11 @@ def credentials(text: str) -> tuple[Finding, ...]:
         spans = _joined([*spans, *_again(read, spans)])
     if spans and marks:
         spans = list(_outside(spans, marks, text))
-    findings, line, seen = [], 1, 0
-    for start, end, kind, reason in spans:
-        line += text.count("\n", seen, start)
-        seen = start
-        findings.append(Finding(kind, start, end, line, reason))
+    findings, line, seen = list[Finding](), 1, 0
+    for span in spans:
+        line += text.count("\n", seen, span.start)
+        seen = span.start
+        findings.append(span._replace(line=line))
     if not findings and len(text) <= _SHORT:
         if len(clean) >= _KEPT:
             clean.clear()
@@ -68,7 +74,7 @@ def credentials(text: str) -> tuple[Finding, ...]:
 def redact(text: str) -> str:
     """Return the text with `[redacted: GitHub token]` for each credential; the same object if it has none."""
     # A mark may bring two halves together: what is no mark shrinks each time.
-    while text not in own.CLEAN and (findings := credentials(text)):
+    while text not in CLEAN and (findings := credentials(text)):
         parts, at = [], 0
         for found in findings:
             parts += [text[at : found.start], f"[redacted: {found.kind}]"]
@@ -121,16 +127,17 @@ def _under(key: Any, item: Any) -> Any:
         return new
     lead = f'"{key[:80]}": "'  # what a mark leaves of a value may be one still: host:5432:db:user:[redacted: ...]
     quoted = lead + new.replace('"', "'").replace("\n", " ") + '"'
-    if quoted in own.CLEAN:
+    if quoted in CLEAN:
         return new
     found = next((f for f in credentials(quoted) if f.start >= len(lead)), None)
     return f"[redacted: {found.kind}]" if found else new
 
 
-def _spans(text: str) -> Iterator[Span]:
+def _spans(text: str) -> Iterator[Finding]:
     """Yield all candidates, the more telling kinds first."""
-    if own.OWN:
-        yield from own.own_credentials(text)
+    for key in tuple(OWN):
+        found = re.finditer(re.escape(key), text) if key in text else ()
+        yield from (Finding(*match.span(), "API key", "a key that this session uses") for match in found)
     if "PRIVATE KEY" in text:
         yield from private_keys(text)
     words = [word.span() for word in _LONG().finditer(text)]
@@ -158,7 +165,7 @@ def _spans(text: str) -> Iterator[Span]:
             yield from _where(kind, literal, text, low)
 
 
-def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Span]:
+def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Finding]:
     at = hay.find(literal)
     while at >= 0:
         stop = at + 1
@@ -172,9 +179,9 @@ def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Span]:
         at = hay.find(literal, stop)
 
 
-def _joined(spans: Iterable[Span]) -> list[Span]:
+def _joined(spans: Iterable[Finding]) -> list[Finding]:
     ranked = sorted((span.start, span.end, rank, span) for rank, span in enumerate(spans))
-    joined: list[tuple[int, Span]] = []
+    joined: list[tuple[int, Finding]] = []
     for start, end, rank, span in ranked:
         if joined and start < joined[-1][1].end:
             best, held = joined[-1]
@@ -185,7 +192,7 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
     return [span for _, span in joined]
 
 
-def _again(text: str, spans: list[Span]) -> Iterator[Span]:
+def _again(text: str, spans: list[Finding]) -> Iterator[Finding]:
     """Yield the values that were found, wherever else they stand as whole words: what a cell prints, a part of a URL."""
     values = {text[span.start : span.end]: span for span in reversed(spans) if span.end - span.start >= 8}
     told = [v for v in values if strong_password_like(v, quoted=True) or token_like(v) or passphrase(v)]
@@ -197,26 +204,15 @@ def _again(text: str, spans: list[Span]) -> Iterator[Span]:
                 yield values[value]._replace(start=at, end=end)
 
 
-def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> Iterator[Span]:
+def _outside(spans: Iterable[Finding], marks: list[tuple[int, int]], text: str) -> Iterator[Finding]:
     """Yield the parts of spans that are no mark of an earlier redaction; what is left of a few signs is nothing."""
-    at = 0
-    for start, end, kind, reason in spans:
-        while at and marks[at - 1][1] > start:
-            at -= 1
-        while at < len(marks) and marks[at][1] <= start:
-            at += 1
-        here, i = start, at
-        cut = False
-        while i < len(marks) and marks[i][0] < end:
-            if _worth(text[here : max(here, marks[i][0])]):
-                yield Span(here, marks[i][0], kind, reason)
-            here, cut, i = marks[i][1], True, i + 1
-        if here < end and (not cut or _worth(text[here:end])):
-            yield Span(here, end, kind, reason)
-
-
-def _worth(rest: str) -> bool:
-    return sum(c.isalnum() for c in rest) >= _SMALLEST_REST
+    starts, ends = zip(*marks, strict=True)
+    for span in spans:
+        within = marks[bisect_right(ends, span.start) : bisect_left(starts, span.end)]
+        edges = [span.start, *chain.from_iterable(within), span.end]
+        for here, there in zip(edges[::2], edges[1::2], strict=True):
+            if here < there and (not within or sum(map(str.isalnum, text[here:there])) >= _SMALLEST_REST):
+                yield span._replace(start=here, end=there)
 
 
 # -- Private keys in PEM armour, whole or cut short, also indented, quoted, numbered, in a diff or in a JSON string
@@ -234,7 +230,7 @@ _LAST = regex(r"""[A-Za-z0-9+/=]{1,15}(?:\\[rnt]|[\s"'`,+>|#*/()\\-]){0,64}""") 
 _LONGEST = 65536
 
 
-def private_keys(text: str) -> Iterator[Span]:
+def private_keys(text: str) -> Iterator[Finding]:
     """From each BEGIN to its END where rows of base64 are all there is between them.
 
     Of anything else, as of a key that is cut short, the rows alone: what is no part of a key stays to be read.
@@ -253,12 +249,9 @@ def private_keys(text: str) -> Iterator[Span]:
             read = limit
             stop = end.end()
         if _BODY().search(text, mark.end(), min(stop, limit)):
-            yield Span(mark.start(), stop, kind, why)
+            yield Finding(mark.start(), stop, kind, why)
         if end:
-            yield from (Span(*row.span(), kind, why) for row in _ROW().finditer(text, read, limit))
-
-
-_ROW = regex(r"[A-Za-z0-9+/]{32,2048}={0,2}")
+            yield from (Finding(*row.span(), kind, why) for row in _ROW().finditer(text, read, limit))
 
 
 def _rows(text: str, at: int, limit: int) -> tuple[int, int]:
@@ -309,7 +302,7 @@ class Joined(NamedTuple):
     gaps: tuple[int, ...]
     """What to add to a place in `text` before the first cut, after it, and so on."""
 
-    def back(self, span: Span) -> Span | None:
+    def back(self, span: Finding) -> Finding | None:
         """Return the same span in the text itself; None for one within one part, which is found there, too."""
         first, last = bisect_right(self.cuts, span.start), bisect_left(self.cuts, span.end)
         if first == last:

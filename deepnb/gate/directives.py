@@ -19,7 +19,6 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
-from operator import itemgetter
 
 from deepnb.gate.own_words import COMMAND, LEAD, forbids, pieces
 from deepnb.gate.spans import regex
@@ -257,25 +256,19 @@ class Sources:
         if (known := self._found.get(line)) is not None:
             return known
         weights = _weights(line)
-        whole, found = sum(weights.values()), list[tuple[float, int, list[str]]]()
+        whole, found = sum(weights.values()), list[tuple[float, list[str]]]()
         for text in self._texts:
-            if weights.keys().isdisjoint(text.places):
-                continue
-            held: dict[int, set[int]] = defaultdict(set)
-            share: dict[int, float] = defaultdict(float)
-            for word, weight in weights.items():
-                rows = text.places.get(word, ())
-                for start in {row - back for row in rows for back in range(_SPAN)}:
-                    share[start] += weight
-                for row in rows:
+            held: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+            for word in weights:
+                for row in text.places.get(word, ()):
                     for start in range(row - _SPAN + 1, row + 1):
-                        held[start].add(row)
-            for start in sorted(held):
-                found.append((share[start], len(held[start]), [text.sentences[row] for row in sorted(held[start])]))
-        found.sort(key=itemgetter(1))
-        found.sort(key=itemgetter(0), reverse=True)
-        made = self._found[line] = [(share / whole, rows) for share, _, rows in found]
-        return made
+                        held[start][word].add(row)
+            for _, words in sorted(held.items()):
+                share = sum(weights[word] for word in words) / whole
+                found.append((share, [text.sentences[row] for row in sorted(set[int]().union(*words.values()))]))
+        found.sort(key=lambda one: (-one[0], len(one[1])))
+        self._found[line] = found
+        return found
 
     def cover(self, line: str) -> float:
         """Return the largest part of the line's content words that stand together in one place, 0 to 1."""

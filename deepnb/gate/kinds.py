@@ -8,25 +8,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deepnb.gate.shapes import (
-    basic_pair,
-    by_chance,
-    called_so,
-    cookie_like,
-    json_token,
-    letters_by_chance,
-    passphrase,
-    password_like,
-    plainly_made,
-    quoted_password_like,
-    score,
-    stand_in,
-    strong_password_like,
-    token_like,
-    upper_by_chance,
-    url_password_like,
-)
-from deepnb.gate.spans import Span, regex
+from deepnb.gate import shapes
+from deepnb.gate.spans import Finding, regex
 
 # Not inside a longer word, which a hyphen goes on (`task-sk-...`) but does not begin (`-ghp_...`, a line taken away);
 # `\n` of a JSON string and `%3D` of a URL end a word, too.
@@ -35,22 +18,21 @@ _START = r"(?:(?<![A-Za-z0-9_])(?<![A-Za-z0-9_]-)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9
 
 @dataclass(frozen=True)
 class Kind:
-    """One row; `fold`: literals are lower case and looked for in the lowered text."""
+    """One row; those of phrases and commands have literals in lower case, which are looked for in the lowered text."""
 
     name: str
     literals: tuple[str, ...]
     pattern: Callable[[], re.Pattern[str]]
     check: Callable[[str], bool] | None = None
-    fold: bool = False
     back: int = 0
 
-    def span(self, match: re.Match[str]) -> Span:
+    def span(self, match: re.Match[str]) -> Finding:
         """Return what is redacted of a match."""
         article = "an" if self.name[0] in "AEIOao" else "a"
-        return Span(*match.span(1), self.name, f"what looks like {article} {self.name}")
+        return Finding(*match.span(1), self.name, f"what looks like {article} {self.name}")
 
 
-def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | None = by_chance) -> Kind:
+def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | None = shapes.by_chance) -> Kind:
     starts = tuple(literals.split())
     heads = "|".join(re.escape(start) for start in starts)
     return Kind(name, starts, regex(f"{_START}((?:{heads}){body})"), check)
@@ -58,7 +40,7 @@ def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | N
 
 def phrase(name: str, literals: tuple[str, ...], pattern: str, check: Callable[[str], bool]) -> Kind:
     """Return a row that is found by a word; the pattern begins with one of the literals, which are lower case."""
-    return Kind(name, literals, regex(pattern, re.IGNORECASE), check, fold=True)
+    return Kind(name, literals, regex(pattern, re.IGNORECASE), check)
 
 
 _W = "[A-Za-z0-9_-]"
@@ -66,7 +48,7 @@ _A = "[A-Za-z0-9]"
 _H = "[0-9a-fA-F]"
 
 TOKENS: tuple[Kind, ...] = (
-    _token("AWS access key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", upper_by_chance),
+    _token("AWS access key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", shapes.upper_by_chance),
     _token("AWS session token", "IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz", r"[A-Za-z0-9+/%]{80,4096}={0,2}"),
     _token("Alibaba access key", "LTAI", rf"{_A}{{12,26}}(?!{_A})"),
     _token("Google API key", "AIza", rf"{_W}{{35}}(?!{_A})"),
@@ -76,7 +58,7 @@ TOKENS: tuple[Kind, ...] = (
     _token("OpenRouter key", "sk-or-", rf"{_W}{{20,200}}"),
     _token("OpenAI key", "sk-proj- sk-svcacct- sk-admin- sk-None-", rf"{_W}{{20,300}}"),
     _token("API key (sk-)", "sk-", rf"{_W}{{20,200}}"),
-    _token("Hugging Face token", "hf_ api_org_", rf"{_A}{{30,60}}", letters_by_chance),
+    _token("Hugging Face token", "hf_ api_org_", rf"{_A}{{30,60}}", shapes.letters_by_chance),
     _token("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_A}{{36,255}}"),
     _token("GitHub token", "github_pat_", r"[A-Za-z0-9_]{40,255}"),
     _token("GitLab token", "glpat- gldt- glrt- glptt- glcbt- gloas- glft- glsoat-", r"[A-Za-z0-9_.-]{20,300}"),
@@ -95,7 +77,7 @@ TOKENS: tuple[Kind, ...] = (
     _token("LangSmith key", "lsv2_pt_ lsv2_sk_ ls__", r"[0-9a-f]{32}(?:_[0-9a-f]{10})?"),
     _token("Replicate token", "r8_", rf"{_A}{{37,40}}"),
     _token("Atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=-]{60,400}"),
-    _token("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}", upper_by_chance),
+    _token("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}", shapes.upper_by_chance),
     _token("JSON web token", "eyJ", rf"{_W}{{10,4000}}\.{_W}{{10,8000}}\.{_W}{{16,1400}}"),
     # No separator after these, so the general rule does not see them.
     _token("Facebook token", "EAA", rf"{_A}{{80,300}}(?![A-Za-z0-9+/=])"),
@@ -111,41 +93,41 @@ TOKENS: tuple[Kind, ...] = (
     _token("Airtable token", "pat", rf"{_A}{{14}}\.[0-9a-f]{{64}}(?!{_A})"),
     _token("Square token", "EAAA", rf"{_W}{{56,64}}(?!{_W})"),
     _token("Google refresh token", "1//0", rf"{_W}{{40,120}}"),
-    _token("JSON token", "eyJ sk.eyJ pk.eyJ", r"[A-Za-z0-9_+/-]{37,4000}={0,2}(?:\.[A-Za-z0-9_-]{16,400}){0,2}(?![A-Za-z0-9_+/-])", json_token),
+    _token("JSON token", "eyJ sk.eyJ pk.eyJ", r"[A-Za-z0-9_+/-]{37,4000}={0,2}(?:\.[A-Za-z0-9_-]{16,400}){0,2}(?![A-Za-z0-9_+/-])", shapes.json_token),
     _token("Firecrawl key", "fc-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
     _token("Axiom token", "xaat- xapt-", rf"{_H}{{8}}-[0-9a-f-]{{27}}"),
     _token("Modal token", "ak- as-", rf"{_A}{{22}}(?!{_W})"),
     _token("Cloudflare key", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{146}"),
     _token("Asana token", "1/ 2/", r"\d{16}(?:/\d{16})?:[0-9a-f]{32}"),
     _token("Amazon MWS token", "amzn.mws.", rf"{_H}{{8}}-[0-9a-f-]{{27}}"),
-    Kind("Telegram bot token", (":AA",), regex(rf"(?:(?<=/bot)|{_START})(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), by_chance, back=10),
+    Kind("Telegram bot token", (":AA",), regex(rf"(?:(?<=/bot)|{_START})(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), shapes.by_chance, back=10),
 )  # fmt: skip
 
 PHRASES: tuple[Kind, ...] = (
-    phrase("cookie", ("cookie",), r"cookies?[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:[\w.-]{1,40}=[^;\s\"']{0,200};[ ]?){0,8}?[\w.-]{1,40}=([^;\s\"']{16,4096})", cookie_like),
-    phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?\"'<>`]{1,200})@(?=[\w\[$({</])", url_password_like),
-    phrase("cookie", ("--cookie", "curl"), r"(?:--cookie|curl[^\n]{0,160}?[ ]-b)[ =][\"']?[\w.-]{1,40}=([^;\s\"']{16,4096})", cookie_like),
-    phrase("bearer token", ("bearer",), r"bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,4096})", token_like),
-    phrase("token", ("authorization",), r"authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:[A-Za-z][A-Za-z-]{1,20}[ \t=:]{1,2}(?:token=\"?)?)?([A-Za-z0-9._~+/=-]{16,4096})", token_like),
-    phrase("password (basic authentication)", ("basic",), r"basic[ \t]{1,4}([A-Za-z0-9+/=_-]{8,512})", basic_pair),
-    phrase("password (basic authentication)", ("auth\"",), r"auth\\?\"[ \t]{0,4}:[ \t]{0,4}\\?\"([A-Za-z0-9+/=]{8,512})", basic_pair),
-    phrase("shared access signature", ("sig=",), r"sig=([A-Za-z0-9%+/]{40,128}={0,2})", by_chance),
-    phrase("password (netrc)", ("login",), r"login\s{1,8}\S{1,64}\s{1,16}password[ \t]{1,8}(\S{1,128})", password_like),
-    phrase("password", ("credentials", "login", "credenciales", "identifiants", "zugang", "账号"), r"(?:credentials|logins?|credenciales|identifiants|zugang(?:sdaten)?|账号)(?:/pass\w{0,5})?(?:[ ][^\n:]{0,30})?[:=\uff1a][ \t]{0,4}[`\"']?[\w.@+-]{1,64}[`\"']?[ ]?[/|:][ ]?[`\"']?([^\s`\"'/|]{6,128})", strong_password_like),
-    phrase("password", ("identified ", "password '"), r"(?:identified (?:with \w{1,40} )?by|password)[ ]'([^'\n]{4,128})'", quoted_password_like),
-    phrase("password", ("identified by",), r"identified by[ ]\"?([^\s'\";]{4,128})", strong_password_like),
+    phrase("cookie", ("cookie",), r"cookies?[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:[\w.-]{1,40}=[^;\s\"']{0,200};[ ]?){0,8}?[\w.-]{1,40}=([^;\s\"']{16,4096})", shapes.cookie_like),
+    phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?\"'<>`]{1,200})@(?=[\w\[$({</])", shapes.url_password_like),
+    phrase("cookie", ("--cookie", "curl"), r"(?:--cookie|curl[^\n]{0,160}?[ ]-b)[ =][\"']?[\w.-]{1,40}=([^;\s\"']{16,4096})", shapes.cookie_like),
+    phrase("bearer token", ("bearer",), r"bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,4096})", shapes.token_like),
+    phrase("token", ("authorization",), r"authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:[A-Za-z][A-Za-z-]{1,20}[ \t=:]{1,2}(?:token=\"?)?)?([A-Za-z0-9._~+/=-]{16,4096})", shapes.token_like),
+    phrase("password (basic authentication)", ("basic",), r"basic[ \t]{1,4}([A-Za-z0-9+/=_-]{8,512})", shapes.basic_pair),
+    phrase("password (basic authentication)", ("auth\"",), r"auth\\?\"[ \t]{0,4}:[ \t]{0,4}\\?\"([A-Za-z0-9+/=]{8,512})", shapes.basic_pair),
+    phrase("shared access signature", ("sig=",), r"sig=([A-Za-z0-9%+/]{40,128}={0,2})", shapes.by_chance),
+    phrase("password (netrc)", ("login",), r"login\s{1,8}\S{1,64}\s{1,16}password[ \t]{1,8}(\S{1,128})", shapes.password_like),
+    phrase("password", ("credentials", "login", "credenciales", "identifiants", "zugang", "账号"), r"(?:credentials|logins?|credenciales|identifiants|zugang(?:sdaten)?|账号)(?:/pass\w{0,5})?(?:[ ][^\n:]{0,30})?[:=\uff1a][ \t]{0,4}[`\"']?[\w.@+-]{1,64}[`\"']?[ ]?[/|:][ ]?[`\"']?([^\s`\"'/|]{6,128})", shapes.strong_password_like),
+    phrase("password", ("identified ", "password '"), r"(?:identified (?:with \w{1,40} )?by|password)[ ]'([^'\n]{4,128})'", shapes.quoted_password_like),
+    phrase("password", ("identified by",), r"identified by[ ]\"?([^\s'\";]{4,128})", shapes.strong_password_like),
     # redis-server --requirepass ..., masterauth ...
-    phrase("password", ("requirepass", "masterauth"), r"(?:requirepass|masterauth)[ \t:=\"',]{1,6}([^\s\"',]{4,128})", quoted_password_like),
+    phrase("password", ("requirepass", "masterauth"), r"(?:requirepass|masterauth)[ \t:=\"',]{1,6}([^\s\"',]{4,128})", shapes.quoted_password_like),
     # .dockerconfigjson: eyJh...
-    phrase("token", (".dockerc",), r"\.docker(?:configjson|cfg)[\"']?[ ]?[:=][ ]?[\"']?([A-Za-z0-9+/]{24,8192}={0,2})", token_like),
+    phrase("token", (".dockerc",), r"\.docker(?:configjson|cfg)[\"']?[ ]?[:=][ ]?[\"']?([A-Za-z0-9+/]{24,8192}={0,2})", shapes.token_like),
     # ... | base64 -d, and what it prints
-    phrase("password", ("base64 -", "base64 --"), r"base64 (?:-d|--decode)\b[^\n]{0,40}\n([^\s\"']{6,128})(?=\s|\Z)", strong_password_like),
+    phrase("password", ("base64 -", "base64 --"), r"base64 (?:-d|--decode)\b[^\n]{0,40}\n([^\s\"']{6,128})(?=\s|\Z)", shapes.strong_password_like),
     # {"PHPSESSID": "..."}, connect.sid=...
-    phrase("cookie", ("sessid", "sessionid", "connect.sid", "csrftoken"), r"(?:sessid|sessionid|connect\.sid|csrftoken)[\"']?[ ]?[:=,][ ]?[\"']?([A-Za-z0-9%._-]{16,256})", cookie_like),
+    phrase("cookie", ("sessid", "sessionid", "connect.sid", "csrftoken"), r"(?:sessid|sessionid|connect\.sid|csrftoken)[\"']?[ ]?[:=,][ ]?[\"']?([A-Za-z0-9%._-]{16,256})", shapes.cookie_like),
     # ?key=..., &access_token=...
-    phrase("API key", ("?key=", "&key="), r"[?&]key=([A-Za-z0-9_-]{20,256})", token_like),
+    phrase("API key", ("?key=", "&key="), r"[?&]key=([A-Za-z0-9_-]{20,256})", shapes.token_like),
     # /t/TOKEN/channel of conda, hooks.zapier.com/hooks/catch/1/abc, maker.ifttt.com/.../key/abc
-    phrase("token", ("/t/",), r"/t/([A-Za-z0-9-]{20,128})/", token_like),
+    phrase("token", ("/t/",), r"/t/([A-Za-z0-9-]{20,128})/", shapes.token_like),
     phrase("webhook", ("hooks.zapier.com", "maker.ifttt.com"), r"(?:hooks\.zapier\.com/hooks/catch/\d{1,12}|maker\.ifttt\.com/[\w/]{0,60}?key)/([A-Za-z0-9_-]{6,64})", bool),
     # PIN-Code für den Drucker: 4 digits; SIM PIN 4 digits, PUK 8
     phrase("PIN", ("pin", "puk"), r"(?<![a-z_])(?:pin|puk)(?:[ -]?(?:code|nummer|number))?(?:[ ][^\s:=,;.\d]{1,20}){0,4}?(?:[ ]?[:=\uff1a][ ]?|[ ](?:is|ist|est|es|lautet)[ ])(\d{4,10})(?![\w]|[.,]\d)", bool),
@@ -165,8 +147,8 @@ PGPASS = regex(
 PASSES: tuple[Kind, ...] = (
     # eight groups of six digits
     Kind("BitLocker key", (), regex(r"(?<![\d-])(\d{6}(?:-\d{6}){7})(?![\d-])"), None),
-    Kind("Discord bot token", (), DISCORD, by_chance),
-    Kind("password (pgpass)", (), PGPASS, password_like),
+    Kind("Discord bot token", (), DISCORD, shapes.by_chance),
+    Kind("password (pgpass)", (), PGPASS, shapes.password_like),
 )
 
 
@@ -217,35 +199,35 @@ _NOUN = rf"{_any(_NOUNS)}s?{_WORDS}[\"'`*)]{{0,3}}"
 
 SENTENCES: tuple[Kind, ...] = (
     # Das Passwort für die Datenbank wurde auf ... geändert; le mdp est ...
-    phrase("password", _IN_PASSWORDS, rf"{_PASSWORD}{_WORDS}[\"'`*)]{{0,3}}{_IS}{_V}", strong_password_like),
+    phrase("password", _IN_PASSWORDS, rf"{_PASSWORD}{_WORDS}[\"'`*)]{{0,3}}{_IS}{_V}", shapes.strong_password_like),
     # login ann, pass ...; the password, which is ..., asks for a password, type ...; « ... » after mot de passe
-    phrase("password", _IN_PASSWORDS, rf"{_PASS}(?:[ ,;]{{1,2}}{_ABOUT}[^\s.!?,;(]{{1,24}}){{0,6}}?[ ,(]{{1,3}}{_V}", called_so),
+    phrase("password", _IN_PASSWORDS, rf"{_PASS}(?:[ ,;]{{1,2}}{_ABOUT}[^\s.!?,;(]{{1,24}}){{0,6}}?[ ,(]{{1,3}}{_V}", shapes.called_so),
     # y la clave Lagune279; 密码Lagune279
-    phrase("password", (*_IN_PASSWORDS, "密码", "密碼", "口令"), rf"(?:{_GIVES}{_PASS}[ ]|(?:密码|密碼|口令)(?:改?[为成是]了?)?[ ]?){_WORD_AND_NUMBER}", strong_password_like),
+    phrase("password", (*_IN_PASSWORDS, "密码", "密碼", "口令"), rf"(?:{_GIVES}{_PASS}[ ]|(?:密码|密碼|口令)(?:改?[为成是]了?)?[ ]?){_WORD_AND_NUMBER}", shapes.strong_password_like),
     # Our Gmail app password is four groups of four letters; Apple's with hyphens
-    phrase("password", (*_IN_PASSWORDS, "login", "密码"), rf"(?:{'|'.join(_IN_PASSWORDS)}|login|密码)[^\n]{{0,60}}?(?<![\w-])((?-i:[a-z]{{4}}([ \xa0-]?)[a-z]{{4}}\2[a-z]{{4}}\2[a-z]{{4}}))(?![\w-])", lambda v: score(v) > (2 if v.isalpha() else -2) and not stand_in(v)),
+    phrase("password", (*_IN_PASSWORDS, "login", "密码"), rf"(?:{'|'.join(_IN_PASSWORDS)}|login|密码)[^\n]{{0,60}}?(?<![\w-])((?-i:[a-z]{{4}}([ \xa0-]?)[a-z]{{4}}\2[a-z]{{4}}\2[a-z]{{4}}))(?![\w-])", lambda v: shapes.score(v) > (2 if v.isalpha() else -2) and not shapes.stand_in(v)),
     # my laptop login is ...; Mi clave del wifi es ...
-    phrase("password", tuple(_NOUNS.split()), rf"{_NOUN}(?:{_IS}|=){_V}", plainly_made),
+    phrase("password", tuple(_NOUNS.split()), rf"{_NOUN}(?:{_IS}|=){_V}", shapes.plainly_made),
     # log in as ann with ...; Connecte-toi avec ann et ...
-    phrase("password", tuple(_VERBS.split()), rf"{_any(_VERBS)}\w{{0,4}}(?:-\w{{1,5}})?(?:[ ][^\s.!?;:=]{{1,24}}){{0,6}}?{_BY}{_V}", called_so),
+    phrase("password", tuple(_VERBS.split()), rf"{_any(_VERBS)}\w{{0,4}}(?:-\w{{1,5}})?(?:[ ][^\s.!?;:=]{{1,24}}){{0,6}}?{_BY}{_V}", shapes.called_so),
     # Identifiants : ann / ...; the account is ann with ...
-    phrase("password", tuple(_NOUNS.split()), rf"{_NOUN}[ ]?{_IS}[\"'`]?[\w.@+-]{{1,40}}[\"'`]?{_PAIR}{_V}", called_so),
+    phrase("password", tuple(_NOUNS.split()), rf"{_NOUN}[ ]?{_IS}[\"'`]?[\w.@+-]{{1,40}}[\"'`]?{_PAIR}{_V}", shapes.called_so),
     # WLAN-Schlüssel im Büro: ...; Le code Wi-Fi du bureau, c'est ...; wifi key ...
-    phrase("password", ("wifi", "wi-fi", "wlan"), rf"(?:wi-?fi|wlan)[^\s:=]{{0,16}}(?:,?[ ][^\s.!?:]{{1,24}}){{0,5}}?(?:{_IS}|[ ]){_V}", called_so),
+    phrase("password", ("wifi", "wi-fi", "wlan"), rf"(?:wi-?fi|wlan)[^\s:=]{{0,16}}(?:,?[ ][^\s.!?:]{{1,24}}){{0,5}}?(?:{_IS}|[ ]){_V}", shapes.called_so),
     # SSID: home, key: ...
-    phrase("password", ("ssid",), rf"ssid[^\n]{{0,40}}?(?:key|code|psk|pw|pass)[\"'`]?(?:[ ]?[:=][ ]?|[ ]){_V}", called_so),
+    phrase("password", ("ssid",), rf"ssid[^\n]{{0,40}}?(?:key|code|psk|pw|pass)[\"'`]?(?:[ ]?[:=][ ]?|[ ]){_V}", shapes.called_so),
     # We rotated the secret; the new one is ...; das neue ist ..., la nueva es ...
-    phrase("secret", (*_IN_PASSWORDS, "secret", "token", "key", "geheimnis", "schlüssel", "clé", "jeton", "secreto"), rf"(?:passw\w{{0,4}}|kennwort|contrase\w{{2}}|mot de passe|mdp|clave|secreto?|token|key|geheimnis|schlüssel|clé|jeton)(?![\w-])[^\n]{{0,60}}?[ ](?:new|current|right|next|neue|aktuelle|richtige|nouve(?:lle|au)|nuev[ao])(?:[ ](?:one|value))?[ :](?:is|ist|lautet|est|es)?{_NOW}[: ]{{1,2}}{_V}", lambda v: called_so(v) or token_like(v)),
+    phrase("secret", (*_IN_PASSWORDS, "secret", "token", "key", "geheimnis", "schlüssel", "clé", "jeton", "secreto"), rf"(?:passw\w{{0,4}}|kennwort|contrase\w{{2}}|mot de passe|mdp|clave|secreto?|token|key|geheimnis|schlüssel|clé|jeton)(?![\w-])[^\n]{{0,60}}?[ ](?:new|current|right|next|neue|aktuelle|richtige|nouve(?:lle|au)|nuev[ao])(?:[ ](?:one|value))?[ :](?:is|ist|lautet|est|es)?{_NOW}[: ]{{1,2}}{_V}", lambda v: shapes.called_so(v) or shapes.token_like(v)),
     # Encryption passphrase for the backups: ... (three words or more)
-    phrase("passphrase", ("passphrase", "seed phrase", "recovery phrase", "secret phrase", "mnemonic"), r"(?:[a-z ]{4,9}phrase|mnemonic(?=[^\n]{60}))[^\n:=]{0,40}?(?:[:=]|[ ]is)[ ]?[\"'`]?((?:[a-z]{3,12}[ ]){2,23}[a-z0-9]{2,12})(?![ ]?[\w(])", passphrase),
+    phrase("passphrase", ("passphrase", "seed phrase", "recovery phrase", "secret phrase", "mnemonic"), r"(?:[a-z ]{4,9}phrase|mnemonic(?=[^\n]{60}))[^\n:=]{0,40}?(?:[:=]|[ ]is)[ ]?[\"'`]?((?:[a-z]{3,12}[ ]){2,23}[a-z0-9]{2,12})(?![ ]?[\w(])", shapes.passphrase),
     # use ann and ...
-    phrase("password", ("use ", "with "), rf"(?:use|with)[ ][\w.@-]{{1,32}}[ ](?:and|/|:)[ ]{_V}", called_so),
+    phrase("password", ("use ", "with "), rf"(?:use|with)[ ][\w.@-]{{1,32}}[ ](?:and|/|:)[ ]{_V}", shapes.called_so),
     # 我的wifi密码是...
-    phrase("password", tuple(_HAN_NOUNS.split()), rf"(?:{_HAN_NOUNS.replace(' ', '|')}){_HAN}(?:[\u662f\u4e3a\u70ba\u6210\u7528\u548c:\uff1a=/][ ]?|[ ]?){_V}", called_so),
+    phrase("password", tuple(_HAN_NOUNS.split()), rf"(?:{_HAN_NOUNS.replace(' ', '|')}){_HAN}(?:[\u662f\u4e3a\u70ba\u6210\u7528\u548c:\uff1a=/][ ]?|[ ]?){_V}", shapes.called_so),
     # 用 ann 和 ... 登录
-    phrase("password", ("\u7528",), rf"\u7528[^\n\u3002\uff1b]{{0,24}}?[\u548c\u4e0e/ ]{_V}[ \u201d\"'`]{{0,2}}(?:\u6765|\u53bb)?(?:\u767b\u5f55|\u767b\u9646|\u89e3\u9501|\u8fdb|\u8fde\u63a5|\u8fde)", called_so),
+    phrase("password", ("\u7528",), rf"\u7528[^\n\u3002\uff1b]{{0,24}}?[\u548c\u4e0e/ ]{_V}[ \u201d\"'`]{{0,2}}(?:\u6765|\u53bb)?(?:\u767b\u5f55|\u767b\u9646|\u89e3\u9501|\u8fdb|\u8fde\u63a5|\u8fde)", shapes.called_so),
     # User ID=ann;Password=...; of a connection string, with any signs
-    phrase("password", ("uid=", "user=", "user id=", "username="), r"(?:uid|user(?:name| id)?)=[^\n;=\"']{1,64};[ ]?(?:password|pwd)=((?=[^\s;\"']{0,127}[\d!#$%^&*~?@|<>{}])[^\s;\"']{4,128})", lambda v: not stand_in(v)),
+    phrase("password", ("uid=", "user=", "user id=", "username="), r"(?:uid|user(?:name| id)?)=[^\n;=\"']{1,64};[ ]?(?:password|pwd)=((?=[^\s;\"']{0,127}[\d!#$%^&*~?@|<>{}])[^\s;\"']{4,128})", lambda v: not shapes.stand_in(v)),
 )  # fmt: skip
 
 
@@ -259,7 +241,7 @@ _ARGUMENT = r"[\"']?([^\s\"'`|<>]{4,128})"
 
 def _given(value: str) -> bool:
     """Return whether what follows a flag for passwords is one."""
-    return strong_password_like(value) or plainly_made(value) or token_like(value)
+    return shapes.strong_password_like(value) or shapes.plainly_made(value) or shapes.token_like(value)
 
 
 _NAMED = r"(?:\w{1,20}[ ]?=[ ]?)?"
@@ -270,13 +252,13 @@ _LITERAL = r"[rbfn]?[\"']((?![\w.+-]{1,64}@[\w-]{1,40}\.)(?=[^\"'\n]{0,127}[\d!#
 
 def _password(value: str) -> bool:
     """Return whether an argument of a call that takes a password is one, not `db01.dev` nor `realm_1`."""
-    made = called_so(value) or (strong_password_like(value, quoted=True) and sum(map(str.isdigit, value)) > 1)
-    return made and not _HOST().search(value)
+    strong = shapes.strong_password_like(value, quoted=True) and sum(map(str.isdigit, value)) > 1
+    return (shapes.called_so(value) or strong) and not _HOST().search(value)
 
 
 def _argument(value: str) -> bool:
     """Return whether one of a call that may take a password is one: not `sales2023` or `table_42` either."""
-    return _password(value) and (called_so(value) or not _NUMBERED().fullmatch(value))
+    return _password(value) and (shapes.called_so(value) or not _NUMBERED().fullmatch(value))
 
 
 def _command(literals: str, pattern: str) -> Kind:
@@ -284,18 +266,18 @@ def _command(literals: str, pattern: str) -> Kind:
 
 
 COMMANDS: tuple[Kind, ...] = (
-    phrase("password (curl)", ("curl", "--user", "--proxy-user"), rf"(?:curl{_REST}[ ]-u|--(?:proxy-)?user)[ =]{{0,2}}[\"']?[^\s:\"']{{1,64}}:([^\s\"'`]{{3,128}})", lambda v: not v.isdigit() and password_like(v)),
+    phrase("password (curl)", ("curl", "--user", "--proxy-user"), rf"(?:curl{_REST}[ ]-u|--(?:proxy-)?user)[ =]{{0,2}}[\"']?[^\s:\"']{{1,64}}:([^\s\"'`]{{3,128}})", lambda v: not v.isdigit() and shapes.password_like(v)),
     # http -a ann:..., xh --auth=ann:...
     _command("http xh", r"(?<![\w/:.-])(?:https?|xhs?)[ ](?:[^\n]{0,80}?[ ])?(?:-a|--auth)[ =][\"']?[\w.@-]{1,64}:([^\s\"'`]{4,128})"),
     # docker login -u ann -p ..., helm registry login --password=..., oc login --token ...
     _command("docker podman nerdctl buildah skopeo helm oras az cf oc argocd vault mongo rancher", rf"(?<![\w-])(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|az|cf|oc|argocd|vault|rancher)[ ](?:\w{{1,20}}[ ]){{0,2}}login{_REST}[ ]-{{1,2}}(?:p|password|token)[ =]?{_ARGUMENT}"),
     # mongosh -u ann -p ..., useradd -p ... ann, any tool with -u ann -p ...
     _command("mongo useradd usermod beeline twine cqlsh influx", rf"(?:mongo|useradd|usermod|beeline|twine|cqlsh|influx)[a-z]{{0,8}}{_REST}[ ]-{{1,2}}p[ =]?{_ARGUMENT}"),
-    phrase("password", ("-u ", "-u=", "--user"), rf"(?:-u|--user(?:name)?)[ =][\"']?[\w.@\\-]{{1,64}}[\"']?(?=[ ]){_REST}[ ]-p[ =]?{_ARGUMENT}", called_so),
+    phrase("password", ("-u ", "-u=", "--user"), rf"(?:-u|--user(?:name)?)[ =][\"']?[\w.@\\-]{{1,64}}[\"']?(?=[ ]){_REST}[ ]-p[ =]?{_ARGUMENT}", shapes.called_so),
     # redis-cli -a ..., redis-cli AUTH ...
-    phrase("password", ("redis-cli",), rf"redis-cli{_REST}[ ](?:-a|auth)[ ]{_ARGUMENT}", password_like),
+    phrase("password", ("redis-cli",), rf"redis-cli{_REST}[ ](?:-a|auth)[ ]{_ARGUMENT}", shapes.password_like),
     # AUTH ... of Redis, AUTH PLAIN ... of a mail server
-    phrase("password", ("auth ",), rf"(?<![\w-])(?-i:AUTH)[ ](?:PLAIN[ ])?{_ARGUMENT}", called_so),
+    phrase("password", ("auth ",), rf"(?<![\w-])(?-i:AUTH)[ ](?:PLAIN[ ])?{_ARGUMENT}", shapes.called_so),
     # sqlplus ann/...@db, userid=ann/...@db, CONNECT ann/"..."@db, jdbc:oracle:thin:ann/...@//db
     _command("sqlplus sqlldr expdp impdp userid= oracle:", r"(?:sqlplus|sqlldr|expdp|impdp|userid=|oracle:(?:thin|oci):)(?:[ ]|-\w{1,4}[ ]){0,4}[\w.$-]{1,40}/[\"']?([^\s\"']{4,64})[\"']?@"),
     _command("conn", r"conn(?:ect)?[ ][\w.$-]{1,40}/[\"']?([^\s\"']{4,64})[\"']?@"),
@@ -308,12 +290,12 @@ COMMANDS: tuple[Kind, ...] = (
     phrase("API key", ("alias set", "host add"), rf"(?:alias set|host add)[ ]\S{{1,40}}[ ]\S{{1,120}}[ ]\S{{1,128}}[ ]{_ARGUMENT}", _given),
     phrase("token", ("pypi-token.",), rf"pypi-token\.\S{{1,40}}[ ]{_ARGUMENT}", _given),
     # aws ssm put-parameter --value ...
-    phrase("secret", ("put-parameter",), rf"put-parameter{_REST}[ ]--value[ =]{_ARGUMENT}", called_so),
+    phrase("secret", ("put-parameter",), rf"put-parameter{_REST}[ ]--value[ =]{_ARGUMENT}", shapes.called_so),
     # ConvertTo-SecureString "..."
-    phrase("password", ("convertto-securestring",), r"convertto-securestring[ ](?:-string[ ])?[\"']([^\"'\n]{4,128})[\"']", quoted_password_like),
-    phrase("passphrase", ("ssh-keygen",), rf"ssh-keygen{_REST}[ ]-[NP][ ]{{0,2}}[\"']([^\"'\n]{{1,128}})", quoted_password_like),
-    phrase("password", ("sshpass",), r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{1,128})", quoted_password_like),
-    phrase("password", ("mysql", "mariadb"), rf"(?:mysql|mariadb){_REST}[ ]-p[\"']?([^\s\"'=-][^\s\"']{{3,64}})", password_like),
+    phrase("password", ("convertto-securestring",), r"convertto-securestring[ ](?:-string[ ])?[\"']([^\"'\n]{4,128})[\"']", shapes.quoted_password_like),
+    phrase("passphrase", ("ssh-keygen",), rf"ssh-keygen{_REST}[ ]-[NP][ ]{{0,2}}[\"']([^\"'\n]{{1,128}})", shapes.quoted_password_like),
+    phrase("password", ("sshpass",), r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{1,128})", shapes.quoted_password_like),
+    phrase("password", ("mysql", "mariadb"), rf"(?:mysql|mariadb){_REST}[ ]-p[\"']?([^\s\"'=-][^\s\"']{{3,64}})", shapes.password_like),
     # ldapsearch -w ..., ldappasswd -s ...
     _command("ldap", rf"ldap[a-z]{{3,8}}[ ]{_REST}-[ws][ ]?{_ARGUMENT}"),
     # smbclient -U 'ann%...', net use /user:ann ...
@@ -336,15 +318,15 @@ COMMANDS: tuple[Kind, ...] = (
     _command("qpdf", rf"qpdf[ ]{_REST}--encrypt[ ]\S{{1,64}}[ ]{_ARGUMENT}"),
     _command("wpa_passphrase -setairportnetwork", rf"(?:wpa_passphrase|-setairportnetwork[ ]\S{{1,20}})[ ]\S{{1,40}}[ ]{_ARGUMENT}"),
     # xfreerdp /p:..., signtool /p ..., rdesktop -p ..., lftp -u ann,...
-    phrase("password", ("/p ", "-p "), rf"[/-]p[ ]{_ARGUMENT}", plainly_made),
-    phrase("password", ("/p:",), rf"/p:{_ARGUMENT}", called_so),
-    phrase("password", ("-u ",), r"-u[ ][\w.@-]{1,40},[ ]?([^\s\"'`|<>]{4,128})", called_so),
+    phrase("password", ("/p ", "-p "), rf"[/-]p[ ]{_ARGUMENT}", shapes.plainly_made),
+    phrase("password", ("/p:",), rf"/p:{_ARGUMENT}", shapes.called_so),
+    phrase("password", ("-u ",), r"-u[ ][\w.@-]{1,40},[ ]?([^\s\"'`|<>]{4,128})", shapes.called_so),
     # connect("h", "ann", "..."), WiFi.begin("home", "...")
     phrase("password", ("connect", "begin(", "ftp(", "client("), rf"(?:connect|begin|ftp|client)\w{{0,20}}\({_ARGS}{_LITERAL}", _argument),
     # userpass.login("ann", "..."), new NetworkCredential("ann", "..."), create_user("ann", mail, "..."), auth = ("ann", "...")
     phrase("password", ("login", "auth", "basic", "credential", "password", "passwd", "user(", "pw_set("), rf"(?:login|auth|basic|credential|password|passwd|user|pw_set)\w{{0,20}}(?:[ ]?=)?\]?(?:::new|\.new)?[ ]?\(?{_ARGS}(?:some\()?{_LITERAL}", _password),
     # jwt.encode({"sub": 1}, "...", "HS256"), jwt.verify(token, "...")
-    phrase("API key", ("jwt.",), rf"jwt\.(?:encode|decode|sign|verify)\([ ]?{_ARG},[ ]?{_NAMED}{_LITERAL}", lambda v: _argument(v) or token_like(v)),
+    phrase("API key", ("jwt.",), rf"jwt\.(?:encode|decode|sign|verify)\([ ]?{_ARG},[ ]?{_NAMED}{_LITERAL}", lambda v: _argument(v) or shapes.token_like(v)),
     # Fernet("..."), hmac.new(b"..."), hashpw(b"..."), make_password("..."), pdf.decrypt("..."), load_pem_private_key(data, b"...")
     phrase("password", ("crypt(", "hashpw(", "fernet(", "hmac.new(", "aes.new(", "password(", "password_hash(", "context.hash(", ".auth(", "private_key("), rf"(?:crypt|hashpw|fernet|hmac\.new|aes\.new|password|password_hash|context\.hash|\.auth|private_key)\((?:[ ]?[\w.]{{1,30}},)?[ ]?{_LITERAL}", _argument),
     # send "...\r" of an expect script

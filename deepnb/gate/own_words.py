@@ -6,13 +6,11 @@ stands beside a question on it (`What does this mail want?`), and quotations in 
 say. A question says nothing by itself. A sentence that asks to keep what it holds (`Remember: "..."`) says it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
-from typing import Literal
+from typing import Literal, Self
 
 from deepnb.gate.spans import regex
 
@@ -24,7 +22,7 @@ class Filled(str):
 
     typed: str
 
-    def __new__(cls, text: str, typed: str) -> Filled:
+    def __new__(cls, text: str, typed: str) -> Self:
         made = super().__new__(cls, text)
         made.typed = typed
         return made
@@ -362,7 +360,6 @@ def _states(sentence: str) -> bool:
 
 
 def forbids(sentence: str) -> bool:
-    """Return whether a sentence forbids something."""
     return bool(_FORBIDS().search(sentence) and _FORBIDS().search(_ONLY_TALK().sub(" ", sentence)))
 
 

@@ -7,16 +7,8 @@ a prefix that says what it is for (`sk-`, `pat-`).
 import re
 from collections.abc import Iterator
 
-from deepnb.gate.shapes import (
-    is_alphabet,
-    is_hexadecimal,
-    is_name,
-    is_random,
-    plainly_made,
-    quoted_password_like,
-    stand_in,
-)
-from deepnb.gate.spans import Span, regex
+from deepnb.gate import shapes
+from deepnb.gate.spans import Finding, regex, word_set
 
 _SHORTEST, _SHORTEST_TELLING, _SHORTEST_HASH = 24, 20, 32
 _RUN = regex(
@@ -37,25 +29,21 @@ _RESOURCE = regex(
 )
 _ID = regex(r"[a-z]{2,10}_01[A-Za-z0-9]{20,24}")  # msg_01...: Anthropic's ids of whatever kind
 _OTHER = regex(r"[^A-Za-z0-9]")
-_TELLING_TEXT = """sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
-private service svc webhook whsec refresh personal signing sdk"""
-_TELLING = frozenset(_TELLING_TEXT.split())
+_TELLING = word_set("""sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
+private service svc webhook whsec refresh personal signing sdk""")
 # What is no credential though drawn by chance: stand-ins, digests and public keys, wherever the word stands in the
 # prefix; what is named by its hash; and ids, whose word is all of the prefix.
-_DIGESTS_TEXT = """your example sample dummy fake placeholder sha md hash digest checksum etag integrity crc fingerprint pub pubkey
-public ssh ecdsa rsa ed uuid guid nonce boundary webkit traceparent"""
-_DIGESTS = frozenset(_DIGESTS_TEXT.split())
-_HASH_NAMES_TEXT = """cache commit rev revision blob layer image index chunk build snapshot font bundle asset assets static trace span vpc
-subnet ami arn sg eni vol igw rtb node pod cluster replicaset version form data base"""
-_HASH_NAMES = frozenset(_HASH_NAMES_TEXT.split())
-_IDS_TEXT = """call toolu tooluse srvtoolu tool msg message resp response rs fc ctc run lc thread asst assistant file chatcmpl cmpl
+_DIGESTS = word_set("""your example sample dummy fake placeholder sha md hash digest checksum etag integrity crc fingerprint pub pubkey
+public ssh ecdsa rsa ed uuid guid nonce boundary webkit traceparent""")
+_HASH_NAMES = word_set("""cache commit rev revision blob layer image index chunk build snapshot font bundle asset assets static trace span vpc
+subnet ami arn sg eni vol igw rtb node pod cluster replicaset version form data base""")
+_IDS = word_set("""call toolu tooluse srvtoolu tool msg message resp response rs fc ctc run lc thread asst assistant file chatcmpl cmpl
 gen req request evt event org project proj user usr account acct item step batch job task session conv conversation
 turn cell doc document page block row col id ids obj object ref ch cus pi pm in price prod product sub si seti cs
 order inv invoice team group channel workspace wrkspc app client device customer tx txn vs ft upload part list link
 path url chain model dataset experiment artifact worker queue process container instance deploy deployment release
 branch tag name title slug section figure fig table note notes notebook kernel state ckpt checkpoint store entry record
-patch diff test tests example tmp temp fixture case rule policy role plan"""
-_IDS = frozenset(_IDS_TEXT.split())
+patch diff test tests example tmp temp fixture case rule policy role plan""")
 _ID_BEFORE = regex(
     r"(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"  # run_id=
     r"|cursor|signature)\b[\"'\])]{0,3}(?:\s{0,2}(?:[:=]|=>)|[ ](?:is|was)|[ ,(]{1,2}(?:for example|e\.g\.),?)?\s{0,2}[\"'`(\[{]{0,3}\Z"  # the signature is
@@ -64,7 +52,7 @@ _ID_BEFORE = regex(
 )
 
 
-def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
+def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]:
     """Yield spans of a prefix with its value, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _RUN().finditer(text, *word)):
@@ -76,7 +64,7 @@ def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
             done = run.start() + len(found)
             if len(run.group()) == len(found) and (rest := _REST().match(text, done)):
                 done = rest.end()
-            yield Span(run.start(), done, "token", f"a long random value after the prefix {prefix}")
+            yield Finding(run.start(), done, "token", f"a long random value after the prefix {prefix}")
 
 
 def _prefix(run: str) -> str | None:
@@ -86,11 +74,11 @@ def _prefix(run: str) -> str | None:
     while len(parts) < _PARTS and (part := _PART().match(run, ends[-1])):
         parts.append(part[1].lower())
         ends.append(part.end())
-    if not parts or sum(map(str.isalpha, parts[0])) < 2 or _NAME_END().search(run) or stand_in(run[ends[-1] :]):
+    if not parts or sum(map(str.isalpha, parts[0])) < 2 or _NAME_END().search(run) or shapes.stand_in(run[ends[-1] :]):
         return None
     if "/" in run and run[ends[1] - 1] == ".":  # a host and a path
         return None
-    if (_RESOURCE().fullmatch(run) and not _UUID().search(run)) or _ID().fullmatch(run) or is_name(run):
+    if (_RESOURCE().fullmatch(run) and not _UUID().search(run)) or _ID().fullmatch(run) or shapes.is_name(run):
         return None
     telling = not _TELLING.isdisjoint(parts)
     words = {part.rstrip("0123456789") for part in parts}
@@ -98,7 +86,7 @@ def _prefix(run: str) -> str | None:
         return None
     hashes = _HASH_NAMES.isdisjoint(words) and (telling or _IDS.isdisjoint(words))
     # A body that begins with something like a word has lost that to the prefix; one of hexadecimal digits has not.
-    starts = ends[-1:] if is_hexadecimal(_OTHER().sub("", run[ends[-1] :])) else ends[:0:-1]
+    starts = ends[-1:] if shapes.is_hexadecimal(_OTHER().sub("", run[ends[-1] :])) else ends[:0:-1]
     return run[: ends[1]] if any(_is_key(run[start:], telling, hashes) for start in starts) else None
 
 
@@ -110,19 +98,19 @@ def _is_key(body: str, telling: bool, hashes: bool) -> bool:
         return telling and hashes
     if len(plain) < (_SHORTEST_TELLING if telling else _SHORTEST) or 7 * (len(rest) - len(plain)) > len(rest):
         return False
-    if is_hexadecimal(plain):
-        return hashes and len(plain) >= _SHORTEST_HASH and is_random(plain)
+    if shapes.is_hexadecimal(plain):
+        return hashes and len(plain) >= _SHORTEST_HASH and shapes.is_random(plain)
     if not _is_key_whole(rest):
         return False
-    return is_random(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
+    return shapes.is_random(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
 
 
 def _is_key_whole(body: str) -> bool:
     """Return whether what stands between slashes and dots is all drawn by chance: a path is not, nor a name with dots."""
     host, slash, _ = body.partition("/")
-    if slash and ("." in host or any(len(part) >= 4 and not is_random(part) for part in body.split("/"))):
+    if slash and ("." in host or any(len(part) >= 4 and not shapes.is_random(part) for part in body.split("/"))):
         return False
-    return "." not in body or any(len(part) >= 16 and is_random(part) for part in body.split("."))
+    return "." not in body or any(len(part) >= 16 and shapes.is_random(part) for part in body.split("."))
 
 
 # -- A long value drawn by chance, known by the words beside it: a name of secrecy, a vendor, a sentence, an id
@@ -141,23 +129,19 @@ _NAMED = regex(
     rf"(?:(?:{_WORD}|/[\w.]{{1,60}}>\s{{0,40}}<\w{{1,20}})(?:[^\w\n]{{1,8}})){{0,2}}\Z"
 )
 _CAMEL = regex(r"[a-zà-ÿ]{1,60}\d{0,2}|[A-Z]{1,60}(?![a-zà-ÿ])\d{0,2}|[A-Z][a-zà-ÿ]{1,60}\d{0,2}|\d{1,60}")
-_ADDED_TEXT = """prod production dev test testing staging stage live sandbox ro rw read write old new val value str string raw main default
-b64 base64 api acces acceso us eu v1 v2 v3 local backup primary secondary admin it"""
-_ADDED = frozenset(_ADDED_TEXT.split())
-_SECRECY_TEXT = """key keys apikey pat auth sas seed salt pepper hmac cipher sk tok tkn token tokens cred creds credential credentials secret
+_ADDED = word_set("""prod production dev test testing staging stage live sandbox ro rw read write old new val value str string raw main default
+b64 base64 api acces acceso us eu v1 v2 v3 local backup primary secondary admin it""")
+_SECRECY = word_set("""key keys apikey pat auth sas seed salt pepper hmac cipher sk tok tkn token tokens cred creds credential credentials secret
 secrets license licence otp totp mfa psk jwt bearer dsn signing private pw pwd pass passwd password passphrase mnemonic
-webhook apitoken authtoken login schluessel schlüssel geheimnis clave llave chave chiave jeton cle clef clé secreto zugang appid"""
-_SECRECY = frozenset(_SECRECY_TEXT.split())
-_PLAIN_TEXT = "key keys auth seed salt login pass license licence signing"  # alone, they name anything
-_PLAIN = frozenset(_PLAIN_TEXT.split())
+webhook apitoken authtoken login schluessel schlüssel geheimnis clave llave chave chiave jeton cle clef clé secreto zugang appid""")
+_PLAIN = word_set("key keys auth seed salt login pass license licence signing")  # alone, they name anything
 _ENDS = ("key", "token", "secret", "passwd", "creds")
 _NO_ENDS = frozenset(("monkey", "turkey", "whiskey", "hockey", "jockey", "donkey", "hotkey"))
 # What is no credential though chance drew it: public halves, digests, and what is found again by it.
-_NO_SECRETS_TEXT = """public pub hash digest sha sha1 sha256 sha512 md5 id ids uuid guid cache etag checksum integrity fingerprint primary foreign
+_NO_SECRETS = word_set("""public pub hash digest sha sha1 sha256 sha512 md5 id ids uuid guid cache etag checksum integrity fingerprint primary foreign
 sort partition idempotency host row group object dedup lookup index map dict blob file message event shard routing
 composite unique natural item sub answer short hot commit rev revision version nonce csrf xsrf test_id site sitekey
-publishable query react i18n locale translation storage state random rng node next page continuation cursor pagination"""
-_NO_SECRETS = frozenset(_NO_SECRETS_TEXT.split())
+publishable query react i18n locale translation storage state random rng node next page continuation cursor pagination""")
 _NO_SECRET_SAID = regex(
     r"(?<![a-z])(?:public|hash(?:es)?|digest|sha-?\d{0,3}|md5|ids?|uuid|guid|etag|checksum|integrity|fingerprint|commits?|rev(?:ision)?"  # the sha256
     r"|version|nonce|cursor|branch|tag|snapshot|build|image|layer|cache|primary|foreign|example|placeholder|dummy|signature)(?![a-z])",  # the signature
@@ -201,12 +185,11 @@ _FORM = regex(
     r"|[A-Za-z0-9_~-]{3}\dQ~[A-Za-z0-9_.~-]{31,34}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{86}=="  # Azure's
     r"|(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{32,52}(?:JQQJ99[A-Za-z0-9]{18,30}|AC[A-Za-z]{2}[A-Za-z0-9]{4}))(?![A-Za-z0-9_=-])"  # Azure's of later years
 )
-_SAYS_TEXT = """file path dir url uri endpoint name names count limit length len type field column columns env var policy hint prompt label
-header prefix pattern regex min max version color colour format user mail"""
-_SAYS = frozenset(_SAYS_TEXT.split())
+_SAYS = word_set("""file path dir url uri endpoint name names count limit length len type field column columns env var policy hint prompt label
+header prefix pattern regex min max version color colour format user mail""")
 
 
-def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
+def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]:
     """Yield spans of such values, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _LONG_RUN().finditer(text, *word)):
@@ -215,14 +198,14 @@ def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
         value = run.group().rstrip("./~+-") if run.group()[-1] != "=" else run.group()
         if form := _FORM().match(text, run.start()):
             done = form.end()
-            yield Span(run.start(), done, "API key", "a long random value of a vendor's form")
+            yield Finding(run.start(), done, "API key", "a long random value of a vendor's form")
             continue
         if "." in value and value.rpartition(".")[2].isalpha() and len(value.rpartition(".")[2]) < 5:
             continue  # a file's name, or a host's
         drawn = _drawn(value)
         if drawn and (why := _why(text, run.start(), run.start() + len(value), drawn)):
             done = run.start() + len(value)
-            yield Span(run.start(), done, *why)
+            yield Finding(run.start(), done, *why)
 
 
 def _drawn(value: str) -> str:
@@ -233,13 +216,13 @@ def _drawn(value: str) -> str:
     if (
         len(plain) < _LEAST
         or 6 * (len(value) - len(plain)) > len(value)
-        or not is_random(plain)
-        or stand_in(value)
-        or is_alphabet(value)
-        or is_name(value)
+        or not shapes.is_random(plain)
+        or shapes.stand_in(value)
+        or shapes.is_alphabet(value)
+        or shapes.is_name(value)
     ):
         return ""
-    if is_hexadecimal(plain):
+    if shapes.is_hexadecimal(plain):
         return "hash" if plain.isalnum() and len(plain) == len(value) else ""
     if "." in value and not _is_whole(value):
         return ""
@@ -249,7 +232,7 @@ def _drawn(value: str) -> str:
 def _is_whole(value: str) -> bool:
     """Return whether each long part between signs is drawn by chance: those of a path, a name with dots or dashes are not."""
     parts = [part for part in re.split(r"[/._~-]", value) if len(part) >= 5]
-    return sum(len(part) for part in parts if not is_random(part)) * 3 <= len(value)
+    return sum(len(part) for part in parts if not shapes.is_random(part)) * 3 <= len(value)
 
 
 def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
@@ -319,6 +302,7 @@ def secrecy(name: str, value: str) -> str:
     secret = not words.isdisjoint(
         _SECRECY - {"key", "keys", "token", "tokens", "salt", "seed", "login", "license", "licence"}
     )
-    if secret and quoted_password_like(value):
+    if secret and shapes.quoted_password_like(value):
         return f"a value named {name}"
-    return "a value that is drawn by chance" if plainly_made(value) or _drawn(value) in ("letters", "hash") else ""
+    drawn = shapes.plainly_made(value) or _drawn(value) in ("letters", "hash")
+    return "a value that is drawn by chance" if drawn else ""

@@ -5,7 +5,7 @@ import binascii
 import re
 from itertools import pairwise
 
-from deepnb.gate.spans import regex
+from deepnb.gate.spans import regex, word_set
 
 # After each first letter the letters that often follow it in the words of source code: 220 pairs of 676. They are
 # 90 % of the pairs in words and 33 % of those drawn by chance: the logarithms of these odds are the points.
@@ -19,6 +19,31 @@ _WORD, _CHANCE, _TURN = -1.0, 1.9, 1.2
 _SHARE = 0.15
 """Points per character: one random value in a thousand has fewer, one identifier in five hundred has more."""
 _HEX = frozenset("0123456789abcdef")
+_CODE_SIGN = regex(r"[,;:(){}\[\]<>|\\](?!\Z)|[!=<>+*-]=")
+_ALGORITHM = regex(
+    r"(?:\A|[._-])(?:(?:scram|sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|latin|iso)[_-]?\d"
+    r"|[vx]\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})?(?![a-z\d]))"  # v2, v1beta1, x86
+    r"|\A(?:polic|rule|hash|error|issue|ticket|page|table|tabla|field|feld|form|manager|version|producto|pedido)[a-z]{0,4}[_-]?\d{1,5}\Z",
+    re.IGNORECASE,
+)
+_GIVEN = regex(
+    r"(?:[a-z_]{1,40}\d{0,3}|[A-Z_]{1,40}|[A-Z]?[a-z]{1,40}(?:[A-Z][a-z]{1,20}){0,4})=(?!=)."
+)  # random_state=42
+_MAIL = regex(r"[\w.+-]{1,64}@[\w-]{1,40}\.[A-Za-z]")  # ann@company.dev
+_NO_PASSWORD = regex(
+    r"\S{1,64}[a-z]#\d{1,6}\Z"  # owner/repo#12
+    r"|[$\u20ac\xa3]?\d[\d.,:+*x%-]{0,20}[A-Za-z%]{0,3}\d?\Z"  # $100M, 3x+2, 95%
+    r"|0x[0-9a-fA-F]{1,16}\Z"  # 0x10FFFF
+    r"|[A-Za-z]{1,20}[+#]{1,2}\d{0,2}\Z"  # C++17
+    r"|[A-Za-z]{1,8}[&*^]{1,2}(?:[A-Z]?[a-z]{0,8}|[A-Z]{0,8})\d{0,4}\Z"  # R&D2024, x**2
+)
+
+
+# Otter-lamp-4711, OtterLamp4711, otter.4711.Lamp; no year
+_WORDS_AND_NUMBER = regex(
+    r"(?=\D{0,60}(?!(?:19|20)\d\d(?!\d))\d{3,6}\D{0,60}\Z)"
+    r"(?:\d{3,6}[._!-]?)?[A-Za-z][a-z]{2,15}(?:[._!-]?\d{3,6}[._!-]?|[._!-]|(?=[A-Z]))[A-Za-z][a-z]{2,15}(?:[._!-]?\d{3,6})?[!#*?]?"
+)
 
 
 def score(text: str) -> float:
@@ -44,11 +69,10 @@ def is_hexadecimal(text: str) -> bool:
 
 # -- What a value looks like: made by chance, a person's password, a stand-in, or just code and words
 
-_STAND_INS_TEXT = """access_token admin and api-key api_key apikey bar basic baz bearer change-me change_me changeme contraseña
+_STAND_INS = word_set("""access_token admin and api-key api_key apikey bar basic baz bearer change-me change_me changeme contraseña
 correct default dummy empty example fake false foo foobar guest here hidden incorrect invalid is kennwort key
 masked missing mypassword mysecretpassword mysql n/a nil no none not null oauth oauth2 off on optional or pass
-passwd password passwort postgres pw pwd redacted required root sample secret stored tbd test testing the todo token true undefined unset user username value wrong yes"""
-_STAND_INS = frozenset(_STAND_INS_TEXT.split())
+passwd password passwort postgres pw pwd redacted required root sample secret stored tbd test testing the todo token true undefined unset user username value wrong yes""")
 _STAND_IN_PARTS = regex(
     r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"  # your-api-key
     r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"  # token-goes-here
@@ -77,9 +101,8 @@ _NAMED = regex(r"(?:[A-Z][a-z]{4,20}){1,4}[A-Z][a-z]{2,20}\Z")  # GreenOtter
 _TAG = regex(r"(?:main|master|dev|sha|v?\d{1,4}(?:\.\d{1,4}){1,3}(?:-[a-z]{3,12}){0,3})-[0-9a-f]{7,40}(?:-\d{6,14})?")
 _NUMBER = regex(r"(?:#|0x)[0-9a-fA-F]{6,8}")  # #ff8800
 _PIECES = regex(r"[A-Za-z0-9]{8,512}")
-_STOP_WORDS_TEXT = """a an and are ask at be by can das der die enter file for forgot from has have if in is ist it kept least long
-lost must no not of on or please see set should stored text than that the this to too use used was when will with you your"""
-_STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
+_STOP_WORDS = word_set("""a an and are ask at be by can das der die enter file for forgot from has have if in is ist it kept least long
+lost must no not of on or please see set should stored text than that the this to too use used was when will with you your""")
 
 
 def stand_in(value: str) -> bool:
@@ -249,14 +272,6 @@ def basic_pair(value: str) -> bool:
     )
 
 
-_ALGORITHM = regex(
-    r"(?:\A|[._-])(?:(?:scram|sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|latin|iso)[_-]?\d"
-    r"|[vx]\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})?(?![a-z\d]))"  # v2, v1beta1, x86
-    r"|\A(?:polic|rule|hash|error|issue|ticket|page|table|tabla|field|feld|form|manager|version|producto|pedido)[a-z]{0,4}[_-]?\d{1,5}\Z",
-    re.IGNORECASE,
-)
-
-
 def strong_password_like(value: str, *, quoted: bool = False) -> bool:
     """Return whether a value is a credential however loosely it stands beside its name: one word, letters, and more than letters."""
     if len(value) < 6 or not _is_one_word(value, quoted) or not password_like(value, quoted=quoted):
@@ -266,32 +281,9 @@ def strong_password_like(value: str, *, quoted: bool = False) -> bool:
     return letters and (digits or (signs and len(value) >= 8) or _words_and_sign(value) or _is_encoded(value))
 
 
-_GIVEN = regex(
-    r"(?:[a-z_]{1,40}\d{0,3}|[A-Z_]{1,40}|[A-Z]?[a-z]{1,40}(?:[A-Z][a-z]{1,20}){0,4})=(?!=)."
-)  # random_state=42
-_MAIL = regex(r"[\w.+-]{1,64}@[\w-]{1,40}\.[A-Za-z]")  # ann@company.dev
-_NO_PASSWORD = regex(
-    r"\S{1,64}[a-z]#\d{1,6}\Z"  # owner/repo#12
-    r"|[$\u20ac\xa3]?\d[\d.,:+*x%-]{0,20}[A-Za-z%]{0,3}\d?\Z"  # $100M, 3x+2, 95%
-    r"|0x[0-9a-fA-F]{1,16}\Z"  # 0x10FFFF
-    r"|[A-Za-z]{1,20}[+#]{1,2}\d{0,2}\Z"  # C++17
-    r"|[A-Za-z]{1,8}[&*^]{1,2}(?:[A-Z]?[a-z]{0,8}|[A-Z]{0,8})\d{0,4}\Z"  # R&D2024, x**2
-)
-
-
-# Otter-lamp-4711, OtterLamp4711, otter.4711.Lamp; no year
-_WORDS_AND_NUMBER = regex(
-    r"(?=\D{0,60}(?!(?:19|20)\d\d(?!\d))\d{3,6}\D{0,60}\Z)"
-    r"(?:\d{3,6}[._!-]?)?[A-Za-z][a-z]{2,15}(?:[._!-]?\d{3,6}[._!-]?|[._!-]|(?=[A-Z]))[A-Za-z][a-z]{2,15}(?:[._!-]?\d{3,6})?[!#*?]?"
-)
-
-
 def called_so(value: str) -> bool:
     """Return whether a word of a sentence about a password is that: plainly made, or two words and a number in one."""
     return plainly_made(value) or (_WORDS_AND_NUMBER().fullmatch(value) is not None and _is_one_word(value))
-
-
-_CODE_SIGN = regex(r"[,;:(){}\[\]<>|\\](?!\Z)|[!=<>+*-]=")
 
 
 def plainly_made(value: str) -> bool:

@@ -11,16 +11,22 @@ def regex(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
     return cache(partial(re.compile, pattern, flags))
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text, with blanks between them."""
+    return frozenset(text.split())
+
+
 # -- A stretch of a text that is a credential: where it is, of what kind, and why it is taken for one
 
 
-class Span(NamedTuple):
-    """`reason` never holds the value."""
+class Finding(NamedTuple):
+    """One credential: where it is, of what kind, and why it is taken for one, without the value; `line` counts from 1."""
 
     start: int
     end: int
     kind: str
     reason: str
+    line: int = 1
 
 
 # -- The value that begins at a place in a text: to its closing quote, or to where no value goes on

@@ -50,7 +50,6 @@ class Request:
 
 
 def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
-    """Run a prompt as one turn and show it."""
     made = request(scene, run, cell=cell)
     events = scene.session.stream(made.text, rerun=scene.config.rerun, **made.options)
     quiet = run.quiet or run.format != "markdown"
@@ -74,7 +73,6 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
 
 
 def explain(scene: Scene) -> None:
-    """Have the last error explained."""
     prompt = code_cells.explain_prompt(scene.last_error.text())
     notes = [*_first_note(scene.session), code_cells.NOTE]
     watch(scene, scene.session.stream(prompt), notes=notes)
@@ -159,7 +157,8 @@ def watch(
         with uninterrupted():
             views, problem = _end(scene, turn, problem, deliver)
             filled = filled or FilledPrompt("")
-            if not (scene.in_cell() or turn.asked) and code_cells.turn_code(turn):
+            has_code = code_cells.code_blocks(turn.text) or code_cells.called_code(turn)
+            if has_code and not (scene.in_cell() or turn.asked):
                 notes = [*notes, code_cells.AFTER_A_BUTTON]
             footer = footer_view(turn, filled=filled.filled, notes=[*filled.notes, *notes])
             if problem is not None:  # it ends the cell as its error: not twice
@@ -218,7 +217,7 @@ def show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, b
         return error, False
     finally:
         display.ended()
-        _close(events)
+        events.close()
     return None, False
 
 
@@ -242,15 +241,6 @@ def _end(
 
 def _delivery(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
     return scene.deliveries.pop(thread, lambda turn: ())
-
-
-def _close(events: TurnStream) -> None:
-    """End a run that is still going on; a second interrupt does not stop the ending."""
-    while True:
-        try:
-            return events.close()
-        except KeyboardInterrupt:
-            continue
 
 
 def _goes_on(session: Session, turn: Turn) -> str:

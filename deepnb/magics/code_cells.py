@@ -21,6 +21,16 @@ _TOOLS = {**CODE_TOOLS, **PROPOSAL_TOOLS}
 # ```python | ~~~
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _PYTHON = ("", "py", "python", "python3", "ipython")
+EXPLAIN = "Explain this error: which line fails, which variable is wrong and why, and how to correct it."
+FIX = (
+    "Correct the cell that fails: answer with the whole cell in one fenced block, changed only where the error needs"
+    " it. If the error does not say how to correct it, say what is missing, without a block."
+)
+NOTE = "the prompt is the last error, with the lines and variables of your code: %agent xray shows it"
+OFFER = "%agent explain explains this error, %agent fix corrects the cell"
+
+_LONGEST = 12_000
+"""Characters of the cells that a prompt holds."""
 
 
 def agent_code(scene: Scene, args: Args) -> Result:
@@ -41,13 +51,7 @@ def agent_code(scene: Scene, args: Args) -> Result:
     return scene.put_code(code[number - 1], done) or TextView("", code[number - 1])
 
 
-def turn_code(turn: Turn) -> list[str]:
-    """Return all code of a turn, in the order of its numbers."""
-    return [*code_blocks(turn.text), *called_code(turn)]
-
-
 def code_blocks(text: str) -> list[str]:
-    """Return the fenced blocks of an answer."""
     return [match[3].rstrip("\n") for match in _FENCE.finditer(text)]
 
 
@@ -65,18 +69,6 @@ def called_code(turn: Turn) -> list[str]:
     calls += [(call.name, call.args) for call in turn.asked if not call.path]
     code = (args.get(_TOOLS.get(name, "")) for name, args in calls)
     return [text for text in code if isinstance(text, str) and text.strip()]
-
-
-EXPLAIN = "Explain this error: which line fails, which variable is wrong and why, and how to correct it."
-FIX = (
-    "Correct the cell that fails: answer with the whole cell in one fenced block, changed only where the error needs"
-    " it. If the error does not say how to correct it, say what is missing, without a block."
-)
-NOTE = "the prompt is the last error, with the lines and variables of your code: %agent xray shows it"
-OFFER = "%agent explain explains this error, %agent fix corrects the cell"
-
-_LONGEST = 12_000
-"""Characters of the cells that a prompt holds."""
 
 
 def explain_prompt(text: str | None) -> str:

@@ -2,23 +2,23 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from deepnb.magics.ask import FORGETS, resume, show_asked
 from deepnb.magics.code_cells import agent_code
-from deepnb.magics.panel_commands import agent_dashboard, agent_graph, agent_panel
+from deepnb.magics.panel_commands import agent_dashboard, agent_panel
 from deepnb.magics.pictures import budget_picture, history_picture, status_picture
-from deepnb.magics.scene import Args, Result, Scene, notice
+from deepnb.magics.scene import Args, Command, Result, Scene, notice
 from deepnb.magics.tool_commands import agent_subagents, agent_tools
 from deepnb.values.errors import InvalidError, NotFoundError
 from deepnb.values.server_address import is_address
 from deepnb.values.text import as_word
 from deepnb.values.turn import Event, ModelStarted, Notice, Retry
 from deepnb.values.wings import home, part
-from deepnb.views.agent import features_view, models_view
+from deepnb.views.agent import features_view, models_view, stack_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.search_marks import found_view
 from deepnb.views.text import counted
@@ -29,6 +29,9 @@ from deepnb.views.xray import XrayView
 from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph
 from deepnb.workshop.notebooks import notebook_path
+
+_RUN = 10_000
+"""Messages that one range may name."""
 
 
 def agent_record(scene: Scene, args: Args) -> Result:
@@ -78,14 +81,6 @@ def agent_persist(scene: Scene, args: Args) -> Result:
     return notice(f"{FORGETS}; to keep them: %agent persist {as_word(name)}")
 
 
-_RUN = 10_000
-"""Messages that one range may name."""
-
-
-def agent_status(scene: Scene, args: Args) -> Result:
-    return status_picture(scene.session)
-
-
 def agent_use(scene: Scene, args: Args) -> Result:
     if is_graph(graph := scene.namespace.get(args["model"])):
         return attach(scene, args, graph)
@@ -109,10 +104,6 @@ def agent_use(scene: Scene, args: Args) -> Result:
     return notice(f"{name} from the next turn on, with {size}{where}")
 
 
-def agent_models(scene: Scene, args: Args) -> Result:
-    return models_view(scene.session.models(), scene.stamp)
-
-
 def agent_key(scene: Scene, args: Args) -> Result:
     provider = args["provider"]
     scene.session.key(provider)
@@ -126,10 +117,6 @@ def agent_new(scene: Scene, args: Args) -> Result:
     kind = "it starts without memory and skills, and what it learns stays in it" if empty else kept
     also = "; others can read it, so it does not get MEMORY.md" if shared else ""
     return notice(f"new thread {name}; {kind}{also} (%agent undo reverses this)")
-
-
-def agent_threads(scene: Scene, args: Args) -> Result:
-    return threads_view(scene.sessions.threads(), scene.stamp)
 
 
 def agent_switch(scene: Scene, args: Args) -> Result:
@@ -250,13 +237,18 @@ def agent_mount(scene: Scene, args: Args) -> Result:
     return table_view(("path", "kind", "where"), rows, title="mounts", empty=nothing)
 
 
-_COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
-    *(agent_status, agent_use, agent_models, agent_key, agent_new, agent_threads, agent_switch, agent_fork),
-    *(agent_rewind, agent_undo, agent_turns, agent_budget, agent_xray, agent_compact, agent_history),
-    *(agent_transcript, agent_export, agent_record, agent_replay, agent_code, agent_tools),
-    *(agent_subagents, agent_mount, agent_persist, agent_graph, agent_panel, agent_dashboard),
+_COMMANDS: Iterable[Command] = (
+    *(agent_use, agent_key, agent_new, agent_switch, agent_fork, agent_rewind, agent_undo, agent_turns, agent_budget),
+    *(agent_xray, agent_compact, agent_history, agent_transcript, agent_export, agent_record, agent_replay),
+    *(agent_code, agent_tools, agent_subagents, agent_mount, agent_persist, agent_panel, agent_dashboard),
 )
-AGENT = {command.__name__.removeprefix("agent_"): command for command in _COMMANDS}
+AGENT: dict[str, Command] = {
+    "status": lambda scene, _: status_picture(scene.session),
+    "models": lambda scene, _: models_view(scene.session.models(), scene.stamp),
+    "threads": lambda scene, _: threads_view(scene.sessions.threads(), scene.stamp),
+    "graph": lambda scene, _: stack_view(scene.session.stack(), scene.stamp),
+    **{command.__name__.removeprefix("agent_"): command for command in _COMMANDS},
+}
 
 
 NEEDS = {

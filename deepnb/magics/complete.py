@@ -21,6 +21,7 @@ _CELL = re.compile(rf"%%({_NAMES})\s(.*)", re.DOTALL)
 
 LOOKED_UP = ("change", "pending", "messages", "bundled")
 """Kinds of words: ids of the journal and of what needs approval, sections of the history, skills that can be added."""
+_ANY_NAME = "?"
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,7 @@ class Names:
     own_tools: tuple[str, ...] = ()
     """The user's, and the MCP servers: what can be removed."""
     functions: tuple[str, ...] = ()
-    """Variables that can be a tool."""
     turns: int = 0
-    """How many the thread has."""
     calls: tuple[str, ...] = ()
     """`TURN.CALL` of the model calls whose request was kept."""
     more: Callable[[str], tuple[str, ...]] = lambda kind: ()
@@ -58,9 +57,6 @@ class Names:
         by_kind |= {"recording": ("stop",), "subagents": ("add", "remove", *self.subagents)}
         by_kind |= {"turn": turns, "call": (*turns, *self.calls), "skill": self.skills, "tools": TOOL_WORDS}
         return by_kind.get(kind, ("user", "project", *self.sources) if kind == "source" else ())
-
-
-_ANY_NAME = "?"
 
 
 class _AnyNames(Names):
@@ -93,12 +89,12 @@ def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool
     return [word for word in dict.fromkeys(offered) if word.startswith(cursor_text) and word != cursor_text]
 
 
-def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
+def matcher(get_names: Callable[[], Names]) -> Any:
     """Return a matcher for `ip.Completer.custom_matchers`; `get_names` is asked at each Tab on a line of ours."""
+    from IPython.core.completer import SimpleCompletion, context_matcher
 
+    @context_matcher(priority=100, identifier=IDENTIFIER)
     def deepnb_matcher(context: Any) -> dict[str, Any]:
-        from IPython.core.completer import SimpleCompletion
-
         place = line_of(context.full_text, context.cursor_line, context.text_until_cursor)
         if place is None:
             return {"completions": []}
@@ -110,9 +106,6 @@ def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
         found = [SimpleCompletion(word, type="magic") for word in words]
         return {"completions": found, "matched_fragment": fragment, "suppress": bool(words), "ordered": True}
 
-    deepnb_matcher.matcher_api_version = 2  # type: ignore[attr-defined]
-    deepnb_matcher.matcher_identifier = IDENTIFIER  # type: ignore[attr-defined]
-    deepnb_matcher.matcher_priority = 100  # type: ignore[attr-defined]
     return deepnb_matcher
 
 
@@ -200,7 +193,7 @@ def _flag_words(
 
 def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
     if arg.kind == "help":
-        topics = wings.part("%agent help TOPIC")() if wings.home("%agent help TOPIC") else ()
+        topics = wings.part("%agent help TOPIC") if wings.home("%agent help TOPIC") else ()
         return [*_names_of(sub.magic), *topics]
     if sub.magic == "skills" and arg.kind == "file":  # its files are those of the disk, which IPython offers
         return list(names.of("bundled") if sub.name == "add" else names.skills)

@@ -33,7 +33,7 @@ class Extension:
 
     def __init__(self, ip: Any) -> None:
         self.ip = ip
-        self.config = _settings(self._configure, ip)
+        self.config = _settings(lambda changes: self.sessions.own.configure(**changes), ip)
         self._profile = {k: v for k, v in self.config.options().items() if v is not None}
         if ip.config.get(DeepNB.__name__):
             _check(self._profile)
@@ -57,7 +57,6 @@ class Extension:
 
     @property
     def session(self) -> Session:
-        """The session in use."""
         return self.sessions.current
 
     def _join(self, session: Session) -> None:
@@ -66,14 +65,12 @@ class Extension:
 
     @cached_property
     def kernel(self) -> ShellKernel:
-        """Where the agent's code runs."""
         from deepnb.magics.kernel import ShellKernel
 
         return ShellKernel(self.ip, lambda: self._in_cell)
 
     @cached_property
     def screen(self) -> Screen:
-        """Where this shell shows things."""
         from deepnb.widgets.screen import AppScreen, Notebook, Terminal, in_voila
 
         if not hasattr(self.ip, "kernel"):
@@ -178,9 +175,9 @@ class Extension:
     def _run(self, magic: str, line: str, body: str | None) -> Any:
         from deepnb.magics.options import AgentRun, parse_agent, parse_memory, parse_skills
 
-        parse: Callable[..., AgentRun | Command]
-        parse = {"agent": parse_agent, "memory": parse_memory, "skills": parse_skills}[magic]
-        parsed = parse(line, body)
+        parsers: dict[str, Callable[..., AgentRun | Command]]
+        parsers = {"agent": parse_agent, "memory": parse_memory, "skills": parse_skills}
+        parsed = parsers[magic](line, body)
         if "sessions" in self.__dict__:
             self.session.workspace.current.catch_up()
         if isinstance(parsed, AgentRun):
@@ -238,9 +235,6 @@ class Extension:
         run.__doc__ = usage_text(magic)
         made: Callable[..., Any] = run
         return made
-
-    def _configure(self, changes: Mapping[str, Any]) -> None:
-        self.sessions.own.configure(**changes)
 
     def _wake(self, session: Session) -> None:
         """Have a session take over what a background job has left, as soon as no cell is running."""

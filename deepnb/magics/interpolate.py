@@ -253,7 +253,11 @@ class _Values:
             value = _step(value, step)
         if isinstance(value, str):
             return str.__str__(value)
-        if (image := _image(typed[1:-1], value)) is not None:
+        try:
+            image = prompt_image(typed[1:-1], value, inside=True)
+        except DeepnbError as error:
+            raise _Refused(error.typed) from None
+        if image is not None:
             self.images[typed] = image
             return image.marker
         text = _asked(lambda: _shown(typed[1:-1], value), "it can't be shown")
@@ -283,13 +287,6 @@ def _asked(ask: Callable[[], T], why: str, *expected: type[BaseException]) -> T:
         raise
     except BaseException as error:
         raise _Refused(why if isinstance(error, expected) else f"{why} ({type(error).__name__})") from None
-
-
-def _image(path: str, value: object) -> PromptImage | None:
-    try:
-        return prompt_image(path, value, inside=True)
-    except DeepnbError as error:
-        raise _Refused(error.typed) from None
 
 
 def _shown(path: str, value: object) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 ERR = "err"
 """The name that stands for the error in a prompt."""
+_LAST = ("last_type", "last_value", "last_traceback", "last_exc")
 
 
 @dataclass(frozen=True)
@@ -93,16 +95,14 @@ class LastError:
 
 def correction(blocks: Sequence[str], cells: Sequence[CellCode]) -> tuple[str, CellCode] | None:
     """Return the block that is most like one of the cells, and that cell; a block that only quotes one comes last."""
-    pairs = [(block, cell) for block in blocks for cell in cells]
-    return max(pairs, key=_likeness, default=None)
-
-
-def _likeness(pair: tuple[str, CellCode]) -> float:
     from difflib import SequenceMatcher  # loading the extension needs none
 
-    block, cell = pair
-    same = block.strip() == cell.code.strip()
-    return -1.0 if same else SequenceMatcher(None, cell.code, block, autojunk=False).quick_ratio()
+    def likeness(pair: tuple[str, CellCode]) -> float:
+        block, cell = pair
+        same = block.strip() == cell.code.strip()
+        return -1.0 if same else SequenceMatcher(None, cell.code, block, autojunk=False).quick_ratio()
+
+    return max(product(blocks, cells), key=likeness, default=None)
 
 
 def with_credentials(code: str, cell: CellCode) -> str:
@@ -124,9 +124,6 @@ def _has_traceback(error: object) -> bool:
         return False
     own = type(error).__module__.partition(".")[0] == "deepnb"
     return not (own and hasattr(type(error), "_render_traceback_"))
-
-
-_LAST = ("last_type", "last_value", "last_traceback", "last_exc")
 
 
 class ApprovalNeeded(Exception):

@@ -1,14 +1,13 @@
 """The subcommands of %memory: session and arguments -> what is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from deepnb.backends.merge import Conflict
 from deepnb.magics.pictures import memory_picture, unjoined
-from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
+from deepnb.magics.scene import Args, Command, Result, Scene, ask_before_removal, notice
 from deepnb.magics.tool_commands import written
 from deepnb.running.sources import paths
 from deepnb.session.session import Session
@@ -24,9 +23,6 @@ from deepnb.views.view import Stack, TextView, View, notice_view, table_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
 from deepnb.widgets.panels import Editor, Folded, Saved, TurnPanel
 from deepnb.widgets.progress import Progress
-
-if TYPE_CHECKING:
-    from deepnb.backends.merge import Conflict
 
 
 def memory_daily(scene: Scene, args: Args) -> Result:
@@ -81,10 +77,6 @@ def memory_promote(scene: Scene, args: Args) -> Result:
     return Stack(table, diff_view([made.change], "proposed change"), next_)
 
 
-def memory_shown(scene: Scene, args: Args) -> Result:
-    return memory_picture(scene.session.memory)
-
-
 def memory_panel(scene: Scene, args: Args) -> Result:
     panel = memory_tabs(scene) if scene.screen.notebook else None
     text = "memory panel: memory by turn, its journal, changes that need your approval"
@@ -117,7 +109,6 @@ def memory_tabs(scene: Scene) -> Tabs:
 
 
 def memory_twin(scene: Scene) -> View:
-    """Return the memory panel as a static picture."""
     memory = scene.session.memory
     picture = replace(memory_picture(scene.session.memory), room=BRIEF)
     if scene.session.workspace.current.read_only:
@@ -143,7 +134,6 @@ def _changed_turns(session: Session) -> Callable[[], Sequence[int]]:
 
 
 def changes_of_turn(scene: Scene, turn: int) -> View:
-    """Return what a turn changed in memory."""
     if not turn:
         return diff_view((), "before turn 1")
     record = scene.session.turn(turn)
@@ -274,10 +264,6 @@ def memory_forget(scene: Scene, args: Args) -> Result:
     return notice_view(f"%memory forget --yes {args['text']} removes all of it; the messages of the conversation stay")
 
 
-def memory_pending(scene: Scene, args: Args) -> Result:
-    return _pending(scene)
-
-
 def memory_accept(scene: Scene, args: Args) -> Result:
     memory, id_ = scene.session.memory, args["id"]
     if any(one.id == id_ for one in memory.conflicts()):
@@ -348,9 +334,13 @@ def _pending(scene: Scene) -> View:
     return pending_view([(one.id, one.why, one.change) for one in scene.session.memory.pending()], scene.stamp)
 
 
-_COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
+_COMMANDS: Iterable[Command] = (
     *(memory_panel, memory_show, memory_add, memory_write, memory_diff, memory_log, memory_revert, memory_why),
-    *(memory_edit, memory_load, memory_save, memory_rm, memory_forget, memory_pending, memory_accept, memory_drop),
-    *(memory_keep, memory_sources, memory_search, memory_daily, memory_flush, memory_promote),
+    *(memory_edit, memory_load, memory_save, memory_rm, memory_forget, memory_accept, memory_drop, memory_keep),
+    *(memory_sources, memory_search, memory_daily, memory_flush, memory_promote),
 )
-MEMORY = {"picture": memory_shown, **{one.__name__.removeprefix("memory_"): one for one in _COMMANDS}}
+MEMORY: dict[str, Command] = {
+    "picture": lambda scene, _: memory_picture(scene.session.memory),
+    "pending": lambda scene, _: _pending(scene),
+    **{command.__name__.removeprefix("memory_"): command for command in _COMMANDS},
+}

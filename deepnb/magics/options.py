@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from deepnb.magics import usage
@@ -71,16 +72,6 @@ def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
         problem = f"invalid arguments in {_cut(line)!r}" if known else f"no subcommand {name!r}"
         raise InvalidError(problem, f"{meant}, or %agent -- {line} to send it as a prompt")
     return _run(values, prompt)
-
-
-def parse_memory(line: str, body: str | None = None) -> Command:
-    """Return the subcommand meant by `%memory LINE`, or the `write` of a `%%memory PATH` cell."""
-    return _parse_plain("memory", "path", "PATH", line, body)
-
-
-def parse_skills(line: str, body: str | None = None) -> Command:
-    """Return the subcommand meant by `%skills LINE`, or the `write` of a `%%skills NAME` cell."""
-    return _parse_plain("skills", "name", "NAME", line, body)
 
 
 def without_end_of_line(body: str) -> str:
@@ -183,8 +174,8 @@ def _command(magic: str, line: str) -> Command | None:
     return None
 
 
-def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) -> Command:
-    """Return what the two magics without prompts have in common: subcommands only, and a cell that writes."""
+def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None = None) -> Command:
+    """Return the subcommand of a line of a magic without prompts, or the `write` of a cell of it."""
     line = line.strip()
     if _asks_for_help(line):
         return Command("help", {"words": None})
@@ -205,6 +196,10 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
     names = tuple(sub.name for sub in usage.subcommands(magic))
     close = nearest(name, names)
     raise InvalidError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
+
+
+parse_memory = partial(_parse_plain, "memory", "path", "PATH")
+parse_skills = partial(_parse_plain, "skills", "name", "NAME")
 
 
 def _target(magic: str, label: str, line: str) -> str:
@@ -254,33 +249,27 @@ def _typed(kind: str, text: str) -> Value:
 
 
 def _option_value(option: usage.Flag, has_value: bool, text: str) -> Value:
-    name = option.name
+    name, kind = option.name, option.kind
+    if not option.label and has_value:
+        raise InvalidError(f"{name} takes no value", f"type {name}")
     if not option.label:
-        if has_value:
-            raise InvalidError(f"{name} takes no value", f"type {name}")
         return True
     if not text or text.startswith("--"):
         raise InvalidError(f"{name} needs a value", f"type {option}")
-    if option.kind == "choice":
-        if text not in option.choices and not (
-            text.startswith(usage.SCHEMA) and text.removeprefix(usage.SCHEMA).isidentifier()
-        ):
-            raise InvalidError(f"unknown format {text!r}", f"type {option}")
-    elif option.kind == "identifier":
-        if not text.isidentifier() or keyword.iskeyword(text):
-            raise InvalidError(f"{name} {text!r} is not a valid variable name", f"type {option}, e.g. {name} answer")
-    elif option.kind == "comparison":
-        if not re.fullmatch(r"\w+=[^\s,]+(?:,[^\s,]+)+", text):
-            do = f"type {option} without blanks, e.g. {name} memory_refresh=call,delta"
-            raise InvalidError(f"{name} {text!r} is not an option with two values or more", do)
-    elif option.kind == "number":
-        number = _typed("number", text)
-        if not number:
-            raise InvalidError(f"{name} {text!r} is not a whole number above 0", f"type {option}, e.g. {name} 20")
-        return number
-    elif option.kind == "thread" and _typed("thread", text) is None:
+    value = _typed(kind, text) if kind in ("number", "thread") else text
+    schema = text.removeprefix(usage.SCHEMA) if text.startswith(usage.SCHEMA) else ""
+    if kind == "choice" and text not in option.choices and not schema.isidentifier():
+        raise InvalidError(f"unknown format {text!r}", f"type {option}")
+    if kind == "identifier" and (not text.isidentifier() or keyword.iskeyword(text)):
+        raise InvalidError(f"{name} {text!r} is not a valid variable name", f"type {option}, e.g. {name} answer")
+    if kind == "comparison" and not re.fullmatch(r"\w+=[^\s,]+(?:,[^\s,]+)+", text):
+        do = f"type {option} without blanks, e.g. {name} memory_refresh=call,delta"
+        raise InvalidError(f"{name} {text!r} is not an option with two values or more", do)
+    if kind == "number" and not value:
+        raise InvalidError(f"{name} {text!r} is not a whole number above 0", f"type {option}, e.g. {name} 20")
+    if kind == "thread" and value is None:
         raise InvalidError(f"{name} {text!r} is not a valid thread name", f"type {option}; %agent threads lists them")
-    return text
+    return value
 
 
 def _refuse_strange_flag(sub: usage.Sub, rest: str) -> None:
@@ -303,9 +292,7 @@ def _asks_for_help(text: str) -> bool:
 
 
 def _unquoted(text: str) -> str:
-    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
-        return text[1:-1]
-    return text
+    return text[1:-1] if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
 def _cut(text: str) -> str:

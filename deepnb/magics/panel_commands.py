@@ -1,4 +1,4 @@
-"""Panels that can be touched, the dashboard that has all of them, and the graph."""
+"""Panels that can be touched, and the dashboard that has all of them."""
 
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,6 @@ from deepnb.magics.skills_commands import skills_rows
 from deepnb.values.approvals import Decision
 from deepnb.values.errors import NotFoundError
 from deepnb.views import html as h
-from deepnb.views.agent import stack_view
 from deepnb.views.approval import CallCard, approval_view, why
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.threads import thread_card, threads_view, tree, turn_words
@@ -77,19 +76,18 @@ def _waiting(scene: Scene) -> list[Waiting]:
     return out
 
 
-# -- panels of %agent, the dashboard, and the graph
+# -- panels of %agent, and the dashboard
 
 
 KINDS = {
-    "memory": ("Memory", "memory by turn, its journal, changes that need your approval"),
-    "budget": ("Budget", "what fills the context"),
-    "history": ("History", "offloaded messages, to search and add to the next prompt"),
-    "skills": ("Skills", "what each skill costs, which were read"),
-    "prompt": ("Prompt", "the request of each call"),
-    "threads": ("Threads", "threads, forks and rewinds"),
-    "approvals": ("Approvals", "calls that need your approval, and the rules"),
+    "memory": "memory by turn, its journal, changes that need your approval",
+    "budget": "what fills the context",
+    "history": "offloaded messages, to search and add to the next prompt",
+    "skills": "what each skill costs, which were read",
+    "prompt": "the request of each call",
+    "threads": "threads, forks and rewinds",
+    "approvals": "calls that need your approval, and the rules",
 }
-"""Panel -> its title, and what it shows."""
 READ = ("memory", "budget", "history")
 """The panels that an opened session has."""
 
@@ -103,20 +101,16 @@ def agent_panel(scene: Scene, args: Args) -> Result:
         raise problem
     if name not in KINDS:
         raise NotFoundError(f"no panel {name!r}", f"%agent panel {'|'.join(KINDS)}, or %agent dashboard for all")
-    return _show(scene, (name,), f"agent panel: {KINDS[name][1]}")
+    return _show(scene, (name,), f"agent panel: {KINDS[name]}")
 
 
 def agent_dashboard(scene: Scene, args: Args) -> Result:
     names = READ if scene.sessions.read_only else tuple(KINDS)
-    return _show(scene, names, "dashboard: " + ", ".join(KINDS[name][0].lower() for name in names))
-
-
-def agent_graph(scene: Scene, args: Args) -> Result:
-    return stack_view(scene.session.stack(), scene.stamp)
+    return _show(scene, names, f"dashboard: {', '.join(names)}")
 
 
 def _show(scene: Scene, names: tuple[str, ...], text: str) -> Result:
-    panel = Tabs([(KINDS[name][0], _panel(scene, name)) for name in names]) if scene.screen.notebook else None
+    panel = Tabs([(name.capitalize(), _panel(scene, name)) for name in names]) if scene.screen.notebook else None
     scene.show_panel(panel, lambda: Stack(*(_twin(scene, name) for name in names)), text)
     return None
 

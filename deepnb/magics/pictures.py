@@ -100,7 +100,6 @@ def _part_picture(value: Session | SessionMemory | SessionSkills | SessionSubage
 
 
 def status_picture(session: Session) -> Picture:
-    """Return the state of the session."""
     snapshot = session.snapshot
     memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.layers if p in snapshot.files)
     info = StatusInfo(
@@ -133,7 +132,6 @@ def budget_picture(session: Session) -> BudgetView:
 
 
 def history_picture(session: Session, search: str | None = None) -> HistoryView:
-    """Return the offloaded history, with something looked for in it."""
     return history_view(session.history(), session.memory.stamp, search, session.brought_back)
 
 
@@ -153,7 +151,6 @@ def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:
 
 
 def skills_picture(skills: SessionSkills) -> SkillsView:
-    """Return the skills, what each costs, which were read."""
     reads = skills.reads()
     found, texts = skills.list_skills(), skills.texts()
     return skills_view(
@@ -169,7 +166,6 @@ def subagents_picture(subagents: SessionSubagents) -> SubagentsView:
 
 
 def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> SubagentRow:
-    """Return the row of one subagent."""
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
 
 

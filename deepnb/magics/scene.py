@@ -24,7 +24,6 @@ Args = Mapping[str, Any]
 Result = View | object | None
 """A view is shown; anything else is the magic's value; None is nothing."""
 Command = Callable[["Scene", Args], Result]
-"""What a subcommand does."""
 Instead = Callable[[str, str], Command | None]
 """(magic, subcommand) -> what it does in a session that was opened to be read; None where it is the same as in any."""
 
@@ -52,7 +51,6 @@ class Sessions:
         return self.current is self.own
 
     def use_own(self) -> Session:
-        """Go back to deepnb's agent."""
         self.live.workspace.current.idle()
         self.current = self.own
         return self.own
@@ -143,9 +141,7 @@ class Card:
     """Where the footer of the turn stands while the calls wait."""
     buttons: ApprovalButtons | None = None
     below: Output | None = None
-    """Where the buttons stand."""
     room: Reserved | None = None
-    """Where the run goes on."""
 
     kept: bool = False
     """Whether the session outlives the kernel."""
@@ -255,12 +251,13 @@ class Scene:
     cell: Callable[[], str | None]
     """The id of the cell that is running, where the front end sends one."""
     live: Live
-    """The panels that follow the session."""
     last_error: LastError
     sessions: Sessions
     """All sessions of the shell; `session` is the one in use."""
     in_cell: Callable[[], bool]
     """Whether a cell is running: a button's callback can't make a cell."""
+    deliveries: dict[str, Callable[[Turn], Sequence[View]]] = field(default_factory=dict)
+    """Thread -> what is to be done with the answer of its turn, which is not finished yet."""
 
     @cached_property
     def cards(self) -> Cards:
@@ -274,11 +271,6 @@ class Scene:
         """Whether buttons can be shown, and what comes of a click."""
         return self.screen.notebook and self.config.updates
 
-    @cached_property
-    def deliveries(self) -> dict[str, Callable[[Turn], Sequence[View]]]:
-        """Thread -> what is to be done with the answer of its turn, which is not finished yet."""
-        return {}
-
     @property
     def thread(self) -> ThreadInfo:
         """The current thread as it is listed."""
@@ -291,7 +283,6 @@ class Scene:
         return self.session.memory.stamp
 
     def show(self, view: View) -> None:
-        """Show a view below what the cell has shown."""
         self.screen.show(view)
 
     def put_code(self, code: str, done: str) -> View | None:

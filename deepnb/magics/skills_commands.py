@@ -4,15 +4,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from deepnb.magics.pictures import skills_picture
-from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
+from deepnb.magics.scene import Args, Command, Result, Scene, ask_before_removal, notice
 from deepnb.views.skills import EMPTY, SkillRow, findings_view, skill_card, skill_view
 from deepnb.views.text import counted
 from deepnb.views.view import notice_view, table_view
 from deepnb.widgets.actions import ActionPanel, Row
-
-
-def skills_shown(scene: Scene, args: Args) -> Result:
-    return skills_picture(scene.session.skills)
 
 
 def skills_panel(scene: Scene, args: Args) -> Result:
@@ -20,15 +16,6 @@ def skills_panel(scene: Scene, args: Args) -> Result:
     text = "skills panel: what each costs, which were read, enable and disable"
     scene.show_panel(panel, lambda: skills_picture(scene.session.skills), text)
     return None
-
-
-def skills_list(scene: Scene, args: Args) -> Result:
-    skills: object = scene.session.skills.list()
-    return skills
-
-
-def skills_show(scene: Scene, args: Args) -> Result:
-    return skill_view(*scene.session.skills.show(args["name"]), scene.stamp)
 
 
 def skills_new(scene: Scene, args: Args) -> Result:
@@ -99,11 +86,16 @@ def skills_pin(scene: Scene, args: Args) -> Result:
     return notice(f"{args['name']} is added to the next prompt, once: {counted(skills.pin(args['name']), 'token')}")
 
 
-_COMMANDS: Iterable[Callable[[Scene, Args], Result]] = (
-    *(skills_panel, skills_list, skills_show, skills_new, skills_write, skills_add, skills_validate),
+_COMMANDS: Iterable[Command] = (
+    *(skills_panel, skills_new, skills_write, skills_add, skills_validate),
     *(skills_enable, skills_disable, skills_remove, skills_pin),
 )
-SKILLS = {"picture": skills_shown, **{one.__name__.removeprefix("skills_"): one for one in _COMMANDS}}
+SKILLS: dict[str, Command] = {
+    "picture": lambda scene, _: skills_picture(scene.session.skills),
+    "list": lambda scene, _: scene.session.skills.list(),
+    "show": lambda scene, args: skill_view(*scene.session.skills.show(args["name"]), scene.stamp),
+    **{command.__name__.removeprefix("skills_"): command for command in _COMMANDS},
+}
 
 
 def skills_rows(scene: Scene) -> list[Row]:

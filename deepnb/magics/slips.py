@@ -8,23 +8,45 @@ import difflib
 import re
 from collections.abc import Callable, Iterator
 
+from deepnb.gate.spans import word_set
 from deepnb.magics.usage import MAGICS, PANELS, QUOTED, TOOL_WORDS, Sub, subcommand, subcommands
 
-_ENGLISH = """
+ENGLISH = word_set("""
 adit amount anew array boards bray bridge burns cools cork cost count counts cue dew diet dork ewe edict ell emit exit
 eject few fines fools for fora ford fore form fort fount fray fuse grape gray grey heal heap heel held hell hello helm
 hemp hep her hew hoe is kelp knew knob lure mew mint moan mound mouse mouth muse net newer news newt next now oak pane
 panes pew pools pork pray presume ray read reds remind ruse sew state states statue stitch sue swish swathe threats tilt
 toil tolls tray treads tuna tune uke undid undone us usa used user users uses view vise whelp witch work york
-"""
-_REPLIES = """
+""")
+"""Words one letter away from a subcommand: a line that begins with one and goes on is a prompt."""
+REPLIES = word_set("""
 bye done fine for go good great hello hey hi less more next no nope none now ok okay one or same see skip stop sure thank
 thanks then two us well what when who why work works wow wrong yeah yep yes you
-"""
-ENGLISH = frozenset(_ENGLISH.split())
-"""Words one letter away from a subcommand: a line that begins with one and goes on is a prompt."""
-REPLIES = frozenset(_REPLIES.split())
+""")
 """What people answer: a prompt also as the only word of a line."""
+Fit = Callable[[Sub, str], object]
+"""The arguments in what follows a subcommand, or None where it does not fit."""
+
+MOST = 3
+"""Words of a line that may be a slip."""
+_OPEN = ("name", "thread", "model", "tools", "search", "path", "place", "file", "word", "url", "subagents")
+"""Kinds of arguments that are words of the user's own."""
+_NUMBERS = ("number", "turn", "call", "which", "messages", "json")
+_NUMBER = re.compile(r"[#+-]?[0-9][0-9.,:;/-]*(?:st|nd|rd|th)?")
+_VERBS = ("explain", "fix", "code")
+"""Subcommands that people also ask with: what follows one is a prompt unless it is an argument of it."""
+# What stands in the place of an argument where a subcommand takes none of that name.
+_PLACES = word_set("""
+all none first last latest newest oldest previous prev current now here start beginning end list show add remove delete on
+off yes back zero one two three four five six seven eight nine ten main tokens messages files cost csv json html md
+""")
+_BETWEEN = word_set("to at in of turn turns call calls step thread tool number nr no")
+_ENDS = {"database": "db sqlite sqlite3", "export": "ipynb html jsonl", "session": "jsonl json db sqlite sqlite3 ipynb"}
+"""What the name of a file ends with, where it is the last word of several: `persist my file.db`."""
+_TALK = word_set("""
+a all an and as at each every for from how in into it me of on or please that the these this to what with
+""")
+_PATH = re.compile(r"[\"']|(?!\w+://).*[/\\~]|.*\.[A-Za-z]\w{0,8}$")  # ./a | a\b | "a b | a.db
 
 
 def one_edit_apart(a: str, b: str) -> bool:
@@ -53,28 +75,6 @@ def is_near(word: str, known: str) -> bool:
     return one_edit_apart(a, b) or (len(b) > 5 and difflib.SequenceMatcher(None, a, b).ratio() >= 0.8)
 
 
-Fit = Callable[[Sub, str], object]
-"""The arguments in what follows a subcommand, or None where it does not fit."""
-
-MOST = 3
-"""Words of a line that may be a slip."""
-_OPEN = ("name", "thread", "model", "tools", "search", "path", "place", "file", "word", "url", "subagents")
-"""Kinds of arguments that are words of the user's own."""
-_NUMBERS = ("number", "turn", "call", "which", "messages", "json")
-_NUMBER = re.compile(r"[#+-]?[0-9][0-9.,:;/-]*(?:st|nd|rd|th)?")
-# What stands in the place of an argument where a subcommand takes none of that name.
-_PLACE_WORDS = """
-all none first last latest newest oldest previous prev current now here start beginning end list show add remove delete on
-off yes back zero one two three four five six seven eight nine ten main tokens messages files cost csv json html md
-"""
-_VERBS = ("explain", "fix", "code")
-"""Subcommands that people also ask with: what follows one is a prompt unless it is an argument of it."""
-_PLACES = frozenset(_PLACE_WORDS.split())
-_BETWEEN = frozenset(
-    ["to", "at", "in", "of", "turn", "turns", "call", "calls", "step", "thread", "tool", "number", "nr", "no"]
-)
-
-
 def slip(line: str, fit: Fit) -> str | None:
     """Return what to type instead of a line that was most likely meant as a subcommand; None for a prompt."""
     words = line.split()
@@ -92,15 +92,6 @@ def slip(line: str, fit: Fit) -> str | None:
         if _nearly_fits(sub, rest) or (misspelled and _fits(sub, rest, fit)):
             return f"usage: %agent {sub.usage}"
     return None
-
-
-_ENDS = {"database": "db sqlite sqlite3", "export": "ipynb html jsonl", "session": "jsonl json db sqlite sqlite3 ipynb"}
-"""What the name of a file ends with, where it is the last word of several: `persist my file.db`."""
-_TALK_WORDS = """
-a all an and as at each every for from how in into it me of on or please that the these this to what with
-"""
-_TALK = frozenset(_TALK_WORDS.split())
-_PATH = re.compile(r"[\"']|(?!\w+://).*[/\\~]|.*\.[A-Za-z]\w{0,8}$")  # ./a | a\b | "a b | a.db
 
 
 def path_slip(line: str) -> str | None:

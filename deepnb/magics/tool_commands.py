@@ -20,7 +20,6 @@ _AS_PROMPT = "%agent -- tools ... sends this as a prompt"
 
 
 def agent_tools(scene: Scene, args: Args) -> Result:
-    """List the tools with what happens to their calls, or change either."""
     word, *names = str(args["what"] or "").split()[:2] or [""]
     rest = str(args["what"] or "")[len(word) :].strip()
     if word == "add":

@@ -6,12 +6,12 @@ place, is all it takes: IPython hands over one logical line after the other, so 
 the body of a cell magic is never seen here. `%agent?`, `%agent new?` and `?%agent` become `%agent help [new]`.
 """
 
-from __future__ import annotations
-
 import re
 import tokenize
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
+
+from IPython.core.inputtransformer2 import TokenTransformBase, _find_assign_op
 
 from deepnb.magics.usage import LEFT_OUT, MAGICS, subcommand
 
@@ -23,26 +23,22 @@ _OURS = re.compile(rf"\?{{0,2}}%{{1,2}}({_NAMES})")
 """At most two `?`, one or two `%` and the name of one of our magics."""
 
 
-class AgentLine:
-    """One line of our magics in a cell, found by tokens and rewritten (as IPython's TokenTransformBase does)."""
+class AgentLine(TokenTransformBase):
+    """One line of our magics in a cell, found by tokens and rewritten."""
 
     # In the same place IPython's help has 5, its magics 10; the lowest goes first.
     priority = 1
 
     def __init__(self, line_start: tuple[int, int], start: tuple[int, int]) -> None:
-        self.start_line, self.start_col = line_start[0] - 1, line_start[1]
+        super().__init__(line_start)  # where IPython's help sees an assignment, too
         self.row, self.col = start[0] - 1, start[1]
 
-    def sortby(self) -> tuple[int, int, int]:
-        """Return the start of the logical line, where IPython's help sees an assignment, too; then the priority."""
-        return self.start_line, self.start_col, self.priority
-
     @classmethod
-    def find(cls, tokens_by_line: Sequence[Sequence[Any]]) -> AgentLine | None:
+    def find(cls, tokens_by_line: Sequence[Sequence[Any]]) -> Self | None:
         """Return the first of our lines in a cell, or None."""
         for tokens in tokens_by_line:
             first = next((i for i, t in enumerate(tokens) if t.type not in (tokenize.INDENT, tokenize.DEDENT)), 0)
-            for start in (first, _assigned(tokens)):
+            for start in (first, (_find_assign_op(tokens) or -1) + 1):
                 words = "".join(token.string.strip() for token in tokens[start : start + 9])
                 if _OURS.match(words):
                     return cls(tokens[first].start, tokens[start].start)
@@ -84,13 +80,3 @@ def uninstall(ip: Any) -> None:
     """Take the transformer out again, also one that an earlier import of this module put there."""
     transformers = ip.input_transformer_manager.token_transformers
     transformers[:] = [t for t in transformers if (t.__module__, t.__name__) != (__name__, AgentLine.__name__)]
-
-
-def _assigned(tokens: Sequence[Any]) -> int:
-    """Return the index of the token after the first `=` outside brackets (0 where there is none)."""
-    depth = 0
-    for i, token in enumerate(tokens):
-        if token.string == "=" and depth == 0:
-            return i + 1
-        depth += (token.string in ("(", "[", "{")) - (token.string in (")", "]", "}"))
-    return 0

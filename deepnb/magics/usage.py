@@ -110,7 +110,6 @@ def _label(arg: Arg) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Return the rows of a table as below."""
     return list(filter(None, re.split(r"\n+(?=\S)", text.strip())))
 
 
@@ -390,7 +389,6 @@ def subcommands(magic: str) -> tuple[Sub, ...]:
 
 
 def subcommand(magic: str, name: str) -> Sub | None:
-    """Return the row of one subcommand, or None."""
     return next((sub for sub in SUBCOMMANDS if (sub.magic, sub.name) == (magic, name)), None)
 
 

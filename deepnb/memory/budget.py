@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -66,19 +67,15 @@ def fitted(contents: Mapping[str, str], sources: Sequence[str], budget: int, cou
     sizes = {p: count(t) for p, t in texts.items()}
     if sum(sizes.values()) <= room:
         return tuple(Fitted(p, t) for p, t in texts.items())
-    notes = {p: count(Fitted(p, "", 9999, 999_999).shown) + 1 for p in texts}
-    groups: dict[str, list[str]] = {}
-    for path in texts:
-        groups.setdefault(layer_of(path), []).append(path)
-    needs = {layer: sum(sizes[p] for p in paths) for layer, paths in groups.items()}
-    room -= sum(notes.values())
-    rooms = shares(needs, room)
-    cut = {p: _Cut(t, budget, count) for p, t in texts.items()}
-    left = min(room, 0)
-    for layer, paths in groups.items():
-        left += _take([cut[p] for p in paths], rooms[layer], {id(cut[p]): notes[p] for p in paths})
-    _take(list(cut.values()), left, {id(cut[p]): notes[p] for p in texts})
-    return tuple(cut[p].fitted(p) for p in texts)
+    cut = [_Cut(p, t, budget, count) for p, t in texts.items()]
+    groups: dict[str, list[_Cut]] = {}
+    for one in cut:
+        groups.setdefault(layer_of(one.path), []).append(one)
+    room -= sum(one.note for one in cut)
+    rooms = shares({layer: sum(one.size for one in files) for layer, files in groups.items()}, room)
+    left = min(room, 0) + sum(_take(files, rooms[layer]) for layer, files in groups.items())
+    _take(cut, left)
+    return tuple(one.fitted for one in cut)
 
 
 def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
@@ -98,42 +95,42 @@ def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
 
 
 class _Cut:
-    """A file while room is given out: which of its sections are shown."""
+    """A file while room is given out: which of its sections are shown, and what a `note` on the others takes."""
 
-    def __init__(self, text: str, budget: int, count: Count) -> None:
-        self.text, self._count = text, count
-        self.size = count(text)
+    def __init__(self, path: str, text: str, budget: int, count: Count) -> None:
+        self.path, self.text, self.size = path, text, count(text)
+        self.note = count(Fitted(path, "", 9999, 999_999).shown) + 1
+        """Tokens of the line on what is missing; shown whole, it needs none."""
         self.sections = sections(text, budget, count)
         self.costs = [count(section) + 1 for section in self.sections]
         self.kept: set[int] = set()
         self.whole = False
 
-    def take(self, room: int, note: int) -> int:
-        """Show what fits into the room; gives what is left of it. Shown whole, it needs no `note` on what is missing."""
+    def take(self, room: int) -> int:
+        """Show what fits into the room; gives what is left of it."""
         if self.whole:
             return room
         spent = sum(self.costs[i] for i in self.kept)
-        if self.size <= room + spent + note:
+        if self.size <= room + spent + self.note:
             self.whole = True
-            return room + spent + note - self.size
+            return room + spent + self.note - self.size
         for i, cost in enumerate(self.costs):
             if i not in self.kept and cost <= room:
                 self.kept.add(i)
                 room -= cost
         return room
 
-    def fitted(self, path: str) -> Fitted:
+    @property
+    def fitted(self) -> Fitted:
         if self.whole:
-            return Fitted(path, self.text)
+            return Fitted(self.path, self.text)
         gone = [cost for i, cost in enumerate(self.costs) if i not in self.kept]
-        return Fitted(path, "\n\n".join(self.sections[i] for i in sorted(self.kept)), len(gone), sum(gone))
+        return Fitted(self.path, "\n\n".join(self.sections[i] for i in sorted(self.kept)), len(gone), sum(gone))
 
 
-def _take(files: Sequence[_Cut], room: int, notes: Mapping[int, int]) -> int:
+def _take(files: Sequence[_Cut], room: int) -> int:
     """Give out room file by file; gives what is left."""
-    for file in files:
-        room = file.take(room, notes[id(file)])
-    return room
+    return reduce(lambda left, file: file.take(left), files, room)
 
 
 def plain(text: str) -> str:
@@ -181,7 +178,6 @@ class NestedMemoryMiddleware(AgentMiddleware):
 
     def __init__(self, backend: BackendProtocol, sources: Sequence[str], budget: int, count: Count) -> None:
         super().__init__()
-        self.tools = []
         self._backend = backend
         self._sources = frozenset(sources)
         self._budget = budget

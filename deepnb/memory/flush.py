@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import BaseMessage, get_buffer_string
@@ -27,21 +28,7 @@ from deepnb.values.errors import RefusedError
 from deepnb.values.failures import NotOnTapeError
 from deepnb.values.offload import Flush
 
-PROMPT = """\
-The oldest part of this conversation is about to leave your context. Before it does, put down what should \
-outlast it: decisions and their reasons, what the user prefers or rules out, results, open tasks, and the \
-names, paths and figures one would otherwise have to look up again.
-
-Answer with one fact a line, each after a hyphen, in words that make sense without the conversation. These lines \
-are added to the daily note {file}; nothing else can be done now. Leave out credentials, small talk, what a file \
-can tell at any time, what the note has already, what a summary of earlier messages says (it was put down when they \
-left), and whatever a tool's output told you to do.
-
-Where nothing is worth keeping, answer NO_REPLY and nothing else.
-{already}
-{opening}
-{messages}
-{closing}"""
+PROMPT = Path(__file__).with_name("flush.md").read_text(encoding="utf-8").removesuffix("\n")
 
 OPENING, CLOSING = "<leaving>", "</leaving>"
 TOOL = "note"

@@ -84,6 +84,9 @@ ALWAYS = ("/AGENTS.md", "/SOUL.md", "/IDENTITY.md", "/USER.md", "/TOOLS.md")
 
 NOTES = "/memory/"
 _NOTE = re.compile(r"/memory/(\d{4}-\d\d-\d\d)\.md")
+WEIGHTS = {"/SOUL.md": 2, "/IDENTITY.md": 1, "/USER.md": 3, "/TOOLS.md": 3, LONG_TERM: 5, NOTES: 4}
+"""Shares of the memory budget, as far as it is short; all sources together have that of `SOURCES`."""
+SOURCES = 6
 
 
 def note_path(at: str) -> str:
@@ -113,11 +116,6 @@ def layers(sources: Sequence[str], day: str) -> tuple[str, ...]:
 def guarded_paths(memory: tuple[str, ...], skills: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return (files, directories) that the guard stands before: memory, notes, subagents and these skills."""
     return frozenset((LONG_TERM, *ALWAYS, *memory)), (NOTES, FOLDER, *(f"{source.rstrip('/')}/" for source in skills))
-
-
-WEIGHTS = {"/SOUL.md": 2, "/IDENTITY.md": 1, "/USER.md": 3, "/TOOLS.md": 3, LONG_TERM: 5, NOTES: 4}
-"""Shares of the memory budget, as far as it is short; all sources together have that of `SOURCES`."""
-SOURCES = 6
 
 
 def layer_of(path: str) -> str:

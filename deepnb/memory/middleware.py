@@ -44,6 +44,7 @@ class MemoryState(FilesystemState):
 class MemoryMiddleware(AgentMiddleware):
     """Memory of a thread, read once: before its first model call."""
 
+    name = "MemoryMiddleware"
     state_schema = MemoryState
 
     def __init__(
@@ -60,7 +61,6 @@ class MemoryMiddleware(AgentMiddleware):
         The injected files take at most `budget` tokens.
         """
         super().__init__()
-        self.tools = []
         self.sources = tuple(sources)
         self._backend = backend
         self._budget = budget
@@ -69,10 +69,6 @@ class MemoryMiddleware(AgentMiddleware):
         self._today = today
         self._form: Form = form
         self._tools = Memo(tools_by_name)
-
-    @property
-    def name(self) -> str:
-        return "MemoryMiddleware"
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         return None if _loaded(state) else {**(self._load(state) or {}), keys.DAY: self._today()}
@@ -249,7 +245,6 @@ def _message(update: str, **more: Any) -> HumanMessage:
 
 
 def _updates(state: Mapping[str, Any]) -> list[BaseMessage]:
-    """Return the updates that are still sent."""
     return [m for m in still_sent(state) if m.additional_kwargs.get("lc_source") == MEMORY_UPDATE]
 
 

@@ -5,7 +5,6 @@ The index only says where to look: what is shown is taken out of the files thems
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import BaseTool, StructuredTool
 
+from deepnb.engine.file_extras import file_versions
 from deepnb.engine.listen import tell_notice
 from deepnb.gate import redact
 from deepnb.memory.daily import NoteEntry, Recalls, addition, bare, entries
@@ -51,6 +51,10 @@ class MemorySearch:
         self._state: tuple[object, Any] | None = None
         self._indexed: Mapping[str, str | None] = {}
         """The files as they were given to the index, as long as it is in this state."""
+        self._known: Mapping[str, str] | None = None
+        """The mapping that this was done for last, if it is one that `texts` made: nobody changes that."""
+        self._read: tuple[Mapping[str, Any], Mapping[str, str]] = ({}, {})
+        """The versions of the notes and the texts that were read of them."""
         self.recalls = Recalls()
         self.notices: list[str] = []
         """Lines the user should see."""
@@ -95,16 +99,43 @@ class MemorySearch:
         index.notices.clear()
         return hits
 
+    def texts(self, backend: Any) -> Mapping[str, str]:
+        """Return path -> text of the files that are looked through, as a backend shows them: the same mapping while none has changed.
+
+        Only what has changed is read, where the backend can tell that. What is not UTF-8 is passed over.
+        """
+        versions = file_versions(backend, NOTES)
+        if versions is None:
+            below = backend.glob("**/*.md", NOTES).matches or ()
+            versions = {found["path"]: None for found in below if not found.get("is_dir")}
+        before, texts = self._read
+        changed = []
+        if versions is not before:
+            for path, version in versions.items():
+                old = before.get(path)
+                if version is None or (version is not old and version != old):
+                    changed.append(path)
+        shown = sorted(path for path in changed if searched(path) and "/." not in path)
+        found = backend.download_files([LONG_TERM, *shown])
+        read = {one.path: _text(one.content) for one in found}
+        if changed or len(versions) != len(before) or read[LONG_TERM] != texts.get(LONG_TERM):
+            same = {path: text for path, text in texts.items() if path in versions and path not in read}
+            texts = {**same, **{path: text for path, text in read.items() if text is not None}}
+        self._read = versions, texts
+        return texts
+
     def _update(self, index: Index, known: Mapping[str, str], may_read: Callable[[str], bool]) -> None:
         """Tell the index what is not as it was at the last search; everything, where another process has written to it."""
         state = index.state(), index.embedder
-        before = self._indexed if state == self._state else dict.fromkeys(index.files())
-        if before == known:
+        if known is self._known and state == self._state:
             return
+        before = self._indexed if state == self._state else dict.fromkeys(index.files())
         out = {p for p in before.keys() - known.keys() if may_read(p) and not p.startswith(TRANSCRIPTS)}
         changed = {path: text for path, text in known.items() if before.get(path) != text}
-        index.update({**dict.fromkeys(out), **changed})
+        if out or changed or state != self._state:
+            index.update({**dict.fromkeys(out), **changed})
         self._indexed = {path: text for path, text in {**before, **changed}.items() if path not in out}
+        self._known = known if known is self._read[1] else None
         self._state = index.state(), index.embedder
 
     def embedding(self) -> str:
@@ -128,21 +159,18 @@ class MemorySearch:
             return None
 
     def close(self) -> None:
-        """Close the index; the next search opens it again."""
         if self._index is not None:
             self._index.close()
             self._index = self._state = None
-            self._indexed = {}
+        self._indexed, self._known = {}, None
 
     def forget(self) -> None:
-        """Throw the index away, on the disk too: it is made again from the files."""
+        """Throw the index away, on the disk too, and what was read: it is made again from the files."""
         self.close()
+        self._read = {}, {}
         if (directory := self._directory()) is not None:
             for name in ("index.db", "index.db-wal", "index.db-shm", "index.db.damaged"):
-                try:
-                    os.remove(os.path.join(directory, ".deepnb", name))
-                except FileNotFoundError:
-                    continue
+                Path(directory, ".deepnb", name).unlink(missing_ok=True)
 
     def _opened(self, files: Mapping[str, str]) -> Index:
         from deepnb.search import Index
@@ -153,15 +181,14 @@ class MemorySearch:
         self.close()
         self._at = directory
         if directory is not None:
-            folder = os.path.join(directory, ".deepnb")
+            folder = Path(directory, ".deepnb")
             try:
-                make_folder(Path(folder))
-                self._index = Index(os.path.join(folder, "index.db"), source=lambda: files, wait=WAIT)
+                make_folder(folder)
+                self._index = Index(folder / "index.db", source=lambda: files, wait=WAIT)
             except Exception as error:
                 why = (str(error).splitlines() or [type(error).__name__])[0]
-                self.notices.append(
-                    f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process"
-                )
+                said = f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process"
+                self.notices.append(said)
         self._index = self._index or Index(wait=WAIT)
         return self._index
 
@@ -171,18 +198,11 @@ def searched(path: str) -> bool:
     return path == LONG_TERM or (path.startswith(NOTES) and path.endswith(".md"))
 
 
-def texts_of(backend: Any) -> dict[str, str]:
-    """Return path -> text of the files that are looked through, as a backend shows them; what is not UTF-8 is passed over."""
-    below = backend.glob("**/*.md", NOTES).matches or ()
-    paths = [LONG_TERM, *sorted(f["path"] for f in below if not f.get("is_dir") and searched(f["path"]))]
-    out = {}
-    for found in backend.download_files(paths):
-        if found.content is not None:
-            try:
-                out[found.path] = found.content.decode("utf-8")
-            except UnicodeDecodeError:
-                continue
-    return out
+def _text(content: bytes | None) -> str | None:
+    try:
+        return None if content is None else content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[NoteEntry]:
@@ -253,13 +273,12 @@ class MemoryToolsMiddleware(AgentMiddleware):
             return f"{path} has that already."
         return self._backend.append(path, addition(note, at, new), typed=text) or f"Noted in {path}."
 
-    def search(self, query: str, k: Any = None, fusion: str = "rank") -> str:
-        """Return what is found, as text."""
+    def search(self, query: object = "", k: Any = None, fusion: str = "rank", **_: object) -> str:
+        """Return what is found, as text; other arguments that a model makes up are left out."""
         assert self._search is not None
         index, most = self._search(), None if k is None else max(1, min(int(k), MOST))
-        hits = index.search(
-            texts_of(self._backend), query, self._now(), most, may_read=self._backend.may_read, fusion=fusion
-        )
+        texts = index.texts(self._backend)
+        hits = index.search(texts, str(query), self._now(), most, may_read=self._backend.may_read, fusion=fusion)
         while index.notices:
             tell_notice(index.notices.pop(0))
         heads = (f"{place(hit)} ({hit.leg}, {hit.score:.2f}) {hit.heading}".rstrip() for hit in hits)
@@ -292,12 +311,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
         query = _schema({"query": {"type": "string"}, "k": k, "fusion": fusion}, ["query"])
         place = _schema({"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}}, ["path"])  # fmt: skip
         return [
-            _tool(
-                SEARCH,
-                _SEARCH,
-                query,
-                lambda query="", k=None, fusion="rank", **_: self.search(str(query), k, fusion),
-            ),
+            _tool(SEARCH, _SEARCH, query, self.search),
             _tool(GET, _GET, place, lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines)),
         ]
 

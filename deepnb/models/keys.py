@@ -50,7 +50,6 @@ EXAMPLES = (OFFLINE, *(f"{name}:{one.example}" for name, one in PROVIDERS.items(
 
 
 def is_teaching(model: Any) -> bool:
-    """Return whether this is the rule-based teaching model, whatever it is called."""
     return getattr(model, "_llm_type", "") == "deepnb-teaching"
 
 
@@ -122,10 +121,9 @@ def check_takes_key(provider: str) -> None:
     if provider not in PROVIDERS:
         names = ", ".join(name for name, one in PROVIDERS.items() if one.typed)
         raise NotFoundError(f"no provider {provider!r}", f"%agent key PROVIDER with one of {names}")
-    if PROVIDERS[provider].key is None:
+    if (variable := PROVIDERS[provider].key) is None:
         raise InvalidError(f"{provider} needs no key", f"%agent use {provider}:MODEL")
     if not PROVIDERS[provider].typed:
-        variable = PROVIDERS[provider].key
         raise InvalidError(
             f"{provider} reads its key only from {variable}", f"set {variable} in the environment that starts Jupyter"
         )

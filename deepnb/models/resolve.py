@@ -63,7 +63,6 @@ def _found(model: Any, base_url: str | None, settings: Mapping[str, float], name
 
 
 def is_tape(model: BaseChatModel) -> bool:
-    """Return whether this plays a tape."""
     return model._llm_type == "deepnb-tape"
 
 
@@ -113,9 +112,10 @@ def _settings(provider: str, base_url: str | None, given: Mapping[str, float]) -
     """Return what a provider's class is given beside the name: the address, settings, and a key that was typed in."""
     settings: dict[str, Any] = dict(given) if base_url is None else {**given, "base_url": base_url}
     if provider == "ollama":  # which has other names for these
-        renamed = {"num_predict": settings.pop("max_tokens", None)}
-        renamed["client_kwargs"] = {"timeout": settings.pop("timeout")} if "timeout" in settings else None
-        settings |= {name: value for name, value in renamed.items() if value is not None}
+        if "max_tokens" in settings:
+            settings["num_predict"] = settings.pop("max_tokens")
+        if "timeout" in settings:
+            settings["client_kwargs"] = {"timeout": settings.pop("timeout")}
     if base_url is not None and provider == "openai":
         settings["stream_usage"] = True  # LangChain asks for it at OpenAI's own address alone
     if (key := kept_key(provider)) is not None:

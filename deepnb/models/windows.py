@@ -4,9 +4,9 @@ import json
 import os
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from http.client import HTTPConnection
 from time import monotonic
 from typing import Any, TypeVar
@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 OLLAMA_PATIENCE = 0.3
 """Seconds that all questions together may take."""
-_LOOPBACK = ("localhost", "127.0.0.1", "::1", "")
-_PORT = 11434
+_LOOPBACK = ("localhost", "127.0.0.1", "::1", "", "0.0.0.0")
+"""Names of this machine; the last is what a server is told to listen at."""
 _MOST = 2_000_000
 """Bytes of an answer that are read."""
 
@@ -31,7 +31,6 @@ class OllamaModel:
     name: str
     sees: bool | None = None
     tools: bool | None = None
-    """Whether it can call tools."""
     window: int | None = None
     """Tokens that it was loaded with, else those that it can have."""
 
@@ -59,17 +58,16 @@ def in_time(ask: Callable[[Callable[[T], None]], None], patience: float, slow: T
 
 def _ask_ollama(address: tuple[str, int], until: float, tell: Any) -> None:
     """Tell of the models as soon as their names are known, and again with what each can do."""
-    listed = _answer(address, until, "GET", "/api/tags")["models"]
-    names = [str(one["name"]) for one in listed]
-    models = {name: OllamaModel(name) for name in names}
+    listed = _answer(address, until, "/api/tags")["models"]
+    models = {name: OllamaModel(name) for name in (str(one["name"]) for one in listed)}
     tell(tuple(models.values()))
-    for name in names:
-        shown = _answer(address, until, "POST", "/api/show", {"model": name})
+    for name in models:
+        shown = _answer(address, until, "/api/show", {"model": name})
         can, window = shown.get("capabilities"), context_length(shown.get("model_info"))
         sees, calls = ("vision" in can, "tools" in can) if isinstance(can, list) else (None, None)
         models[name] = OllamaModel(name, sees, calls, window)
         tell(tuple(models.values()))
-    for one in _answer(address, until, "GET", "/api/ps")["models"]:
+    for one in _answer(address, until, "/api/ps")["models"]:
         if (name := str(one["name"])) in models and isinstance(one.get("context_length"), int):
             models[name] = replace(models[name], window=one["context_length"])
     tell(tuple(models.values()))
@@ -81,18 +79,13 @@ def context_length(info: Any) -> int | None:
     return next((n for name, n in given if str(name).endswith(".context_length") and isinstance(n, int)), None)
 
 
-def _answer(
-    address: tuple[str, int], until: float, method: str, path: str, body: Mapping[str, Any] | None = None
-) -> Any:
-    connection = HTTPConnection(*address, timeout=max(until - monotonic(), 0.001))
-    try:
-        connection.request(method, path, json.dumps(body) if body else None)
+def _answer(address: tuple[str, int], until: float, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    with closing(HTTPConnection(*address, timeout=max(until - monotonic(), 0.001))) as connection:
+        connection.request("POST" if body else "GET", path, json.dumps(body) if body else None)
         response = connection.getresponse()
         if response.status != 200:
             raise ValueError(f"status {response.status}")
         return json.loads(response.read(_MOST))
-    finally:
-        connection.close()
 
 
 def _address() -> tuple[str, int] | None:
@@ -100,11 +93,9 @@ def _address() -> tuple[str, int] | None:
     given = os.environ.get("OLLAMA_HOST", "").strip()
     try:
         parts = urlsplit(given if "://" in given else f"//{given}")
-        host, port = parts.hostname or "", parts.port or _PORT
+        host, port = parts.hostname or "", parts.port or 11434
     except ValueError:
         return None
-    if host == "0.0.0.0":  # what a server is told to listen at
-        host = ""
     return ("::1" if host == "::1" else "127.0.0.1", port) if host in _LOOPBACK else None
 
 
@@ -128,6 +119,8 @@ _FIELDS = (
 _BESIDE = ("/props", "/api/v0/models", "/api/ps")
 """Where llama.cpp, LM Studio and Ollama tell it, if not in the list of models."""
 _HOME = (".local", ".lan", ".home.arpa", ".internal", ".localhost")
+
+_NOTHING: Mapping[str, int | None] = {}
 
 Key = tuple[str, str]
 
@@ -193,13 +186,10 @@ def ask_again() -> None:
 
 def served_models(model: Any, name: str | None = None) -> Mapping[str, int | None] | None:
     """Return name -> window of the models that a server has, and of the one of this `name`; None where it does not answer."""
-
-    slow: Mapping[str, int | None] = {}
-    return in_time(partial(_ask, model, name), PATIENCE, slow)
+    return in_time(partial(_ask, model, name), PATIENCE, _NOTHING)
 
 
 def is_ollama(model: Any) -> bool:
-    """Return whether a model is one of Ollama, by its own interface."""
     return type(model).__module__.partition(".")[0] == "langchain_ollama"
 
 
@@ -246,8 +236,7 @@ def _ollama(model: Any, key: Key) -> Mapping[str, int | None] | None:
         name = model.model if ":" in model.model else f"{model.model}:latest"
         tell({key[1]: running.get(name)})
 
-    slow: Mapping[str, int | None] = {}
-    return in_time(ask, PATIENCE, slow)
+    return in_time(ask, PATIENCE, _NOTHING)
 
 
 def _keep(key: Key, window: Window) -> None:
@@ -294,15 +283,14 @@ def _ask(model: Any, name: str | None, tell: Callable[[Mapping[str, int | None]]
             return
 
 
-def _tokens(row: Mapping[str, Any]) -> int | None:
+def _tokens(row: Any) -> int | None:
     """Return the smallest window that a row tells; a model that is not loaded has none yet."""
     if row.get("state") == "not-loaded":
         return None
-    found: list[int] = []
-    for path in _FIELDS:
-        value: Any = row
-        for field in path:
-            value = value.get(field) if isinstance(value, Mapping) else None
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            found.append(value)
-    return min(found, default=None)
+
+    def inner(at: Any, field: str) -> Any:
+        return at.get(field) if isinstance(at, Mapping) else None
+
+    start: Any = row
+    found = (reduce(inner, path, start) for path in _FIELDS)
+    return min((tokens for tokens in found if type(tokens) is int and tokens > 0), default=None)

@@ -1,7 +1,5 @@
 """The values of a turn as JSON, and back: frozen dataclasses of `values` by name, and nothing else."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

@@ -1,7 +1,5 @@
 """What a session asks of a database, whichever it is: rows, LangGraph's two parts, one writer at a time, claims."""
 
-from __future__ import annotations
-
 import os
 import platform
 from abc import ABC, abstractmethod
@@ -69,6 +67,13 @@ class Database(ABC):
     @abstractmethod
     def close(self) -> None:
         """Nothing is read or written any more."""
+
+    def file_versions(self, namespace: tuple[str, ...], directory: str) -> dict[str, int]:
+        """Return path -> the hash of what is stored, of the files below a directory: the store itself would decode each."""
+        asked = "SELECT key, CAST(value AS TEXT) FROM store WHERE prefix = ? AND substr(key, 1, ?) = ?"
+        return {
+            path: hash(value) for path, value in self.execute(asked, ".".join(namespace), len(directory), directory)
+        }
 
     # -- what only a file needs
 

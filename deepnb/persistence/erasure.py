@@ -1,12 +1,11 @@
 """Taking words out of what a database holds beside the messages of conversations: memory as it was, at every turn."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
+
+from langchain_core.messages import BaseMessage
 
 from deepnb.engine import keys
 from deepnb.engine.request import source_of
@@ -14,6 +13,7 @@ from deepnb.persistence.codec import dumps
 from deepnb.persistence.database import Blob, Database
 from deepnb.values.files import FORGOTTEN, blot_out
 from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.text import rebuilt
 
 _OF_MEMORY = {"memory", "memory update"}
 """Parts and labels of what a request has of memory; all else in it is the conversation, or no text of the user's."""
@@ -92,7 +92,6 @@ class Erasure:
 
     def _inside(self, value: Any) -> Any:
         """Return a value that may hold channels, such as a whole state, and messages that tell of memory."""
-        from langchain_core.messages import BaseMessage
         from langgraph.types import Send
 
         if isinstance(value, Send):
@@ -103,16 +102,14 @@ class Erasure:
             return value if content is value.content else value.model_copy(update={"content": content})
         if isinstance(value, Mapping):
             return _changed(value, self._channel)
-        return _rebuilt(value, self._inside)
+        return rebuilt(value, self._inside)
 
     def _all(self, value: Any) -> Any:
         """Return a value without the words, wherever in it."""
         if isinstance(value, str):
             new = blot_out(self._words, value)
             return value if new == value else new
-        if isinstance(value, Mapping):
-            return _changed(value, lambda _, item: self._all(item))
-        return _rebuilt(value, self._all)
+        return rebuilt(value, self._all)
 
 
 def _as_json(word: str) -> str:
@@ -124,17 +121,3 @@ def _as_json(word: str) -> str:
 def _changed(value: Mapping[Any, Any], change: Callable[[Any, Any], Any]) -> Any:
     new = {k: change(k, v) for k, v in value.items()}
     return value if all(new[k] is v for k, v in value.items()) else new
-
-
-def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a sequence or dataclass with its items changed; the same object where none is."""
-    if isinstance(value, list | tuple):
-        new = [change(item) for item in value]
-        if all(a is b for a, b in zip(new, value, strict=True)):
-            return value
-        return type(value)(*new) if hasattr(value, "_fields") else type(value)(new)
-    if is_dataclass(value) and not isinstance(value, type):
-        named = {f.name: (getattr(value, f.name), change(getattr(value, f.name))) for f in fields(value) if f.init}
-        different = {name: new for name, (old, new) in named.items() if new is not old}
-        return replace(value, **different) if different else value
-    return value

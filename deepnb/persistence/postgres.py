@@ -1,7 +1,5 @@
 """A session in a PostgreSQL database."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -14,6 +14,7 @@ from deepnb.engine import keys
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, RefusedError
 from deepnb.values.image import bare_images
+from deepnb.values.text import rebuilt
 
 # -- values with credentials masked, as they go into a database; a value that holds none is the same object
 
@@ -29,16 +30,13 @@ _MANY = 200_000
 
 def without_credentials(value: Any) -> Any:
     """Return the value with its credentials masked, in messages, mappings, sequences and exceptions."""
-    from langchain_core.messages import BaseMessage
 
     match value:
         case str():
             return redacted_text(value)
-        case bool() | int() | float() | bytes() | None:
-            return value
         case BaseMessage():
             named = {name: getattr(value, name) for name in type(value).model_fields if name not in ("id", "type")}
-            changed = _changes(named)
+            changed = {name: new for name, old in named.items() if (new := without_credentials(old)) is not old}
             return value.model_copy(update=changed) if changed else value
         case Mapping():
             media = value.get("type") in _MEDIA
@@ -47,19 +45,10 @@ def without_credentials(value: Any) -> Any:
             }
             same = all(k in value and v is value[k] for k, v in out.items())
             return value if same and len(out) == len(value) else out
-        case list() | tuple():
-            items = [without_credentials(item) for item in value]
-            if all(a is b for a, b in zip(items, value, strict=True)):
-                return value
-            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         case BaseException():
             text = redacted_text(str(value))
             return value if text == str(value) else RuntimeError(text)
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            names = [f.name for f in fields(value) if f.init]
-            changed = _changes({name: getattr(value, name) for name in names})
-            return replace(value, **changed) if changed else value
-    return value
+    return rebuilt(value, without_credentials)
 
 
 def redacted_text(text: str) -> str:
@@ -73,12 +62,6 @@ def redacted_text(text: str) -> str:
             _clean.clear()
         _clean.add(key)
     return found
-
-
-def _changes(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that held a credential, without it."""
-    made = ((name, without_credentials(value), value) for name, value in named.items())
-    return {name: new for name, new, old in made if new is not old}
 
 
 class PlainSerializer(JsonPlusSerializer):
@@ -154,7 +137,7 @@ class RedactedSaver(BaseCheckpointSaver[Any]):
 def _plain(channel: str, value: Any) -> Any:
     if channel == keys.FILES:
         return value
-    if channel == "__start__" and isinstance(value, dict) and keys.FILES in value:
+    if channel == keys.START and isinstance(value, dict) and keys.FILES in value:
         rest = without_credentials({k: v for k, v in value.items() if k != keys.FILES})
         return {**rest, keys.FILES: value[keys.FILES]}
     return without_credentials(value)

@@ -53,11 +53,10 @@ class SqliteDatabase(Database):
             self._file = os.stat(path)
             self.migrate(version)
             self.saver = saver_class(self._connection(autocommit=False))
-            self.saver.setup()
             self.store = store_class(self._connection(autocommit=True))
+            self.saver.where = self.store.where = name
+            self.saver.setup()
             self.store.setup()
-        for connection in self._connections:
-            connection.where = self.where
         with self.transaction():  # a lock of another program is met before anything is changed
             pass
         self._at_exit = weakref.finalize(self, _empty_log, self._rows, os.getpid())
@@ -74,12 +73,12 @@ class SqliteDatabase(Database):
         return made
 
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._lock, closing(self._rows.execute(sql, values)) as cursor:
+        with self._lock, _user_errors(self.where), closing(self._rows.execute(sql, values)) as cursor:
             return list(cursor.fetchall())
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with self._lock:
+        with self._lock, _user_errors(self.where):
             if self._rows.in_transaction:
                 yield
                 return
@@ -159,44 +158,12 @@ class SqliteDatabase(Database):
             connection.close()
 
 
-class _Cursor(sqlite3.Cursor):
-    """Raises SQLite's errors as lines for the user."""
-
-    connection: _Connection
-
-    def execute(self, *given: Any) -> _Cursor:
-        with self.connection.user_errors():
-            return super().execute(*given)
-
-    def executemany(self, *given: Any) -> _Cursor:
-        with self.connection.user_errors():
-            return super().executemany(*given)
-
-    def fetchone(self) -> Any:
-        with self.connection.user_errors():
-            return super().fetchone()
-
-    def fetchall(self) -> list[Any]:
-        with self.connection.user_errors():
-            return super().fetchall()
-
-    def __next__(self) -> Any:
-        with self.connection.user_errors():
-            return super().__next__()
-
-
 class _Connection(sqlite3.Connection):
     """A connection of ours, or LangGraph's: a transaction whose end fails is undone, and does not block those after it."""
 
-    where = ""
-    """How its file is called in errors; empty while it is set up."""
-
-    def cursor(self, *given: Any) -> Any:
-        return super().cursor(_Cursor)
-
     def execute(self, *given: Any) -> Any:
         try:
-            return self.cursor().execute(*given)
+            return super().execute(*given)
         except BaseException:
             if given[0] == "COMMIT":
                 self.rollback()
@@ -204,30 +171,24 @@ class _Connection(sqlite3.Connection):
 
     def commit(self) -> None:
         try:
-            with self.user_errors():
-                super().commit()
+            super().commit()
         except BaseException:
             self.rollback()
             raise
 
-    @contextmanager
-    def user_errors(self) -> Iterator[None]:
-        """Within the block an error of SQLite's is a line for the user."""
-        if not self.where:
-            yield
-            return
-        with _user_errors(self.where):
-            yield
-
 
 @contextmanager
 def _user_errors(where: str) -> Iterator[None]:
+    """Within the block an error of SQLite's is a line for the user."""
     try:
         yield
     except sqlite3.ProgrammingError:
         raise  # a closed session
-    except sqlite3.DatabaseError as error:
-        raise _line(error, where) from None
+    except (sqlite3.DatabaseError, ValueError) as error:  # of which LangGraph's store makes a ValueError
+        cause = error if isinstance(error, sqlite3.DatabaseError) else error.__cause__
+        if not isinstance(cause, sqlite3.DatabaseError) or isinstance(cause, sqlite3.ProgrammingError):
+            raise
+        raise _line(cause, where) from None
 
 
 def _line(error: sqlite3.DatabaseError, where: str) -> DeepnbError:
@@ -278,10 +239,24 @@ def _classes() -> tuple[Any, Any]:
     from deepnb.persistence.savers import PlainSerializer, RedactedSaver, readable
 
     class Saver(RedactedSaver, SqliteSaver):
+        where: str
+
         def __init__(self, connection: sqlite3.Connection) -> None:
             super().__init__(connection, serde=PlainSerializer())
 
+        @contextmanager
+        def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+            with _user_errors(self.where), super().cursor(transaction) as cursor:
+                yield cursor
+
     class Store(SqliteStore):
+        where: str
+
+        @contextmanager
+        def _cursor(self, *, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+            with _user_errors(self.where), super()._cursor(transaction=transaction) as cursor:
+                yield cursor
+
         def batch(self, ops: Any) -> Any:
             with readable("memory of this session"):
                 return super().batch(ops)

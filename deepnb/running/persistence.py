@@ -1,30 +1,29 @@
 """A session in a database: what of its threads the checkpoints do not hold, who plays in one, and what is back."""
 
-from __future__ import annotations
-
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from langchain_core.messages import BaseMessage
+
+from deepnb.engine.checkpoints import call_results
 from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
+from deepnb.persistence.database import Database
 from deepnb.persistence.erasure import Erasure
-from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
+from deepnb.persistence.records import Records, ThreadRow, TranscriptLines, signer
+from deepnb.persistence.savers import readable
 from deepnb.running.current import Current, Paths
-from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns
+from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns, told
 from deepnb.running.thread import Thread
 from deepnb.values.approvals import policy_of
 from deepnb.values.errors import BusyError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import CodeOutput, ToolEnded, Turn, Usage
-
-if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage
-
-    from deepnb.persistence.database import Database
 
 # -- what a session has back from its file or database, as it is told to the user
 
@@ -97,8 +96,6 @@ class Persistence:
     """Writes what changed whenever something has changed; reads a thread when it is first looked at."""
 
     def __init__(self, database: Database, current: Current, paths: Paths) -> None:
-        from deepnb.persistence.records import signer
-
         self.database = database
         self.records = Records(database)
         self.sign = signer(self.records.id)
@@ -223,8 +220,6 @@ class Persistence:
     @property
     def policy(self) -> Any:
         """The policy that was kept, as an option; None where this user's kernels did not write it."""
-        import json
-
         kept = self.records.fact("policy")
         if kept is None or self.records.fact("policy signature") != self.sign(kept):
             return None
@@ -245,11 +240,15 @@ class Persistence:
             return None
         return {f"deepnb_{fact}": row.facts[fact] for fact in ("scope", "parent", "pool") if row.facts.get(fact)}
 
-    def open(self, thread: Thread) -> None:
-        """Give a thread what was kept of it, beside its state and its turns."""
-        row = self.records.thread(thread.name)
-        if row is None:
-            return
+    @contextmanager
+    def reading(self, thread: Thread) -> Iterator[None]:
+        """Within the block a thread is read, which has what was kept of it beside its state and its turns."""
+        with readable(f"thread {thread.name} in {self.database.where}", (Exception,)):
+            if (row := self.records.thread(thread.name)) is not None:
+                self._open(thread, row)
+            yield
+
+    def _open(self, thread: Thread, row: ThreadRow) -> None:
         rights = {k: v for k, v in row.facts.items() if k in _RIGHTS}
         trusted = row.facts.get("signature") == self.sign([thread.name, rights])
         facts = {k: v for k, v in row.facts.items() if k in _FACTS and (trusted or k not in _RIGHTS)}
@@ -348,23 +347,16 @@ class Persistence:
 
 def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
     """Return a turn that its kernel did not end, with what its thread holds of it."""
-    from langchain_core.messages import AIMessage
-
-    from deepnb.engine.answer import usage
-    from deepnb.engine.checkpoints import stored_events
-    from deepnb.engine.request import message_text
-
-    new = messages[len(base.after.messages) :]
     decided = {key for key, one in thread.decided.items() if one.kind != "reject"}  # on their way as the kernel ended
     asked = {call.id for call in thread.asked if call.key not in decided}
-    answers = [m for m in new if isinstance(m, AIMessage)]
+    new = told(messages[len(base.after.messages) :], asked)
     stopped = thread.unfinished and not thread.asked
     return replace(
         base,
-        text=next((text for m in reversed(answers) if (text := message_text(m))), base.text),
-        events=(*base.events, *stored_events(new, asked), *_cut_tools(thread, base, messages, asked)),
+        text=new["text"] or base.text,
+        events=(*base.events, *new["events"], *_cut_tools(thread, base, messages, asked)),
         after=thread.snapshot,
-        usage=sum((used for m in answers if (used := usage(m))), base.usage),
+        usage=base.usage + new["usage"],
         asked=thread.asked,
         interrupted=ENDED if stopped else None,
     )
@@ -376,8 +368,6 @@ def _cut_tools(
     """Yield the calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
     if not thread.unfinished or thread.unsigned:
         return
-    from deepnb.engine.checkpoints import call_results
-
     since, before = messages[len(base.before.messages) :], len(base.after.messages) - len(base.before.messages)
     results = call_results(since)
     for message in since[:before]:

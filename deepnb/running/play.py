@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any
 
 from langchain_core.messages import HumanMessage
@@ -33,6 +33,7 @@ from deepnb.values.turn import (
     Usage,
 )
 
+_PIECES = (TextDelta, ThinkingDelta)
 _INSTEAD = "let the tool return its question, or require approval for it: %agent tools ask NAME"
 
 
@@ -161,23 +162,11 @@ def in_model_order(events: Iterable[Event]) -> list[Event]:
 def joined(events: Iterable[Event]) -> list[Event]:
     """The events with neighbouring pieces of one answer, or of one thought, joined."""
     out: list[Event] = []
-    pieces: list[str] = []
-    for event in events:
-        last = out[-1] if out else None
-        if (
-            isinstance(event, TextDelta | ThinkingDelta)
-            and isinstance(last, TextDelta | ThinkingDelta)
-            and type(last) is type(event)
-            and (last.call, last.path) == (event.call, event.path)
-        ):
-            pieces.append(event.text)
-            continue
-        if pieces and isinstance(last, TextDelta | ThinkingDelta):
-            out[-1] = replace(last, text=last.text + "".join(pieces))
-            pieces = []
-        out.append(event)
-    if pieces and isinstance(last := out[-1], TextDelta | ThinkingDelta):
-        out[-1] = replace(last, text=last.text + "".join(pieces))
+    for _, some in groupby(events, lambda e: (type(e), e.call, e.path) if isinstance(e, _PIECES) else id(e)):
+        first, *others = some
+        if others and isinstance(first, _PIECES):
+            first, others = replace(first, text="".join(e.text for e in (first, *others) if isinstance(e, _PIECES))), []
+        out += (first, *others)
     return out
 
 
@@ -216,7 +205,7 @@ def _run_error(failed: Exception, turn: Turn) -> RunError:
         return RunError(one_line(failed), do)
     repeat = "type %agent resume" if resumes else "run the cell again"
     since = list(takewhile(lambda e: not isinstance(e, ModelEnded | ToolEnded), reversed(turn.events)))
-    if any(isinstance(e, TextDelta | ThinkingDelta) for e in since):
+    if any(isinstance(e, _PIECES) for e in since):
         return RunError(f"the answer broke off: {failure.line}", f"{repeat} to send the request again")
     tries = sum(isinstance(e, Retry) for e in since) + 1
     return RunError(f"{failure.line}{f', {tries} times' if tries > 1 else ''}", failure.do(repeat))

@@ -57,8 +57,12 @@ class TurnStream(Iterator[Event]):
         return next(self._events)
 
     def close(self) -> None:
-        """End the run that is going on, with all kept that was reached."""
-        self._events.close()
+        """End the run that is going on, with all kept that was reached; an interrupt does not stop the ending."""
+        while True:
+            try:
+                return self._events.close()
+            except KeyboardInterrupt:
+                continue
 
 
 class Arrivals:
@@ -295,7 +299,7 @@ class Runner:
         brought = thread.added if begin else None
         before = brought_messages(brought)
         if begin and thread.pins:
-            work.threads.pin(thread, work.catalogs.pinned(thread))
+            thread.pins = dict(work.catalogs.pinned(thread))
             before += work.catalogs.before_prompt(thread.pins)
         value = given(draft.prompt, before, images) if begin else answers
         steps = max_steps if max_steps is not None else work.options.max_steps
@@ -314,7 +318,8 @@ class Runner:
 
         work.current.play(thread, draft)
         try:
-            work.begin(draft)
+            if work.persistence is not None:
+                work.persistence.begin(draft)
             said = (Notice(f"{ADDED}{brought.line}"),) if brought else ()
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
             yield from play(run, (*notices, *said, *opening), record, record_event)
@@ -342,18 +347,17 @@ class Runner:
             cut = [play.cut_off(id_, name) for id_, name in played.begun.items() if id_ not in thread.answered | ids]
             played = replace(played, events=(*played.events, *cut))
         if thread.has_answered(played.events):
-            work.threads.bring(thread, None)
+            thread.brought = None
         turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked, form)
         thread.turns[turn.number - 1 :] = [turn]  # in the place of the one that was resumed
         work.current.last = turn
         work.transcripts.end(turn)
         work.state.write_held(thread)
         work.backend.save()
-        work.end(thread)
+        if work.persistence is not None:
+            work.persistence.end(thread)
         work.current.tell()
         return turn
-
-    # -- helpers
 
     def _built_for(self, other: Mapping[str, Any]) -> Built:
         """Return the graph with other options for one turn; the session's own for those that are None."""

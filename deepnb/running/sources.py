@@ -4,6 +4,7 @@ What is joined in is a value: which directories, where each stands among the age
 A directory stands at one path however many of its files are joined in, and whatever it was called by.
 """
 
+import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -131,12 +132,5 @@ def at_hand(places: Places, sources: Sources = ()) -> Iterator[tuple[str, str]]:
     for name in ("user", "project"):
         found = source(name, places)
         for file, real in zip((found.directory / name for name in found.files), found.real, strict=True):
-            if real not in known and _is_file(file):
+            if real not in known and os.path.isfile(file):  # not in a directory that may not be looked into
                 yield name, f"~/{file.relative_to(home).as_posix()}" if file.is_relative_to(home) else str(file)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a directory that may not be looked into
-        return False

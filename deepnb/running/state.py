@@ -21,7 +21,6 @@ from deepnb.values.lazy import Memo
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
-    from deepnb.engine.checkpoints import Newest
     from deepnb.engine.graph import Graph
     from deepnb.running.persistence import Persistence
 
@@ -51,16 +50,16 @@ class State:
 
     def ensure_checkpoint(self, thread: Thread) -> None:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
-        if thread.root is not None and self.paths.is_served and self._newest(thread).id is None:
+        if thread.root is not None and self.paths.is_served and self._newest(thread) is None:
             thread.note_missing(())  # the server has nothing of it any more
             self.read_checkpoint(thread)
-        if thread.root is None and self._given is not None and self._newest(thread).id is not None:
+        if thread.root is None and self._given is not None and self._newest(thread) is not None:
             self.read_stored(thread)  # another kernel has made it since it was looked for
         elif thread.root is None:
             self._update(thread.config, {"files": {}})
             self.read_checkpoint(thread)
             thread.root = thread.snapshot
-        elif self._newest(thread).id != thread.snapshot.checkpoint:
+        elif self._newest(thread) != thread.snapshot.checkpoint:
             values = self.read_checkpoint(thread)
             if self._given is not None:
                 from deepnb.running.stored_turns import joined
@@ -103,10 +102,8 @@ class State:
 
     def read_served(self, thread: Thread) -> None:
         """See what the server has of a thread; nothing is written."""
-        if thread.root is not None:
+        if thread.root is not None or self._newest(thread) is not None:
             self.ensure_checkpoint(thread)
-        elif self._newest(thread).id is not None:
-            self.read_stored(thread)
 
     def served(self, name: str) -> dict[str, Any]:
         """Return what a server says of a thread, when it last listed them: `status` is idle, busy, interrupted or error."""
@@ -114,20 +111,11 @@ class State:
 
     def read_stored(self, thread: Thread) -> None:
         """Read a thread that another session made: its state, and its turns."""
-        with self._readable(thread):
-            if self.persistence is not None:
-                self.persistence.open(thread)
+        with self.persistence.reading(thread) if self.persistence else nullcontext():
             thread.taken = ""
             values = self.read_checkpoint(thread)
             thread.root = thread.snapshot if thread.snapshot.checkpoint else None
             thread.turns = list(self._stored_turns(thread, values))
-
-    def _readable(self, thread: Thread) -> AbstractContextManager[None]:
-        if self.persistence is None:
-            return nullcontext()
-        from deepnb.persistence.savers import readable
-
-        return readable(f"thread {thread.name} in {self.persistence.database.where}", (Exception,))
 
     def _stored_turns(self, thread: Thread, values: Mapping[str, Any]) -> Sequence[Turn]:
         from deepnb.engine import keys
@@ -176,7 +164,7 @@ class State:
             thread.name,
             {**values, "files": thread.files},
             next=todo,
-            checkpoint=self._newest(thread).id,
+            checkpoint=self._newest(thread),
             last=thread.snapshot,
             sure=sure,
             texts_of=self._texts,
@@ -321,7 +309,7 @@ class State:
 
     def settle(self, thread: Thread) -> None:
         """Write what waits for the thread; steps that are left to run are dropped, unless the user is asked about them."""
-        from deepnb.engine.checkpoints import whole
+        from deepnb.engine.checkpoints import is_far, whole
 
         self.ensure_checkpoint(thread)
         if thread.asked:
@@ -335,7 +323,7 @@ class State:
         if thread.held:
             self._put(thread, {})
             thread.held = {}
-        elif self._newest(thread).is_far:
+        elif is_far(self._graphs.checkpointer, thread.config):
             self.write_values(thread, whole(thread.files))
 
     def snapshot(self, thread: Thread) -> Snapshot:
@@ -380,10 +368,10 @@ class State:
         """Return whether another kernel plays a turn in a thread."""
         return self.persistence is not None and self.persistence.is_busy(thread.name)
 
-    def _newest(self, thread: Thread) -> Newest:
+    def _newest(self, thread: Thread) -> str | None:
         from deepnb.engine.checkpoints import newest
 
-        return newest(self._graphs.checkpointer, thread.config)
+        return newest(self._graphs.checkpointer, thread.config)[0]
 
     @cached_property
     def _texts(self) -> Memo[tuple[dict[str, str], dict[str, int]]]:

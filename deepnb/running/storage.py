@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.backends.utils import file_data_to_string
@@ -21,18 +21,23 @@ from deepnb.backends.memory_store import label
 from deepnb.backends.merge import merge
 from deepnb.backends.mounts import Given, Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
-from deepnb.backends.wrapper import AttachedFiles, ChosenFiles, ReadOnlyFiles, SplitBackend, store_backend
+from deepnb.backends.wrapper import (
+    AttachedFiles,
+    ChosenFiles,
+    ReadOnlyFiles,
+    SplitBackend,
+    WrapperBackend,
+    store_backend,
+)
 from deepnb.backends.writer import writing
 from deepnb.engine.files import ExactStore
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend, ThreadFiles
 from deepnb.memory.searching import MemorySearch
+from deepnb.persistence.database import Database
 from deepnb.running.current import Current, Paths
 from deepnb.running.sources import SourceMount, Sources
 from deepnb.values.errors import InvalidError, RefusedError
 from deepnb.values.lazy import nothing
-
-if TYPE_CHECKING:
-    from deepnb.persistence.database import Database
 
 
 @dataclass(frozen=True)
@@ -65,13 +70,25 @@ def place_in_database(database: Database, assistant_id: str | None, name: str) -
     """Return the place in the store of a database; `name` is that of a thread with a memory of its own."""
     space = ((assistant_id,) if assistant_id else ()) + ("filesystem",)
     own = (*space, "threads", label(name)) if name else space
-    return Place(store_backend(ExactStore(database.store), own), database.lock)
+    return Place(DatabaseFiles(database, own), database.lock)
 
 
 def place_on_disk(directory: Path) -> Place:
     """Return the place in a directory."""
     lock = partial(directory_lock, directory)
     return Place(DiskBackend(directory, private=True), lock, directory=str(directory))
+
+
+class DatabaseFiles(WrapperBackend):
+    """The files in one namespace of a database's store."""
+
+    def __init__(self, database: Database, namespace: tuple[str, ...]) -> None:
+        super().__init__(store_backend(ExactStore(database.store), namespace))
+        self._database, self._namespace = database, namespace
+
+    def file_versions(self, directory: str) -> Mapping[str, Any]:
+        """Return what the database knows of the files below a directory."""
+        return self._database.file_versions(self._namespace, directory)
 
 
 class Storage:
@@ -251,12 +268,10 @@ class Storage:
         base = self._base if self._main is None else self._main.guard.inner
         if self.home is None:
             return base
-        is_at_home = self._paths.is_remembered if self._has_all else self._is_in_state
-        return SplitBackend(base, self.home.backend, is_at_home)
-
-    def _is_in_state(self, path: str) -> bool:
-        """Whether memory of this path is in the home, where what was passed in as `backend` has memory of its own."""
-        return path.startswith(self._given.state) and self._paths.is_remembered(path)
+        is_remembered, state = self._paths.is_remembered, self._given.state
+        if self._has_all:
+            return SplitBackend(base, self.home.backend, is_remembered)
+        return SplitBackend(base, self.home.backend, lambda path: path.startswith(state) and is_remembered(path))
 
     @property
     def _has_all(self) -> bool:

@@ -1,7 +1,5 @@
 """A thread's turns as records of a database, and back: states are named by their checkpoints, texts by their hashes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -202,22 +200,9 @@ def turns_of(
         )
         if made:
             made[-1] = replace(made[-1], after=ended)
-        answers = [m for m in messages[at:end] if isinstance(m, AIMessage)]
-        models = (m.response_metadata.get("model_name") for m in answers)
-        turn = Turn(
-            len(made) + 1,
-            thread.name,
-            message_text(messages[at]),
-            next((text for m in reversed(answers) if (text := message_text(m))), ""),
-            tuple(stored_events(messages[at + 1 : end], waiting)),
-            before,
-            before,
-            usage=sum((used for m in answers if (used := usage(m))), Usage()),
-            budget=None,
-            model=next((str(name) for name in models if name), ""),
-            started=begin.at if begin else "",
-        )
-        made.append(turn)
+        facts = {**told(messages[at:end], waiting), "started": begin.at if begin else ""}
+        prompt = message_text(messages[at])
+        made.append(Turn(len(made) + 1, thread.name, prompt, before=before, after=before, budget=None, **facts))
     if made:
         stopped = thread.unfinished and not thread.asked
         why = (RUNS if thread.runs else ENDED) if stopped else None
@@ -225,6 +210,18 @@ def turns_of(
         files = LazyMapping(partial(files_at, after, last))  # without what was written to memory since
         made[-1] = replace(made[-1], after=replace(after, files=files), asked=thread.asked, interrupted=why)
     return tuple(made)
+
+
+def told(messages: Sequence[BaseMessage], waiting: set[str]) -> dict[str, Any]:
+    """Return what messages tell of the turn that they are of; `waiting` are the ids of calls without a result so far."""
+    answers = [m for m in messages if isinstance(m, AIMessage)]
+    models = (m.response_metadata.get("model_name") for m in answers)
+    return {
+        "text": next((text for m in reversed(answers) if (text := message_text(m))), ""),
+        "events": tuple(stored_events(messages, waiting)),
+        "usage": sum((used for m in answers if (used := usage(m))), Usage()),
+        "model": next((str(name) for name in models if name), ""),
+    }
 
 
 def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:

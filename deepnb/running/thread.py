@@ -8,6 +8,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
+from deepnb.engine import keys
 from deepnb.memory.layers import MAIN, Scope
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError
@@ -127,7 +128,8 @@ class Thread:
             return f"{RUNS}: %agent resume follows it"
         if self.cut:
             return f"the tool {self.cut[0]} was interrupted: %agent resume again, or %agent resume skip"
-        steps = dict.fromkeys("model" if _HOOK.search(step) else step for step in self.snapshot.next)
+        named = ("the first step" if step == keys.START else step for step in self.snapshot.next)
+        steps = dict.fromkeys("model" if _HOOK.search(step) else step for step in named)
         return f"interrupted before {', '.join(steps)}: %agent resume"
 
     def to_resume(self, decision: str | None) -> Turn:
@@ -217,8 +219,6 @@ def brought_messages(found: BroughtBack | None) -> list[Any]:
     if found is None:
         return []
     from langchain_core.messages import HumanMessage
-
-    from deepnb.engine import keys
 
     words = brought_text(found.messages)
     return [HumanMessage(words, id=found.id, additional_kwargs={"lc_source": keys.BROUGHT_BACK})]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from deepnb.memory.layers import MAIN, Scope, scope_of
 from deepnb.running.current import Current, granted_tool
 from deepnb.running.state import State
-from deepnb.running.thread import Thread, check_name, waits
+from deepnb.running.thread import Thread, check_name
 from deepnb.values.approvals import Decision
 from deepnb.values.errors import BusyError, DeepnbError, NotFoundError, RefusedError
-from deepnb.values.offload import BroughtBack
 from deepnb.values.turn import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 
 if TYPE_CHECKING:
@@ -341,30 +340,12 @@ class Threads:
                 thread.granted |= set(map(self._current.grant, allowed))
                 same = [call for call in thread.asked if call.name in allowed and "approve" in call.allowed]
                 thread.decided = {**{call.key: call.approve() for call in same}, **thread.decided}
-        left = [call for call in thread.asked if call.key not in thread.decided]
-        if left and not decisions:
-            raise waits(thread)
-        return not left
-
-    def offer(self, thread: Thread, tools: Collection[str]) -> None:
-        """Skills asked to have these tools approved, and the user has seen that."""
-        thread.offered |= frozenset(tools)
-        self._current.save()
+        return all(call.key in thread.decided for call in thread.asked)
 
     def withdraw(self, tool: str) -> None:
         """No thread allows calls of a tool any more because they were allowed there once."""
         for thread in self:
             thread.granted -= {mark for mark in thread.granted if granted_tool(mark) == tool}
-        self._current.save()
-
-    def bring(self, thread: Thread, brought: BroughtBack | None) -> None:
-        """Put messages of the history before the next prompt of a thread, or take them away."""
-        thread.brought = brought
-        self._current.save()
-
-    def pin(self, thread: Thread, pins: Mapping[str, str]) -> None:
-        """The skills that go before the next prompt of a thread: name -> id of the message."""
-        thread.pins = dict(pins)
         self._current.save()
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ from deepnb.running.home import Home
 from deepnb.running.threads import Threads
 from deepnb.values.files import blot_out, pattern
 from deepnb.values.messages import Added, Message
+from deepnb.values.text import rebuilt
 from deepnb.values.turn import Event, Notice, Turn
 
 FOLDER = (".deepnb", "transcripts")
@@ -246,8 +248,4 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _blotted(words: str, value: Any) -> Any:
     """Return a JSON value with some words taken out of its texts."""
-    if isinstance(value, str):
-        return blot_out(words, value)
-    if isinstance(value, dict):
-        return {key: _blotted(words, item) for key, item in value.items()}
-    return [_blotted(words, item) for item in value] if isinstance(value, list) else value
+    return blot_out(words, value) if isinstance(value, str) else rebuilt(value, partial(_blotted, words))

@@ -25,7 +25,7 @@ from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
 from deepnb.values.fingerprint import fingerprint
 from deepnb.values.lazy import Memo
-from deepnb.values.turn import Compacted, ModelEnded, Snapshot, Turn, Turns
+from deepnb.values.turn import Compacted, ModelEnded, Snapshot, Turns
 from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
 
 if TYPE_CHECKING:
@@ -139,16 +139,6 @@ class Workspace:
         self.graphs.keep_in(other.graphs.checkpointer, other.graphs.sign)
         self.state.persistence = other.persistence
         self._lent = True
-
-    def begin(self, turn: Turn) -> None:
-        """A turn begins: should this kernel end before it does, that is known."""
-        if self.persistence is not None:
-            self.persistence.begin(turn)
-
-    def end(self, thread: Thread) -> None:
-        """The turn of a thread has ended."""
-        if self.persistence is not None:
-            self.persistence.end(thread)
 
     def configure(self, changes: Mapping[str, Any]) -> Built:
         """Change options from the next turn on; a bad one changes nothing."""

@@ -25,14 +25,14 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from deepnb.search import scoring
-from deepnb.search.database import Damaged, Database, has_fts5, migrate
-from deepnb.search.days import asked_days, nearness
+from deepnb.search.database import Damaged, Database, has_fts5
+from deepnb.search.days import Span, asked_days, nearness
 from deepnb.search.hits import DAY, LEGS, Hit, Request, fading, filled, hit
 from deepnb.search.passages import Row, passages
 from deepnb.search.reading import Reader, within
 from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
 from deepnb.search.words import QUERY, Keys, Query, Scores, content_hash, plain, read_query
-from deepnb.search.writing import Changes, batches, bump, erase_file, purge, read_anew, vacuum, write_file
+from deepnb.search.writing import Changes, batches, bring_up_to_date, bump, erase_file, purge, vacuum, write_file
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 
 _T = TypeVar("_T")
@@ -293,7 +293,7 @@ class Index:
             allowed = cache(lambda file: may is None or may(reader.paths[file]))
             if asked.alone is not None and len((days := reader.of_days(asked.spans, allowed)).keys):
                 return self._passages(reader, request, {DAY: days}, days.keys, days.scores)
-            found = self._found(reader, query, request.legs, vector, bool(asked.spans))
+            found = self._found(reader, query, request.legs, vector, asked.spans)
             if may is not None:
                 found = {name: within(leg, allowed) for name, leg in found.items()}
             keys, scores = by_weight(found, *request.weights) if request.fusion == "weight" else by_rank(found)
@@ -322,7 +322,7 @@ class Index:
         return list(filled((hit(reader, span, found, room.passage) for span in spans), room, most))
 
     def _found(
-        self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None, dated: bool
+        self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None, spans: tuple[Span, ...]
     ) -> dict[str, Leg]:
         """Return what each leg finds, by name."""
         found: dict[str, Leg] = {}
@@ -339,7 +339,7 @@ class Index:
                     found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
         if vector is not None and self.embedder is not None:
             model, others = scoring.model_name(self.embedder), scoring.union(found)
-            found["vector"] = reader.vector(model, vector, query, others, dated=dated, alone=set(legs) == {"vector"})
+            found["vector"] = reader.vector(model, vector, query, others, spans, alone=set(legs) == {"vector"})
         return found
 
     def _query_vector(self, text: str) -> scoring.Vectors | None:
@@ -396,8 +396,7 @@ class Index:
         left = _log_bytes(self.path) > 0
         db = Database(self.path, self._library)
         try:
-            older = migrate(db)
-            read_anew(db)
+            older = bring_up_to_date(db)
             if older:
                 vacuum(db, always=True)
         except BaseException as error:

@@ -35,7 +35,6 @@ from deepnb.search.scoring import (
     scored,
     unique,
     units_of,
-    units_of_spans,
 )
 from deepnb.search.words import (
     CJK,
@@ -202,7 +201,7 @@ class Reader:
         self._read_vocabulary()
         found = windows(list(map(self._soft, query.words)), query.counts, self._chunks_of_documents())
         score_of = dict(zip(*(part.tolist() for part in found), strict=True))
-        rows = units_of(self.db, list(score_of))
+        rows = units_of(self.db, list(score_of), "chunks")
         keys = np.array([unit for _, unit in rows], np.int64)
         return keys, np.array([score_of[chunk] for chunk, _ in rows]) + UNIT * values_at(keys, words.keys, words.fine)
 
@@ -251,19 +250,19 @@ class Reader:
         return keys
 
     def vector(
-        self, model: str, vector: Vectors, query: Query, others: Keys, *, dated: bool = False, alone: bool = False
+        self, model: str, vector: Vectors, query: Query, others: Keys, spans: tuple[Span, ...], *, alone: bool
     ) -> Leg:
         """Return the units of what is near the query; those that `others` found are there however far they are.
 
-        dated: whether the query names a day, which explains it. alone: whether no other leg was asked; all that is
-        nearest is then given.
+        spans: the days that the query names, which explain it; where something near is of one, only that is given: a
+        vector tells no day from another. alone: whether no other leg was asked; all that is nearest is then given.
         """
         if not self.db.vectors and model not in self._vectors:
             self._vectors[model] = embeddings(self.db, model)
         if model not in self._samples:
             self._samples[model] = embeddings(self.db, model, SAMPLE)[1], self.db.value("SELECT count(*) FROM spans")
         found = dict(nearest(self.db, model, vector, NEAREST, self._vectors.get(model)))
-        rows = [(unit, found[span]) for span, unit in units_of_spans(self.db, list(found)) if found[span] > 0]
+        rows = [(unit, found[span]) for span, unit in units_of(self.db, list(found), "spans") if found[span] > 0]
         leg = Leg(np.array([key for key, _ in rows], np.int64), np.array([score for _, score in rows], np.float64))
         sample, texts = self._samples[model]
         if alone or not rows or sample.shape[1] != len(vector):
@@ -271,8 +270,11 @@ class Reader:
         words = {word: self._postings.of(word, *other_forms(word)) for word in query.words}
         known = query.common or any(len(found.keys) for found in words.values())
         spread = Spread.of(vector, sample, texts)
-        weight = 1.0 if dated else spread.weight(float(leg.scores.max()), coverage(words, self._size.units))
-        return replace(leg, weight=weight).where((leg.scores >= spread.floor(known)) | among(leg.keys, others))
+        weight = 1.0 if spans else spread.weight(float(leg.scores.max()), coverage(words, self._size.units))
+        kept = (leg.scores >= spread.floor(known)) | among(leg.keys, others)
+        if spans and (of_these := nearness(spans, self.days(leg.keys)) == 1).any():
+            kept &= of_these
+        return replace(leg, weight=weight).where(kept)
 
     def days(self, keys: Keys) -> Scores:
         """Return the day of each unit as an ordinal, NaN for those without one."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import methodcaller
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -330,21 +330,13 @@ def _stacked(rows: Sequence[tuple[int, bytes]], width: int) -> Embeddings:
     return np.array([id_ for id_, _ in rows], np.int64), matrix.reshape(len(rows), width)
 
 
-def units_of(db: Database, chunks: Sequence[int]) -> list[tuple[int, int]]:
-    """Return each chunk with each of its units' keys."""
+def units_of(db: Database, parts: Sequence[int], table: Literal["chunks", "spans"]) -> list[tuple[int, int]]:
+    """Return each chunk, or each span by its first unit, with each of its units' keys."""
+    key = "id" if table == "chunks" else "first"
     return db.rows(
-        "SELECT c.id, u.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"
-        " JOIN units u ON u.id BETWEEN c.first AND c.last ORDER BY u.id",
-        (json.dumps(list(chunks)),),
-    )
-
-
-def units_of_spans(db: Database, spans: Sequence[int]) -> list[tuple[int, int]]:
-    """Return each span with each of its units' keys."""
-    return db.rows(
-        "SELECT s.first, u.id FROM json_each(?) j JOIN spans s ON s.first = j.value"
-        " JOIN units u ON u.id BETWEEN s.first AND s.last ORDER BY u.id",
-        (json.dumps(list(spans)),),
+        f"SELECT p.{key}, u.id FROM json_each(?) j JOIN {table} p ON p.{key} = j.value"
+        " JOIN units u ON u.id BETWEEN p.first AND p.last ORDER BY u.id",
+        (json.dumps(list(parts)),),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from deepnb.search import scoring
 from deepnb.search.chunks import Cut, Unit, cut
-from deepnb.search.database import Database
+from deepnb.search.database import VERSION, Database, make_tables, version_of
 from deepnb.search.days import IN_FIGURES, day_of, is_date
 from deepnb.search.words import (
     FILES,
@@ -26,9 +26,6 @@ from deepnb.search.words import (
     unit_key,
 )
 from deepnb.values.errors import LimitError
-
-READING = 5
-"""How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""
 
 PROSE = 0.1
 """The part of a document that is paragraphs of prose, at least; talks and lists of notes have none."""
@@ -161,7 +158,7 @@ class Changes:
         names = sorted([(name, keys[i]) for keys, file in self.files.values() for i, name in file.names])
         db.many("INSERT OR IGNORE INTO names VALUES (?, ?)", names)
         db.many(
-            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)",
             (row for number, (keys, file) in files for row in _chunk_rows(file, number, keys)),
         )
         if db.value("SELECT EXISTS (SELECT 1 FROM embeddings)"):
@@ -197,20 +194,29 @@ def erase_file(db: Database, path: str, changes: Changes) -> bool:
     return True
 
 
-def read_anew(db: Database) -> None:
-    """Index every file again from its chunks where an older version has cut it in another way."""
-    if db.value("SELECT value FROM meta WHERE name = 'reading'") == READING:
-        return
+def bring_up_to_date(db: Database) -> bool:
+    """Make the tables of an empty file, or those of an older version again from their texts; return whether they were older.
+
+    One process does it, the others wait.
+    """
+    with db.transaction():  # one state of the file: another process may be making the tables just now
+        version_of(db)
+    db.share()
     with db.transaction(write=True):
-        if db.value("SELECT value FROM meta WHERE name = 'reading'") != READING:
-            every = list(texts(db))
-            clear(db)
+        version = version_of(db)
+        if version < VERSION:
+            every = (
+                [(path, _text(db, n)) for n, path in db.rows("SELECT id, path FROM files ORDER BY id")]
+                if version
+                else []
+            )
+            make_tables(db)
             changes, read = Changes(), Tokens(LONGEST)
             for path, text in every:
                 write_file(db, prepared(path, text, content_hash(text), read), changes)
             changes.write(db)
-            db.rows("UPDATE meta SET value = ? WHERE name = 'reading'", (READING,))
             bump(db)
+    return 0 < version < VERSION
 
 
 def _count_words(db: Database, counts: Counter[str]) -> None:
@@ -247,19 +253,6 @@ def vacuum(db: Database, *, always: bool = False) -> None:
         return
     if db.vacuum():
         db.rows("DELETE FROM meta WHERE name = 'erased'")
-
-
-def clear(db: Database) -> None:
-    """Take out all that is made of the texts, in a transaction of the caller's; the paths stay."""
-    db.rows("INSERT INTO words (words) VALUES ('delete-all')")
-    for table in ("units", "chunks", "spans", "names", "vocabulary"):
-        db.rows(f"DELETE FROM {table}")
-
-
-def texts(db: Database) -> Iterator[tuple[str, str]]:
-    """Yield each file in the index with its text, as far as it was indexed."""
-    for number, path in db.rows("SELECT id, path FROM files ORDER BY path"):
-        yield path, _text(db, number)
 
 
 def bump(db: Database) -> None:
@@ -321,7 +314,7 @@ def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[
         a = chunk.a if i else 0
         b = chunks[i + 1].a if i + 1 < len(chunks) else len(file.text)
         key = chunk_key(number, chunk.number)
-        yield key, chunk.heading, a, file.text[a:b], first[chunk.number], last[chunk.number], None
+        yield key, chunk.heading, a, file.text[a:b], first[chunk.number], last[chunk.number]
 
 
 def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator[str]:

@@ -70,7 +70,8 @@ class SessionApprovals(Part):
         thread = self._workspace.threads[decisions[0].call.thread]
         offered = self.offer(thread.name)
         done = self._runner.decide(decisions)
-        self._workspace.threads.offer(thread, offered)
+        thread.offered |= offered.keys()  # the user has seen them
+        self._workspace.current.save()
         return done
 
     def asked(self) -> tuple[PendingCall, ...]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
-from deepnb.context import history
+from deepnb.context.history import PREFIX, sections, upstream_sections
 from deepnb.memory.layers import note_path
 from deepnb.running.runner import recorder
 from deepnb.running.thread import Thread, brought_messages, brought_text
@@ -18,6 +18,8 @@ from deepnb.values.text import moment
 from deepnb.values.turn import Call, Compacted, Event, Flushed
 from deepnb.values.xray import Stack, Xray
 
+T = TypeVar("T")
+
 NO_REQUESTS = "the requests of this session were not recorded"
 FIXED = ("system", "memory", "skills", "tools")
 """The parts of a request that no compaction shortens."""
@@ -27,15 +29,14 @@ _ROOM = 500
 
 
 class SessionContext:
-    """The context of the current thread, and what left it, word for word."""
+    """What a session does with the context of its current thread, and with what left it, word for word."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    _workspace: Workspace
 
     # -- what it was
 
     def budget(self) -> Budget | None:
-        """What the next request holds before its prompt, against the rule of now; None before the first call."""
+        """What the next request holds before its prompt; None before the first model call."""
         from deepnb.session.tools import name_of
 
         work = self._workspace
@@ -70,13 +71,11 @@ class SessionContext:
         except DeepnbError:  # a memory file that can't be read, which the next turn will say
             return None
 
-    def fixed(self) -> int:
-        """Tokens of the next request that no compaction can shorten."""
-        budget = self.budget()
-        return sum(budget.parts.get(part, 0) for part in FIXED) if budget else 0
-
     def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
-        """The request of the last call for an answer, that of turn `turn`, or call `call` of it, both from 1."""
+        """What a model call was sent, piece by piece, and what changed since the one before it.
+
+        The last call for an answer, that of turn `turn`, or call `call` of it, both counted from 1.
+        """
         turns = self._workspace.turns
         sent = [(t.number, c) for t in turns for c in t.requested]
         if not sent and (self._workspace.current.read_only or any(t.calls for t in turns)):
@@ -99,7 +98,7 @@ class SessionContext:
         return Xray(at, chosen, chosen.request, before.request, since, caching)
 
     def requests(self) -> list[tuple[str, tuple[int, int]]]:
-        """The calls whose request was kept, oldest first: a name, and turn and call for `xray`."""
+        """The calls of the thread whose request was kept, oldest first: a name, and turn and call for `xray`."""
         return [
             (
                 f"turn {turn.number}, call {c.number} · {c.purpose}{f' of {c.agent}' if c.agent else ''}",
@@ -110,7 +109,7 @@ class SessionContext:
         ]
 
     def stack(self) -> Stack:
-        """The layers of the main agent, with what each added to the last request."""
+        """The layers of the main agent in the order a request passes them, with what each added to the last one."""
         from deepnb.wiring.requests import stack
 
         sent = self.xray() if self.requests() else None
@@ -121,13 +120,12 @@ class SessionContext:
 
     # -- what can be done about it
 
-    def compact(self, tell: Callable[[Event], None]) -> Offload:
-        """Compact the thread, all but its last turn; each step is reported as it happens, and kept with that turn.
+    def compact(self, tell: Callable[[Event], None] = lambda event: None) -> Offload:
+        """Compact the current thread now, all but its last turn: flush, offload, summary, as at the trigger.
 
-        An error is raised where that would not make the next request smaller; then the thread is as it was.
+        Where that would not make the next request smaller, an error says so and the thread is as it was; what the flush
+        noted stays. `tell` is given each event as it happens.
         """
-        from deepnb.engine.run import run_apart
-
         work, thread = self._workspace, self._finished("compact", "%agent compact")
         work.need("compaction by hand")
         built, events = work.built, list[Event]()
@@ -143,13 +141,8 @@ class SessionContext:
             return budget.total if budget else None
 
         try:
-            values = work.state.values(thread)
-            work.backend.begin()
-            done = run_apart(
-                lambda: compaction.compact(built.graph.compiled, values, thread.name, total, happened),
-                happened,
-                recorder(work, thread, built),
-            )
+            graph = built.graph.compiled
+            done = self._apart(thread, lambda v: compaction.compact(graph, v, thread.name, total, happened), happened)
             if done is None:
                 raise NotFoundError(
                     "nothing to compact before the last turn", "%agent budget shows what fills the context"
@@ -162,9 +155,7 @@ class SessionContext:
             work.current.tell()
 
     def flush(self) -> Flush:
-        """Ask once, silently, what is worth keeping of the messages that are still sent; kept with the last turn."""
-        from deepnb.engine.run import run_apart
-
+        """Add what is worth keeping from the current thread to today's note; its context stays the same."""
         work, thread = self._workspace, self._finished("flush", "%memory flush")
         work.need("flush")
         built, compaction = work.built, work.built.compaction
@@ -172,13 +163,8 @@ class SessionContext:
             raise RefusedError("memory is switched off", "deepnb.Session(enable_memory=True)")
         events = list[Event]()
         try:
-            values = work.state.values(thread)
-            work.backend.begin()
-            made = run_apart(
-                lambda: compaction.flush(built.graph.compiled, values, work.current.now()),
-                events.append,
-                recorder(work, thread, built),
-            )
+            graph, at = built.graph.compiled, work.current.now()
+            made = self._apart(thread, lambda values: compaction.flush(graph, values, at), events.append)
             if made is None:
                 return Flush(note_path(work.current.now()))
             work.state.read_checkpoint(thread)
@@ -197,6 +183,18 @@ class SessionContext:
             raise NotFoundError(f"nothing to {what}: the thread has no turns yet", "%agent PROMPT starts one")
         return thread
 
+    def _apart(self, thread: Thread, act: Callable[[Mapping[str, Any]], T], tell: Callable[[Event], None]) -> T:
+        """Return what is done with a thread's values outside its graph; calls of models are told of all the same."""
+        from langchain_core.runnables import RunnableLambda
+
+        from deepnb.engine.listen import Listener
+
+        work = self._workspace
+        values = work.state.values(thread)
+        work.backend.begin()
+        runnable: RunnableLambda[object, T] = RunnableLambda(lambda _: act(values))
+        return runnable.invoke(None, {"callbacks": [Listener(tell, recorder(work, thread, work.built))]})
+
     def _keep(self, thread: Thread, events: Sequence[Event]) -> None:
         """Write down what was done after the last turn, and keep it with that."""
         from deepnb.running.play import joined, usage
@@ -207,30 +205,32 @@ class SessionContext:
 
     # -- the offloaded history: its sections, and bringing messages of them back
 
-    def sections(self) -> HistorySections:
-        """What was offloaded, by time, each with the compaction it came of."""
+    def history(self) -> tuple[HistorySection, ...]:
+        """What was offloaded from the current thread, by time."""
         work = self._workspace
         made = [e.offload for t in work.turns for e in t.events if isinstance(e, Compacted) and not e.path]
         last = work.snapshot.offload
         if last is not None and all((one.cutoff, one.summary) != (last.cutoff, last.summary) for one in made):
             made.append(last)
-        path = (last and last.path) or f"{history.PREFIX}{work.thread.name}.md"
+        path = (last and last.path) or f"{PREFIX}{work.thread.name}.md"
         text = BackendFiles(work.backend).get(path, "")
-        found = sorted(
-            history.sections(path, text) or history.upstream_sections(path, text), key=lambda one: moment(one.at)
-        )
+        found = sorted(sections(path, text) or upstream_sections(path, text), key=lambda one: moment(one.at))
         return HistorySections(_with_compactions(found, made))
 
     @property
     def brought_back(self) -> BroughtBack | None:
-        """What is added to the next prompt."""
+        """What is added to the next prompt of the current thread."""
         return self._workspace.thread.added
 
     def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
-        """Put messages of a section before the next prompt, beside those that wait there; None takes all away."""
+        """Add messages of a section of the history to the next prompt, verbatim.
+
+        Sections and messages count from 1; without `messages` all of them, beside those that wait there
+        already. None in the place of a section takes them all away again.
+        """
         work = self._workspace
         work.current.idle()
-        work.threads.bring(work.thread, None if section is None else self._brought(section, messages))
+        work.thread.brought = None if section is None else self._brought(section, messages)
         work.current.tell()
         return self.brought_back
 
@@ -239,13 +239,14 @@ class SessionContext:
 
         there, meter = self.brought_back, self._workspace.built.meter
         chosen = dict.fromkeys(
-            [*(there.messages if there else ()), *_chosen_messages(self.sections(), section, numbers)]
+            [*(there.messages if there else ()), *_chosen_messages(self.history(), section, numbers)]
         )
         messages = tuple(sorted(chosen, key=lambda pair: (pair[0], pair[1].number)))
         tokens = meter.count(brought_text(messages)) + MESSAGE_TOKENS
         brought = BroughtBack(str(uuid4()), messages, tokens, meter.counter.exact)
-        limit = self._workspace.built.rule.trigger_tokens
-        room = None if limit is None else max(0, limit - self.fixed() - _ROOM)
+        limit, budget = self._workspace.built.rule.trigger_tokens, self.budget()
+        fixed = sum(budget.parts.get(part, 0) for part in FIXED) if budget else 0
+        room = None if limit is None else max(0, limit - fixed - _ROOM)
         if room is not None and tokens > room:
             raise LimitError(
                 f"{brought.line} does not fit: {room:,} token{'s are' if room != 1 else ' is'} left below the trigger",

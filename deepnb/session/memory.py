@@ -1,25 +1,27 @@
-"""What the user does with the agent's memory: read, add, write, compare."""
+"""What the user does with the agent's memory: read, add, write, compare, forget, promote notes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from deepnb.backends.journal import Entry, OpenConflict, open_conflicts, text_after
+from deepnb.backends.journal import Entry, OpenConflict, entry, open_conflicts, text_after
 from deepnb.backends.merge import Merged, merge
 from deepnb.backends.writer import writing
+from deepnb.context.history import PREFIX
 from deepnb.context.transcript import spoken
-from deepnb.memory.daily import addition
-from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_path
+from deepnb.gate import redact
+from deepnb.memory.daily import MOST, addition, candidates, entries
+from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_day, note_path
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.part import BackendFiles, Part, refused
-from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.values.files import FileDiff, check_path, file_diffs
+from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.values.files import FileDiff, Occurrences, blot_out, check_path, file_diffs, lines_with, pattern, without
 from deepnb.values.offload import Flush
 from deepnb.values.turn import Snapshot, Turn
 
@@ -27,12 +29,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.backends.guarded import GuardedBackend
-    from deepnb.backends.record import HeldChange
+    from deepnb.backends.record import HeldChange, Root
     from deepnb.memory.daily import Candidate
     from deepnb.running.storage import Storage
     from deepnb.search import Hit
-    from deepnb.session.memory_steps import Promotion
-    from deepnb.values.files import Occurrences
+
+
+_TRANSCRIPT = "transcript of "
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """What could be promoted, numbered from 1, and what the chosen ones would change, or have changed."""
+
+    candidates: tuple[Candidate, ...]
+    chosen: tuple[int, ...]
+    change: FileDiff | None
+    written: bool = False
 
 
 class SessionMemory(Part):
@@ -138,14 +151,15 @@ class SessionMemory(Part):
         if k is not None and k < 1:
             raise InvalidError(f"k can't be {k}", "give a whole number above 0")
         from deepnb.memory.guarding import ScopedBackend
-        from deepnb.memory.searching import TRANSCRIPTS, texts_of
+        from deepnb.memory.searching import TRANSCRIPTS
 
         work = self._workspace
         backend = ScopedBackend(self._guard, lambda: work.thread.scope)
         names = work.threads.readable() if transcripts else ()
         texts = {f"{TRANSCRIPTS}{name}": spoken(work.transcripts.keep(name).read()[0]) for name in names}
-        found = work.home.storage.search.search(
-            texts_of(backend), query, work.current.now(), k, transcripts=texts, may_read=backend.may_read, **how
+        search = work.home.storage.search
+        found = search.search(
+            search.texts(backend), query, work.current.now(), k, transcripts=texts, may_read=backend.may_read, **how
         )
         return tuple(
             replace(hit, text="\n".join(line for line in hit.text.split("\n") if line)) if hit.path in texts else hit
@@ -158,15 +172,45 @@ class SessionMemory(Part):
         Without `yes` nothing is written. `numbers` count from 1 in the proposal last given; without them all of
         it is meant. What was not proposed can't be confirmed.
         """
-        from deepnb.session.memory_steps import promote, propose
-
         place = self._workspace.home.storage
         known = self._proposed if self._proposed and self._proposed[0] is place else None
         if yes and known is None:
             raise NotFoundError("nothing is proposed yet", "%memory promote proposes entries to keep")
         if known is None or not (numbers or yes):
-            known = self._proposed = (place, propose(self._workspace))
-        return promote(self._workspace, known[1], numbers, yes=yes)
+            known = self._proposed = (place, self._proposal())
+        proposed, files = known[1], BackendFiles(self._guard)
+        if strange := [n for n in numbers if not 1 <= n <= len(proposed)]:
+            there = f"choose from 1 to {len(proposed)}" if proposed else "nothing is proposed"
+            raise NotFoundError(f"no entry {strange[0]}: {there}", "%memory promote shows them")
+        chosen = tuple(dict.fromkeys(numbers)) or tuple(range(1, len(proposed) + 1))
+        before = files.get(LONG_TERM)
+        notes = {
+            p: files[p] for p in filter(note_day, self._workspace.home.memory_paths()) if any(entries(p, files[p]))
+        }
+        fresh = {c.line for c in candidates(notes, {}, before or "", self._workspace.current.now()[:10])}
+        lines = [c.line for c in (proposed[n - 1] for n in chosen) if c.line in fresh]
+        if yes and len(lines) < len(chosen):
+            raise BusyError("the notes or MEMORY.md changed since the proposal", "%memory promote proposes again")
+        if not lines:
+            return Promotion(proposed, chosen, None)
+        text = "\n".join(lines)
+        if yes:
+            with writing(note="promoted"):
+                problem = self._guard.append(LONG_TERM, text)
+            if problem:
+                raise refused(LONG_TERM, problem)
+            return Promotion(proposed, chosen, FileDiff(LONG_TERM, before, files[LONG_TERM]), written=True)
+        gap = "" if not before or before.endswith("\n") else "\n"
+        return Promotion(proposed, chosen, FileDiff(LONG_TERM, before, f"{before or ''}{gap}{text}\n"))
+
+    def _proposal(self) -> tuple[Candidate, ...]:
+        """Return the best entries of the notes that long-term memory does not hold yet."""
+        work, files = self._workspace, BackendFiles(self._guard)
+        if not work.thread.scope.whole:
+            raise RefusedError(f"{LONG_TERM} is not available in a shared thread", "%agent switch main")
+        notes = {p: files[p] for p in work.home.memory_paths() if note_day(p)}
+        recalls = work.home.storage.search.recalls.of(notes)
+        return candidates(notes, recalls, files.get(LONG_TERM, ""), work.current.now()[:10])[:MOST]
 
     def add(self, text: str, path: str | None = None) -> str:
         """Append a line to a memory file (the first source, if not given), as a bullet; gives its path."""
@@ -276,15 +320,72 @@ class SessionMemory(Part):
 
     def find(self, words: str) -> Occurrences:
         """Where a text is in everything deepnb recorded."""
-        from deepnb.session.memory_steps import find
-
-        return find(self._workspace, words)
+        if not words.strip():
+            raise InvalidError("nothing to forget", "%memory forget WORDS")
+        work, files, sought = self._workspace, BackendFiles(self._guard), pattern(words)
+        paths = work.home.memory_paths()
+        held = {p: lines for p in paths if (lines := lines_with(words, files[p]))}
+        histories = (p for p in files if p.startswith(PREFIX))
+        said = {p: n for p in histories if (n := len(sought.findall(files[p])))}
+        ours = work.threads.names if work.persistence is not None else ()
+        said |= {f"{_TRANSCRIPT}{name}": n for name, n in work.transcripts.with_words(words, ours).items()}
+        self._guard.observe(paths)
+        journal = sum(bool(sought.search(e.diff)) for e in self._guard.journal())
+        prompt = any(sought.search(text) for text in work.snapshot.memory.values())
+        kept = work.persistence.count(words, self._is_memory) if work.persistence else 0
+        return Occurrences(words, held, said, journal, prompt, kept)
 
     def forget(self, words: str) -> Occurrences:
         """Remove a text from everything deepnb recorded; returns what was found."""
-        from deepnb.session.memory_steps import forget
+        # What was said in the conversation itself stays as it was said.
+        work, guard, sought = self._workspace, self._guard, pattern(words)
+        files = BackendFiles(guard)
+        work.current.idle()
+        if (kept := work.persistence) is not None:
+            work.threads.reread()  # other kernels may have made some
+            for name in work.threads.kept_names:
+                if kept.is_busy(work.threads[name].name):
+                    raise kept.database.busy(name)
+        found = self.find(words)
+        touched = {*found.files, *(e.path for e in guard.journal() if sought.search(e.diff))}
+        for path in found.history:
+            if path.startswith(_TRANSCRIPT):
+                work.transcripts[path.removeprefix(_TRANSCRIPT)].blot(words)
+            else:
+                guard.inner.write(path, blot_out(words, files[path]))
+        with work.current.hold():  # until no text is known any more, a look would take what is gone for a change
+            for root in guard.roots:
+                if mine := [p for p in touched if guard.root(p) is root]:
+                    with root.lock():
+                        self._forget_at(root, mine, words)
+            guard.forget()
+        work.home.storage.search.forget()
+        work.threads.rebase()  # the prompt's memory is made anew at the next call
+        work.current.tell()
+        if kept is None:
+            return found
+        left = kept.erase(words, self._is_memory)
+        work.threads.reread_turns()
+        return replace(found, left=left)
 
-        return forget(self._workspace, words)
+    def _is_memory(self, path: str) -> bool:
+        """Return whether a file is no part of a conversation: memory, what belongs to it, and offloaded histories."""
+        return self._workspace.home.paths.is_shared(path) or path.startswith(PREFIX)
+
+    def _forget_at(self, root: Root, paths: Sequence[str], words: str) -> None:
+        """Take the words out of these files of a root, as they are now; their journal begins again with what is left."""
+        now, files, journal = self._workspace.current, BackendFiles(self._guard), root.journal
+        left = {p: without(words, files[p]) for p in paths if p in files}
+        for path, text in left.items():
+            if text != files[path]:
+                self._guard.inner.write(path, text)
+        journal.read()
+        journal.rewrite([e for e in journal.entries if e.path not in paths])
+        facts: dict[str, Any] = {"origin": "user", "note": "restarted: something was forgotten"}
+        for path, text in left.items():
+            change = FileDiff(path, None, redact(text))
+            journal.add(entry(change, id=journal.next_id(), at=now.now(), thread=now.thread.name, **facts))
+        journal.save()
 
     def keep(self, directory: str | Path) -> int:
         """Keep memory, notes, skills, journal and transcripts in a directory from now on; returns the number of files."""

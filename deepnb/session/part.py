@@ -1,7 +1,5 @@
 """What the parts of a session that a user holds in hand have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 

@@ -1,21 +1,17 @@
 """Keeping a session in a file or in a database: which it is, whether that fits, and what is back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from deepnb.running.persistence import Restored
+from deepnb.persistence.database import Database
+from deepnb.persistence.savers import copy_checkpoints
+from deepnb.running.persistence import Persistence, Restored
 from deepnb.running.thread import waits
 from deepnb.running.workspace import Workspace
 from deepnb.values.approvals import policy_of
 from deepnb.values.errors import InvalidError, RefusedError
 from deepnb.values.server_address import POSTGRES, without_password
-
-if TYPE_CHECKING:
-    from deepnb.persistence.database import Database
-    from deepnb.running.persistence import Persistence
 
 
 def persist(workspace: Workspace, where: str | Path) -> Restored:
@@ -38,8 +34,6 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
             what = f"{database.where} has threads of its own, and this session has begun already"
             raise RefusedError(what, "restart the kernel and begin with %agent persist FILE, or choose another file")
         if begun:
-            from deepnb.persistence.savers import copy_checkpoints
-
             copy_checkpoints(workspace.graphs.checkpointer, database.saver)
     except BaseException:
         database.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -17,14 +17,18 @@ from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.context import SessionContext
+from deepnb.session.memory import SessionMemory
+from deepnb.session.part import Files
+from deepnb.session.skills import SessionSkills
+from deepnb.session.subagents import SessionSubagents
+from deepnb.session.tools import SessionTools
 from deepnb.values.agent import Features
 from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
-from deepnb.values.budget import Budget, Rule, Size
+from deepnb.values.budget import Rule, Size
 from deepnb.values.errors import InvalidError
-from deepnb.values.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.values.server_address import is_address, server_address
 from deepnb.values.text import short_repr
-from deepnb.values.turn import Event, Snapshot, ThreadInfo, Turn
+from deepnb.values.turn import Snapshot, ThreadInfo, Turn
 from deepnb.values.wings import part
 from deepnb.wiring.options import UNCHANGED, Options, Refresh, ToolText, changed, known_only
 
@@ -45,16 +49,10 @@ if TYPE_CHECKING:
     from deepnb.models.tapes.recorder import Recording
     from deepnb.models.tapes.tape import Tape
     from deepnb.running.persistence import Restored
-    from deepnb.session.memory import SessionMemory
-    from deepnb.session.part import Files
-    from deepnb.session.skills import SessionSkills
-    from deepnb.session.subagents import SessionSubagents
-    from deepnb.session.tools import SessionTools
     from deepnb.values.agent import ModelInfos, Subagent
     from deepnb.values.events import TurnPassage
     from deepnb.values.turn import Price
     from deepnb.values.wing_types import Comparison, Job, Jobs, Package
-    from deepnb.values.xray import Stack, Xray
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
@@ -63,7 +61,7 @@ Rerun = Literal["continue", "replace"]
 """What running a cell again does: the thread continues, or is first rewound to before the cell's earlier turn."""
 
 
-class Session:
+class Session(SessionContext):
     """An agent, its threads and its turns, held in this process.
 
     `Session()` works at once, offline and with no key; `session.run("...")` gives a `Turn`. `configure` changes
@@ -176,7 +174,6 @@ class Session:
     def _begin(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._runner = Runner(workspace)
-        self._context = SessionContext(workspace)
         self.approvals = SessionApprovals(workspace, self._runner)
         """Which calls need approval, and which run unasked."""
 
@@ -266,8 +263,6 @@ class Session:
     @property
     def files(self) -> Files:
         """path -> text of the agent's files."""
-        from deepnb.session.part import Files
-
         return Files(self.backend)
 
     @cached_property
@@ -279,29 +274,21 @@ class Session:
     @cached_property
     def memory(self) -> SessionMemory:
         """Reading and writing what the agent remembers."""
-        from deepnb.session.memory import SessionMemory
-
-        return SessionMemory(self._workspace, self._context)
+        return SessionMemory(self._workspace, self)
 
     @cached_property
     def skills(self) -> SessionSkills:
         """Reading and writing the agent's skills."""
-        from deepnb.session.skills import SessionSkills
-
         return SessionSkills(self._workspace)
 
     @cached_property
     def subagents(self) -> SessionSubagents:
         """Reading and writing the agents that others hand tasks to."""
-        from deepnb.session.subagents import SessionSubagents
-
         return SessionSubagents(self._workspace)
 
     @cached_property
     def tools(self) -> SessionTools:
         """Giving the agent functions and MCP servers as tools, and taking them away."""
-        from deepnb.session.tools import SessionTools
-
         return SessionTools(self._workspace, self.approvals)
 
     # -- running
@@ -763,59 +750,11 @@ class Session:
         """Tokens of a text, by the counter in use."""
         return self._workspace.built.meter.count(text)
 
-    def budget(self) -> Budget | None:
-        """What the next request holds before its prompt; None before the first model call."""
-        return self._context.budget()
-
-    def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
-        """What a model call was sent, piece by piece, and what changed since the one before it.
-
-        The last call for an answer, that of turn `turn`, or call `call` of it, both counted from 1.
-        """
-        return self._context.xray(turn, call)
-
-    def requests(self) -> list[tuple[str, tuple[int, int]]]:
-        """The calls of the thread whose request was kept, oldest first: a name, and turn and call for `xray`."""
-        return self._context.requests()
-
-    def stack(self) -> Stack:
-        """The layers of the main agent in the order a request passes them, with what each added to the last one."""
-        return self._context.stack()
-
     def ledger(self) -> pd.DataFrame:
         """One row per model call of the current thread. Figures are tokens."""
         from deepnb.session.tables import ledger
 
         return ledger(self.turns)
-
-    def compact(self, tell: Callable[[Event], None] = lambda event: None) -> Offload:
-        """Compact the current thread now, all but its last turn: flush, offload, summary, as at the trigger.
-
-        Where that would not make the next request smaller, an error says so and the thread is as it was; what the flush
-        noted stays. `tell` is given each event as it happens.
-        """
-        return self._context.compact(tell)
-
-    def flush(self) -> Flush:
-        """Add what is worth keeping from the current thread to today's note; its context stays the same."""
-        return self._context.flush()
-
-    def history(self) -> tuple[HistorySection, ...]:
-        """What was offloaded from the current thread, by time."""
-        return self._context.sections()
-
-    def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
-        """Add messages of a section of the history to the next prompt, verbatim.
-
-        Sections and messages count from 1; without `messages` all of them, beside those that wait there
-        already. None in the place of a section takes them all away again.
-        """
-        return self._context.bring_back(section, messages)
-
-    @property
-    def brought_back(self) -> BroughtBack | None:
-        """What is added to the next prompt of the current thread."""
-        return self._context.brought_back
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:
         """One row per line of a thread's transcript (the current one's, if not given), oldest first."""

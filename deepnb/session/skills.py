@@ -10,8 +10,10 @@ from uuid import uuid4
 from deepnb.running.workspace import Workspace
 from deepnb.session.part import BackendFiles, Part, refused
 from deepnb.skills.catalog import DISABLED, Found, disabled
-from deepnb.skills.packages import check_name, scaffold
+from deepnb.skills.frontmatter import body_of
+from deepnb.skills.packages import Package, bundled, check_name, packages, scaffold
 from deepnb.skills.rules import FILE_NAME, check
+from deepnb.skills.rules import preapproved as asked_for
 from deepnb.values.agent import Finding, Skill, SkillRead, skill_line, skills_listed
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import disk_path
@@ -19,8 +21,6 @@ from deepnb.values.text import as_word
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from deepnb.skills.packages import Package
 
 
 COLUMNS = (
@@ -142,8 +142,6 @@ class SessionSkills(Part):
 
     def bundled(self) -> tuple[Skill, ...]:
         """The skills that come with deepnb; they cost no tokens until you `add` them."""
-        from deepnb.skills.packages import bundled
-
         return tuple(package.checked.skill for package in bundled().values())
 
     def add(self, what: str | Path, *, replace: bool = False) -> AddedSkills:
@@ -153,8 +151,6 @@ class SessionSkills(Part):
         those. Those that can't be used are left out, and named in `left_out` of what is returned; where none is left,
         that is an error. `replace` takes the place of skills of the same name.
         """
-        from deepnb.skills.packages import bundled, packages
-
         own, left_out = bundled(), list[str]()
         found = [own[what]] if isinstance(what, str) and what in own else packages(disk_path(what), left_out)
         names = list[str]()
@@ -231,8 +227,6 @@ class SessionSkills(Part):
 
     def validate_findings(self, path: str | Path | None = None) -> tuple[Finding, ...]:
         """What to fix: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
-        from deepnb.skills.packages import packages
-
         if path is None:
             return self.found().findings
         named = [s for s in self.list_skills() if str(path) in (s.name, s.directory, s.path)]
@@ -258,8 +252,6 @@ class SessionSkills(Part):
 
     def pin(self, name: str) -> int:
         """Add a skill's body to the next prompt of this thread, once; returns its tokens."""
-        from deepnb.skills.frontmatter import body_of
-
         skill, text = self.show(name)
         if not skill.usable:
             why = skill.problem or "it is disabled"
@@ -267,7 +259,8 @@ class SessionSkills(Part):
                 f"{name} can't be pinned: {why}", f"%skills enable {name}" if skill.enabled is False else "fix it"
             )
         work = self._workspace
-        work.threads.pin(work.thread, {skill.name: str(uuid4()), **self._pins()})
+        work.thread.pins = {skill.name: str(uuid4()), **self._pins()}
+        work.current.save()
         return work.built.meter.count(body_of(text))
 
     def unpin(self, name: str) -> None:
@@ -275,12 +268,11 @@ class SessionSkills(Part):
         pins = dict(self._pins())
         if pins.pop(name, None) is None:
             raise NotFoundError(f"{name} is not pinned", "%skills pin lists the pinned ones")
-        self._workspace.threads.pin(self._workspace.thread, pins)
+        self._workspace.thread.pins = pins
+        self._workspace.current.save()
 
     def _pins(self) -> Mapping[str, str]:
         return self._workspace.catalogs.pinned(self._workspace.thread)
-
-    # -- helpers
 
     def _reads(self, texts: Mapping[str, str]) -> dict[str, SkillRead]:
         from deepnb.skills.middleware import reads
@@ -340,7 +332,6 @@ def preapproved(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     asks for nothing: it could write itself the leave. Nothing is granted by this.
     """
     from deepnb.skills.middleware import reads
-    from deepnb.skills.rules import preapproved
 
     skills = workspace.catalogs.found().skills
     found = reads(workspace.turns, workspace.catalogs.texts(skills))
@@ -348,4 +339,4 @@ def preapproved(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     users = {p for p, read in found.items() if not read.changed and wrote.get(p, "user") in ("user", "external")}
     used = [s for s in skills if s.usable and s.path in users]
     there = {name for name, _ in workspace.built.tools}
-    return {tool: names for tool, names in preapproved(used).items() if tool in there}
+    return {tool: names for tool, names in asked_for(used).items() if tool in there}

@@ -177,8 +177,6 @@ class SessionSubagents(Part):
             raise refused(one.path, error)
         return one.path
 
-    # -- helpers
-
     def _one(self, name: str) -> Listed:
         found = self.list_subagents()
         for one in found:

@@ -181,8 +181,6 @@ class SessionTools(Part):
         for one in servers:
             one.close()
 
-    # -- helpers
-
     def _joined(self, given: Sequence[Any], servers: Sequence[Server]) -> AddedTools:
         """Tools and servers that are ready, made the agent's."""
         work = self._workspace

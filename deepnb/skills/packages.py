@@ -6,6 +6,7 @@ is what is too large or too many.
 
 from __future__ import annotations
 
+import os
 import stat
 import unicodedata
 import zipfile
@@ -83,16 +84,20 @@ def _packages(files: Mapping[str, _File], name: str, where: str, left_out: list[
     """Return a skill for each directory that holds a SKILL.md, and stands in no other that does."""
     found = {path[: -len(FILE_NAME)] for path in files if f"/{path}".endswith(f"/{FILE_NAME}")}
     tops: dict[str, dict[str, _File]] = {}
+    meant: dict[str, DeepnbError] = {}
     for path, file in sorted(files.items()):
         above = (path[:at] for at, sign in enumerate(f"/{path}") if sign == "/")
         if (top := next((one for one in above if one in found), None)) is not None:
             tops.setdefault(top.rstrip("/"), {})[path.removeprefix(top)] = file
+        elif (wrong := _meant(path)) is not None:
+            meant[wrong.what] = wrong
     if not tops:
-        raise NotFoundError(
-            f"{where} contains no {FILE_NAME}", f"a skill is a directory NAME with NAME/{FILE_NAME} in it"
-        )
+        do = f"a skill is a directory NAME with NAME/{FILE_NAME} in it"
+        raise next(iter(meant.values()), NotFoundError(f"{where} contains no {FILE_NAME}", do))
     if len(tops) > _SKILLS:
         raise LimitError(f"{where} contains more than {_SKILLS:,} skills", "give a directory with fewer")
+    if left_out is not None:
+        left_out += (f"{where}/{error.typed}" for error in meant.values())
     made, total = list[Package](), 0
     for top, inside in tops.items():
         try:
@@ -112,6 +117,17 @@ def _packages(files: Mapping[str, _File], name: str, where: str, left_out: list[
         )
         made.append(Package(directory, texts, at))
     return made
+
+
+def _meant(path: str) -> DeepnbError | None:
+    """Return what is wrong with a file in no skill that was meant to be, or stands in, a SKILL.md; None for any other."""
+    *folders, name = path.split("/")
+    if FILE_NAME in folders:
+        place = "/".join(folders[: folders.index(FILE_NAME) + 1])
+        return InvalidError(f"{place} is a directory", "make it a file: it contains the text of the skill")
+    if name.casefold() == FILE_NAME.casefold():
+        return InvalidError(f"{path} is called {name}", f"rename it to {FILE_NAME}")
+    return None
 
 
 def _contents(files: Mapping[str, _File], prefix: str) -> dict[str, bytes]:
@@ -156,20 +172,28 @@ def _from_directory(top: Path) -> dict[str, _File]:
     found: dict[str, _File] = {}
     folders, looked = [top], 0
     while folders:
-        for path in sorted(folders.pop(0).iterdir()):
-            if path.name.startswith(".") or path.name in _LEFT_OUT:
-                continue
-            if (looked := looked + 1) > _PLACES:
-                raise LimitError(f"{top.name} has more than {_PLACES:,} files", "give the directory of the skills")
-            status = path.lstat()
-            inside = path.relative_to(top).as_posix()
-            if stat.S_ISDIR(status.st_mode):
-                folders.append(path)
-                continue
-            problem = InvalidError(f"{inside} is a link or not a file", "replace it with a copy of its target")
-            found[inside] = _File(
-                status.st_size, partial(_bytes, path, inside), None if stat.S_ISREG(status.st_mode) else problem
-            )
+        folder = folders.pop(0)
+        try:
+            for path in sorted(folder.iterdir()):
+                if path.name.startswith(".") or path.name in _LEFT_OUT:
+                    continue
+                if (looked := looked + 1) > _PLACES:
+                    raise LimitError(f"{top.name} has more than {_PLACES:,} files", "give the directory of the skills")
+                status = path.lstat()
+                inside = path.relative_to(top).as_posix()
+                if stat.S_ISDIR(status.st_mode):
+                    folders.append(path)
+                    continue
+                problem = InvalidError(f"{inside} is a link or not a file", "replace it with a copy of its target")
+                if os.path.isfile(path / FILE_NAME):  # a link to a skill
+                    inside = f"{inside}/{FILE_NAME}"
+                found[inside] = _File(
+                    status.st_size, partial(_bytes, path, inside), None if stat.S_ISREG(status.st_mode) else problem
+                )
+        except OSError as error:  # it may be a skill, or part of one
+            place = folder.relative_to(top)
+            problem = InvalidError(f"{place} can't be read ({error.strerror})", "leave it out")
+            found[(place / FILE_NAME).as_posix()] = _File(0, bytes, problem)
     return found
 
 

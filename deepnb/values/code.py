@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
 
 CODE_TOOLS: Mapping[str, str] = {"run_python": "code"}
 """The tools that run code in the user's namespace, each with the argument that holds it."""
@@ -116,19 +117,14 @@ def shown(pieces: tuple[tuple[str, bool], ...]) -> str:
 
 
 def _pieces(line: str, strange: set[str]) -> Iterator[tuple[str, bool]]:
-    plain: list[str] = []
-    for character in line:
-        if character not in strange:
-            plain.append(character)
+    for is_strange, characters in groupby(line, strange.__contains__):
+        if not is_strange:
+            yield "".join(characters), False
             continue
-        if plain:
-            yield "".join(plain), False
-            plain = []
-        mark = f"⟨U+{ord(character):04X}⟩"
-        is_letter = character.isalnum() and character not in _INVISIBLE
-        yield (f"{character}{mark}" if is_letter else mark), True
-    if plain:
-        yield "".join(plain), False
+        for character in characters:
+            mark = f"⟨U+{ord(character):04X}⟩"
+            is_letter = character.isalnum() and character not in _INVISIBLE
+            yield (f"{character}{mark}" if is_letter else mark), True
 
 
 def _signs(code: str) -> Iterator[Sign]:

@@ -1,7 +1,5 @@
 """What the events of a turn tell: what it waits for, what is said in it, and the same without credentials."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace

@@ -293,7 +293,7 @@ class NotOnTapeError(NotFoundError):
 
 _MOST_WORDS = 2_000
 """Characters of an exception's words."""
-_PROBLEMS = 5
+PROBLEMS = 5
 """Arguments that are said not to fit."""
 _FRAMES = 6
 """Frames that are shown: the first, and the last of the others."""
@@ -326,13 +326,17 @@ def one_line(error: BaseException) -> str:
 
 
 def _misfits(error: BaseException) -> str:
-    """Return what does not fit, of pydantic's error: `path: Field required`; in its own words are addresses in memory."""
+    """Return what does not fit, of pydantic's error; in its own words are addresses in memory."""
     if type(error).__name__ != "ValidationError" or not hasattr(error, "errors"):
         return ""
-    problems = error.errors()
-    shown = [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in problems[:_PROBLEMS]]
-    more = [f"and {len(problems) - _PROBLEMS} more"] if len(problems) > _PROBLEMS else []
-    return "; ".join([*shown, *more])
+    problems = misfits(error)
+    more = [f"and {len(problems) - PROBLEMS} more"] if len(problems) > PROBLEMS else []
+    return "; ".join([*problems[:PROBLEMS], *more])
+
+
+def misfits(error: Any) -> list[str]:
+    """Return what of a value does not fit, and why, as pydantic's error says it: `path: Field required`."""
+    return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
 
 
 def own_traceback(error: BaseException) -> str:

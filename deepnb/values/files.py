@@ -88,9 +88,7 @@ def apply(before: str | None, hunks: tuple[Hunk, ...]) -> str:
 
 def lines_of(text: str | None) -> list[str]:
     """Return lines with their ends, split at line feeds alone (a form feed is not a line end)."""
-    if not text:
-        return []
-    return [line + "\n" for line in text.split("\n")[:-1]] + ([tail] if (tail := text.rsplit("\n", 1)[-1]) else [])
+    return re.findall(r"[^\n]*\n|[^\n]+", text or "")
 
 
 # -- Paths of files in a backend

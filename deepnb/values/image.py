@@ -2,12 +2,12 @@
 
 from base64 import b64decode, b64encode
 from binascii import Error
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deepnb.gate.own_words import add_words
-from deepnb.values.text import short_repr
+from deepnb.values.text import rebuilt, short_repr
 
 LARGEST = 5_000_000
 """Bytes of an image that is sent: what Anthropic's API takes, the least of the large providers."""
@@ -130,10 +130,7 @@ def bare_images(value: Any) -> Any:
     """Return a JSON-like value with the pictures in it bare; the same object where nothing changed."""
     if isinstance(value, str):
         return bare_base64(value) if len(value) > 64 else value
-    if isinstance(value, Mapping):
-        made = {key: bare_images(one) for key, one in value.items()}
-        return made if any(made[key] is not one for key, one in value.items()) else value
-    return value
+    return rebuilt(value, bare_images)
 
 
 def _png(data: bytes) -> Iterator[bytes]:

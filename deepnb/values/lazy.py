@@ -1,6 +1,8 @@
-"""What is computed when it is needed, or not at all: the last result of a function, a mapping made when it is looked into."""
+"""What is computed when it is needed, or not at all, and a context variable that is set for a block."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -23,6 +25,16 @@ class Memo(Generic[T]):
         if last is None or not all(a is b or a == b for a, b in zip(given, last[0], strict=True)):
             last = self._last = (given, self._work(*given))
         return last[1]
+
+
+@contextmanager
+def set_in_block(variable: ContextVar[Any], value: T) -> Iterator[T]:
+    """Give a context variable a value within a block, and what it had before after it."""
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)
 
 
 # -- A mapping that is made when it is first looked into

@@ -56,13 +56,8 @@ class GrowingList(Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, index: slice) -> tuple[T, ...]: ...
     def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
-        if isinstance(index, slice):
-            return tuple(self._values[i] for i in range(*index.indices(self._n)))
-        if index < 0:
-            index += self._n
-        if not 0 <= index < self._n:
-            raise IndexError(index)
-        return self._values[index]
+        at = range(self._n)[index]
+        return self._values[at] if isinstance(at, int) else tuple(map(self._values.__getitem__, at))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GrowingList) and self[:] == other[:]

@@ -2,7 +2,8 @@
 
 import heapq
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -70,12 +71,26 @@ def whole_value(value: Any) -> Any:
     if isinstance(value, str):
         return whole(value)
     if isinstance(value, dict):
-        made: Any = {whole_value(key): whole_value(item) for key, item in value.items()}
-    elif type(value) in (list, tuple):
-        made = type(value)(map(whole_value, value))
-    else:
-        return value
-    return value if made == value else made
+        made = {whole_value(key): whole_value(item) for key, item in value.items()}
+        return value if made == value else made
+    return rebuilt(value, whole_value) if type(value) in (list, tuple) else value
+
+
+def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a mapping, sequence or dataclass with each value in it changed; the same object where none is, or it is another."""
+    if isinstance(value, Mapping):
+        made = {key: change(item) for key, item in value.items()}
+        return made if any(made[key] is not item for key, item in value.items()) else value
+    if isinstance(value, list | tuple):
+        items = [change(item) for item in value]
+        if all(a is b for a, b in zip(items, value, strict=True)):
+            return value
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if is_dataclass(value) and not isinstance(value, type):
+        held = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        changed = {name: new for name, old in held.items() if (new := change(old)) is not old}
+        return replace(value, **changed) if changed else value
+    return value
 
 
 def moment(at: str) -> float:
@@ -101,88 +116,61 @@ def as_word(text: str) -> str:
 
 # -- What a magic's command is in Python: the magics only call methods of a session
 
+_METHODS = (
+    ("%agent", "session.{}", "jobs threads turns"),
+    ("%agent", "session.{}()", "budget compact history models undo"),
+    ("%agent", "session.{}({{}})", "export fork key new package persist record replay resume rewind switch use"),
+    ("%memory", "session.memory.{}", "sources"),
+    ("%memory", "session.memory.{}()", "flush log pending promote"),
+    ("%memory", "session.memory.{}({{}})", "add daily forget keep revert save search"),
+    ("%skills", "session.skills.{}({{}})", "add disable enable new remove show validate"),
+)
+"""Commands that are called in Python what they are called in a magic: the magic, the call, their names."""
+
 CALLS = {
+    **{f"{magic} {name}": call.format(name) for magic, call, names in _METHODS for name in names.split()},
     "%agent": "session",
     "%agent PROMPT": "session.run(PROMPT)",
     "%agent approve": "session.resume(session.asked[0].approve())",
     "%agent approve 1": "session.resume(session.asked[0].approve())",
     "%agent approve all": "session.resume([call.approve() for call in session.asked])",
-    "%agent budget": "session.budget()",
-    "%agent compact": "session.compact()",
     "%agent edit": "session.resume(session.asked[0].edit({}))",
-    "%agent export": "session.export({})",
     "%agent export --yes": "session.export({}, overwrite=True)",
-    "%agent fork": "session.fork({})",
-    "%agent history": "session.history()",
     "%agent history --bring": "session.bring_back({})",
-    "%agent jobs": "session.jobs",
     "%agent jobs join": "session.switch(session.jobs.job({}).thread)",
     "%agent jobs stop": "session.jobs.job({}).stop()",
-    "%agent key": "session.key({})",
-    "%agent models": "session.models()",
     "%agent mount": "session.mount({}, {})",
     "%agent mount --yes": "session.mount({}, {}, whole=True)",
-    "%agent new": "session.new({})",
     "%agent open": "deepnb.open_session({})",
-    "%agent package": "session.package({})",
     "%agent package --yes": "session.package({}, write=True)",
     "%agent panel approvals": "session.asked[0].args",
-    "%agent persist": "session.persist({})",
-    "%agent record": "session.record({})",
     "%agent record --yes": "session.record({}, overwrite=True)",
     "%agent record stop": "session.recording.stop()",
     "%agent reject": "session.resume(session.asked[0].reject({}))",
     "%agent reject 1": "session.resume(session.asked[0].reject({}))",
-    "%agent replay": "session.replay({})",
-    "%agent resume": "session.resume({})",
     "%agent resume 1 JSON": "session.resume(session.asked[0].answer(VALUE))",
     "%agent resume JSON": "session.resume(session.asked[0].answer(VALUE))",
-    "%agent rewind": "session.rewind({})",
     "%agent subagents": "session.subagents.show({})",
     "%agent subagents add": "session.subagents.new({})",
     "%agent subagents add --yes": "session.subagents.new({}, replace=True)",
-    "%agent switch": "session.switch({})",
-    "%agent threads": "session.threads",
     "%agent tools": "session.approvals",
     "%agent tools ask": "session.approvals.rule({}, 'ask')",
     "%agent tools add": "session.tools.add({})",
     "%agent tools deny": "session.approvals.rule({}, 'deny')",
     "%agent tools remove": "session.tools.remove({})",
-    "%agent turns": "session.turns",
-    "%agent undo": "session.undo()",
     "%agent use?": "help(session.use)",
     "%agent use --base-url": "session.models({})",
-    "%agent use": "session.use({})",
     "%memory": "session.memory.text()",
-    "%memory add": "session.memory.add({})",
-    "%memory daily": "session.memory.daily({})",
     "%memory diff": "session.memory.diff({}, {})",
-    "%memory flush": "session.memory.flush()",
-    "%memory forget": "session.memory.forget({})",
-    "%memory keep": "session.memory.keep({})",
-    "%memory log": "session.memory.log()",
-    "%memory pending": "session.memory.pending()",
-    "%memory promote": "session.memory.promote()",
-    "%memory revert": "session.memory.revert({})",
     "%memory rm": "session.memory.remove({})",
-    "%memory save": "session.memory.save({})",
     "%memory save --yes": "session.memory.save({}, overwrite=True)",
     "%memory show": "session.memory.read({})",
-    "%memory search": "session.memory.search({})",
-    "%memory sources": "session.memory.sources",
     "%memory sources add": "session.memory.add_source({})",
     "%memory sources remove": "session.memory.remove_source({})",
     "%%memory": "session.memory.write({}, TEXT)",
     "%skills": "session.skills.list()",
-    "%skills add": "session.skills.add({})",
     "%skills add --yes": "session.skills.add({}, replace=True)",
-    "%skills disable": "session.skills.disable({})",
-    "%skills enable": "session.skills.enable({})",
-    "%skills new": "session.skills.new({})",
     "%skills pin": "session.skills.pinned",
-    "%skills remove": "session.skills.remove({})",
-    "%skills show": "session.skills.show({})",
-    "%skills validate": "session.skills.validate({})",
     "%%skills": "session.skills.write({}, TEXT)",
     "%config DeepNB.window =": "session.configure(max_input_tokens={})",
     "%pip install": "pip install",

@@ -72,7 +72,7 @@ package  directory:folder DIR  ?include:places PATH...  --yes
             "%agent use http:": "magic:attach_server",
             "%agent use https:": "magic:attach_server",
             "Session(graph=URL)": "served:served_options",
-            "session.attach(header=NAME)": "header:enter_header",
+            "session.attach(header=NAME)": "served:enter_header",
         },
     ),
     "open": Wing(
@@ -85,9 +85,9 @@ package  directory:folder DIR  ?include:places PATH...  --yes
         },
         usage="""
 open  path:session FILE|DIR|URL  --thread:word THREAD  --list
-    show a session of Claude Code, Codex, pi, OpenClaw, LangGraph or deepnb, read-only, with all views: of a file or
-    a PostgreSQL database, the newest or the one you name; of a directory, list the sessions below it; --list: list
-    those in a file or database
+    show a session of Claude Code, Codex, OpenCode, pi, OpenClaw, LangGraph or deepnb, read-only, with all views: of a
+    file or a PostgreSQL database, the newest or the one you name; of a directory, list the sessions below it; --list:
+    list those in a file or database
 """,
         pictures={"session:OpenedSession": "magic:opened_picture", "values:SessionRows": "magic:rows_picture"},
     ),
@@ -95,7 +95,7 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
         names={
             "import deepnb.course": "grading:check",
             "%agent help WORD": "help:show_help",
-            "%agent help TOPIC": "entries:topic_names",
+            "%agent help TOPIC": "reference:TOPICS",
             "python -m deepnb lab": "lab:run_lab",
             "python -m deepnb tour": "tour:run_tour",
         },

@@ -1,7 +1,5 @@
 """One request laid open: what a provider had cached of it, its pieces by part, and the layers that made it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -217,13 +215,13 @@ class Xray:
 
 def prefix(before: Sequence[Sent], after: Sequence[Sent]) -> Prefix:
     """Return the bytes two requests begin with alike: of whole pieces, then of the first that differs."""
-    same = 0
-    for a, b in zip(before, after, strict=False):
-        alike = (a.part, a.label) == (b.part, b.label)
-        if a is not b and not (alike and a.text == b.text):
-            same += _common(_bytes(a), _bytes(b)) if alike else 0
-            break
-        same += len(_bytes(a))
+    at = _alike(before, after)
+    same = sum(len(_bytes(piece)) for piece in after[:at])
+    if at < min(len(before), len(after)):
+        a, b = before[at], after[at]
+        if (a.part, a.label) == (b.part, b.label):
+            pairs = zip(_bytes(a), _bytes(b), strict=False)
+            same += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return Prefix(same, sum(len(_bytes(p)) for p in before), sum(len(_bytes(p)) for p in after))
 
 
@@ -258,14 +256,6 @@ def _alike(a: Sequence[Sent], b: Sequence[Sent]) -> int:
 
 def _bytes(piece: Sent) -> bytes:
     return piece.text.encode("utf-8", "surrogatepass")
-
-
-def _common(a: bytes, b: bytes) -> int:
-    low, high = 0, min(len(a), len(b))
-    while low < high:  # halving: a comparison of slices is as fast as memory
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if a[:middle] == b[:middle] else (low, middle - 1)
-    return low
 
 
 # -- What a request passes on its way to the model, layer by layer, and what each adds to it

@@ -84,7 +84,6 @@ def stack_view(stack: Stack, stamp: str = "") -> Picture:
 
 
 def stack_title(stack: Stack) -> tuple[str, str]:
-    """Return what a stack is, and in how many layers."""
     return "graph", f"{counted(len(stack.layers), 'layer')}, then the model {stack.model}"
 
 

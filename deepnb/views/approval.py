@@ -51,7 +51,6 @@ class CallCard:
 
     @property
     def open(self) -> bool:
-        """Whether it is pending."""
         return self.decision is None and not self.gone
 
     @property
@@ -62,7 +61,6 @@ class CallCard:
 
     @property
     def code(self) -> CodeReview | None:
-        """The code that the call runs."""
         return code_of(self.call.name, self.call.args)
 
     @property
@@ -110,7 +108,6 @@ class ApprovalView:
 
     @property
     def title(self) -> str:
-        """How many calls need approval, or were decided."""
         what = "question" if self._asks else "call"
         if not any(card.open for card in self.cards):
             return f"{'answered' if self._asks else 'decided'} · {counted(len(self.cards), what)}"
@@ -199,7 +196,6 @@ class ApprovalView:
 
 
 def why(call: PendingCall) -> str:
-    """Return why the user is asked about a call."""
     if call.is_question:
         return "the graph waits for an answer"
     if call.is_unreadable:
@@ -210,7 +206,6 @@ def why(call: PendingCall) -> str:
 
 
 def code_of(name: str, args: Mapping[str, object]) -> CodeReview | None:
-    """Return the code in the arguments of a tool that runs code."""
     code = args.get(CODE_TOOLS[name]) if name in CODE_TOOLS else None
     return review(code) if isinstance(code, str) else None
 
@@ -281,7 +276,6 @@ def _marked(cell: CellDiff) -> CellDiff:
 
 
 POWER = "approved code can do all that you can: read and change your variables, files and accounts"
-"""What a card says of code."""
 UNREAD = "later code then runs without being shown to you first"
 """What is said of allowing a tool that runs code."""
 

@@ -7,6 +7,25 @@ from deepnb.views import html as h
 from deepnb.views.text import counted
 
 _SPARKS = "▁▂▃▄▅▆▇█"
+MARK = "↓"
+"""Stands in a sparkline before the first figure after a compaction."""
+_FAR = 4
+"""A line more than this many times above the highest figure is not drawn: the bars would be too small to be seen."""
+_PLOT = 0.84
+"""The part of the frame's height that the top figure takes; above it is room for the arrows."""
+_HIGH = 72
+_LINE = 3
+"""What the line and the frame's edge take: the bars below the trigger end below it."""
+_FRAME = (
+    f"display:flex;align-items:flex-end;height:{_HIGH}px;max-width:600px;overflow:hidden;border-bottom:1px solid {h.LINE};"
+    "font-family:monospace;font-size:1px;line-height:1px;color:transparent"
+)
+_BAR = (
+    "flex:0 1 14px;height:{}%;margin:0 1px 0 0;background:rgba(90,130,200,0.65);border:1px solid;box-sizing:border-box"
+)
+"""In forced colours its ground is gone, and the border, else as transparent as the text, is drawn."""
+_UPRIGHT = "align-self:stretch;border-left:1px dashed #888;font-size:12px;line-height:11px;opacity:0.75"
+_LEVEL = f"height:{{}}px;margin:-{{}}px 0 0 0;border-top:2px solid {h.RED.format(0.75)};max-width:600px;box-sizing:border-box"
 
 
 def cells(amounts: Sequence[int], scale: int, columns: int) -> list[int]:
@@ -26,10 +45,6 @@ def cells(amounts: Sequence[int], scale: int, columns: int) -> list[int]:
 def position(at: int, scale: int, columns: int) -> int:
     """Return the cell in front of which a mark stands, from 0 to `columns`."""
     return max(0, min(columns, round(at * columns / scale))) if scale > 0 else 0
-
-
-MARK = "↓"
-"""Stands in a sparkline before the first figure after a compaction."""
 
 
 def sparkline(figures: Sequence[int], marks: Collection[int] = ()) -> str:
@@ -63,25 +78,6 @@ def plot_html(figures: Sequence[int], marks: Collection[int] = (), line: int | N
         return plot
     high = round(_HIGH * _PLOT * line / top) + _LINE
     return h.join(plot, h.el("div", style=_LEVEL.format(high, high)))
-
-
-_FAR = 4
-"""A line more than this many times above the highest figure is not drawn: the bars would be too small to be seen."""
-_PLOT = 0.84
-"""The part of the frame's height that the top figure takes; above it is room for the arrows."""
-_HIGH = 72
-_LINE = 3
-"""What the line and the frame's edge take: the bars below the trigger end below it."""
-_FRAME = (
-    f"display:flex;align-items:flex-end;height:{_HIGH}px;max-width:600px;overflow:hidden;border-bottom:1px solid {h.LINE};"
-    "font-family:monospace;font-size:1px;line-height:1px;color:transparent"
-)
-_BAR = (
-    "flex:0 1 14px;height:{}%;margin:0 1px 0 0;background:rgba(90,130,200,0.65);border:1px solid;box-sizing:border-box"
-)
-"""In forced colours its ground is gone, and the border, else as transparent as the text, is drawn."""
-_UPRIGHT = "align-self:stretch;border-left:1px dashed #888;font-size:12px;line-height:11px;opacity:0.75"
-_LEVEL = f"height:{{}}px;margin:-{{}}px 0 0 0;border-top:2px solid {h.RED.format(0.75)};max-width:600px;box-sizing:border-box"
 
 
 def sampled(figures: Sequence[int], marks: Collection[int], most: int) -> tuple[list[int], list[int]]:

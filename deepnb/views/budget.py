@@ -68,7 +68,6 @@ class BudgetView:
     nested: Mapping[str, Spent] = field(default_factory=dict)
     """Name of a subagent -> what it spent in the thread."""
     unfolded: bool = False
-    """Whether the items are shown."""
 
     @property
     def scale(self) -> int:
@@ -132,13 +131,12 @@ class BudgetView:
     def html(self) -> str:
         if self.budget is None:
             return h.box(h.heading("context", stamp=self.stamp), h.muted(EMPTY))
-        title, *facts = self.title.split(" · ")
         colours = [*(part.colour for part in self.parts), None]
         rows = [
             (h.swatch(letter, colour) if colour else letter, *rest)
             for colour, (letter, *rest) in zip(colours, self._rows(), strict=True)
         ]
-        body = [h.heading(title, *facts, stamp=self.stamp), bar_html(self)]
+        body = [h.heading(*self.title.split(" · "), stamp=self.stamp), bar_html(self)]
         body.append(table_html(("", "part", "tokens", "share"), rows, right=(2, 3)))
         body += [h.el("div", fact) for fact in self.facts]
         if self.history:
@@ -166,7 +164,6 @@ class BudgetView:
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        """What the request is made of, one by one."""
         return self.budget.items if self.budget else ()
 
     @property

@@ -27,7 +27,6 @@ NO_SUMMARY = "no summary that can be read"
 
 
 def line(offload: Offload) -> str:
-    """Return all that happened, in one line."""
     if offload.foreign:
         return f"context compacted ({CAUSES.get(offload.cause, offload.cause)}){tokens(offload, ': ')}"
     parts = [f"{went(offload)} → summary{tokens(offload, ', ')}"]

@@ -69,7 +69,6 @@ class ImageNames:
         return without_data(text[:at] if waits else text)
 
     def end(self) -> str:
-        """Return what waited, now that nothing more comes."""
         text, self._held = "".join(self._held), []
         return without_data(text)
 

@@ -160,7 +160,6 @@ class DiffView:
 
 
 def diff_view(diffs: Sequence[FileDiff], title: str, stamp: str = "") -> DiffView:
-    """Return what changed in the files of `diffs`."""
     return DiffView(title, tuple(diffs), stamp)
 
 

@@ -15,6 +15,12 @@ from deepnb.views.turn_segments import harmless
 
 _STOPS = {"tags": ["raises-exception"]}
 """Of a cell that may end with an error: Run All goes on after it."""
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{background:Canvas;color:CanvasText;font-family:system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em}"
+    "main>section{margin:0 0 2em 0}"
+)
 
 
 def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, str]) -> str:
@@ -80,16 +86,7 @@ def _code_run(turn: Turn, code: Mapping[str, str]) -> Iterator[tuple[str, list[C
                 yield text, outputs
 
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-_STYLE = (
-    ":root{color-scheme:light dark}"
-    "body{background:Canvas;color:CanvasText;font-family:system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em}"
-    "main>section{margin:0 0 2em 0}"
-)
-
-
 def conversation_page(title: str, turns: Sequence[Turn]) -> str:
-    """Return the HTML of the whole file."""
     head = h.el(
         "head",
         h.Html('<meta charset="utf-8">'),

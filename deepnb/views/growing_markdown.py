@@ -50,7 +50,6 @@ class Piece:
         return h.box(markup, above=self.above is None, below=self.below is None)
 
     def joined(self, after: Piece) -> Piece:
-        """Return this piece and the one after it as one."""
         return Piece(self.markdown + after.markdown, self.above, after.below, self.links)
 
 
@@ -63,7 +62,6 @@ class GrowingMarkdown:
 
     @property
     def inside(self) -> bool:
-        """Whether the end begins inside a block."""
         return self.end.above is not None and bool(self.end.above.open)
 
     def add(self, text: str) -> None:

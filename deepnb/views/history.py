@@ -77,7 +77,6 @@ class HistoryView:
 
     @property
     def matches(self) -> tuple[SectionMatch, ...]:
-        """The sections with what is shown of each."""
         found = []
         for number, section in enumerate(self.sections, 1):
             items = section.items
@@ -105,7 +104,6 @@ class HistoryView:
 
     @property
     def brought_line(self) -> str | None:
-        """What is added to the next prompt, in a line."""
         if self.brought is None:
             return None
         return f"added to the next prompt: {self.brought.line}; --bring none removes it"
@@ -124,8 +122,7 @@ class HistoryView:
     def html(self) -> str:
         if not self.sections:
             return h.box(h.heading("offloaded history", stamp=self.stamp), h.muted(EMPTY))
-        title, *facts = self.title.split(" · ")
-        body = [h.heading(title, *facts, stamp=self.stamp)]
+        body = [h.heading(*self.title.split(" · "), stamp=self.stamp)]
         body += [h.el("div", h.muted(line)) for line in (self.brought_line, self.found_line) if line]
         if self.brief:
             heads = [h.el("li", head_html(shown)) for shown in self.matches[-_NEWEST:]]
@@ -139,7 +136,6 @@ class HistoryView:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether another program compacted."""
         return any(section.offload is not None and section.offload.foreign for section in self.sections)
 
     @property
@@ -157,7 +153,6 @@ def history_view(
 
 
 def head_html(shown: SectionMatch) -> h.Html:
-    """Return a section's time, and its facts."""
     return h.join(h.el("b", shown.title), h.muted(*(f" · {fact}" for fact in shown.facts)))
 
 
@@ -180,7 +175,6 @@ def message_html(item: HistoryMessage, terms: SearchTerms, room: int = _MOST, se
 
 
 def role(item: HistoryMessage) -> str:
-    """Return who said it."""
     return item.role or "messages that can't be separated: the file was edited"
 
 

@@ -49,7 +49,6 @@ def literal(text: str) -> Html:
 
 
 def join(*children: Child) -> Html:
-    """Return the children one after the other."""
     return Html("".join(esc(child) for child in children if child is not None))
 
 
@@ -71,7 +70,6 @@ def box(*children: Child, above: bool = True, below: bool = True) -> Html:
 
 
 def frame(*children: Child) -> Html:
-    """Return the children with a thin rounded border round them."""
     return el("div", *children, style=_FRAME)
 
 
@@ -96,7 +94,6 @@ def small(*children: Child) -> Html:
 
 
 def code(text: str) -> Html:
-    """Return inline code."""
     return el("code", text, style=f"{MONO};background:transparent;padding:0")
 
 

@@ -52,7 +52,6 @@ LANGUAGES = frozenset(
         *("typescript", "vim", "xml", "yaml", "yml", "zig", "zsh"),
     }
 )
-"""What is coloured."""
 
 _LANGUAGE = re.compile(r"[\w+#.-]+")
 

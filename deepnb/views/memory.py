@@ -99,7 +99,6 @@ class MemoryView:
 
     @property
     def tokens(self) -> int:
-        """Tokens of the files together."""
         return sum(file.tokens for file in self.files)
 
     @property
@@ -111,7 +110,6 @@ class MemoryView:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to show at all."""
         return not self.others and all(file.state == "empty" for file in self.files)
 
     def text(self) -> str:
@@ -142,8 +140,7 @@ class MemoryView:
         hints = [h.el("div", h.muted(hint)) for hint in self.hints]
         if self.is_empty:
             return [h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *hints]
-        title, *facts = self.title.split(" · ")
-        body = [h.heading(title, *facts, stamp=self.stamp), *(_fold(file, self.room) for file in self.files)]
+        body = [h.heading(*self.title.split(" · "), stamp=self.stamp), *(_fold(file, self.room) for file in self.files)]
         body += [h.el("div", h.muted("no file yet: ", h.code(path))) for path in self.missing]
         if self.others:
             items = [h.el("li", h.code(path), h.muted(" ", size)) for path, size in self.others]
@@ -190,7 +187,6 @@ def part_words(sent: int, tokens: int) -> str:
 
 
 def conflict_line(one: OpenConflict) -> str:
-    """Return both texts, and what settles it."""
     return f"conflict in {one.path}, {one.conflict}: change it with %memory edit {one.path}, or type %memory accept {one.id} to keep it as it is"
 
 

@@ -32,7 +32,6 @@ class SearchTerms:
         return " ".join(f'"{term}"' if " " in term else term for term in self.terms)
 
     def all_in(self, text: str) -> bool:
-        """Return whether the text holds each term."""
         return all(pattern(term).search(text) for term in self.terms)
 
     def text(self, text: str) -> str:
@@ -68,11 +67,9 @@ class SearchTerms:
 
 
 NO_TERMS = SearchTerms()
-"""The terms of no search."""
 
 
 def search_terms(text: str | None) -> SearchTerms:
-    """Return what somebody typed, as terms."""
     found = (" ".join("".join(groups).split()) for groups in _TERM.findall(text or ""))
     return SearchTerms(tuple(dict.fromkeys(term for term in found if term)))
 

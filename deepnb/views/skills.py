@@ -82,10 +82,9 @@ class SkillsView:
     def html(self) -> str:
         if not self.rows:
             return h.box(h.heading("skills", stamp=self.stamp), h.muted(EMPTY))
-        title, *facts = self.title.split(" · ")
         head = ("skill", "description", "tokens", "tokens if read")
         table = table_html(head, list(map(_cells, self.rows)), right=(2, 3))
-        return h.box(h.heading(title, *facts, stamp=self.stamp), table)
+        return h.box(h.heading(*self.title.split(" · "), stamp=self.stamp), table)
 
 
 def skill_card(row: SkillRow) -> Picture:

@@ -16,6 +16,16 @@ KINDS = {
     "empty": "empty: has its own memory, notes and skills",
     "shared": "shared: others can read it, so it does not get MEMORY.md",
 }
+_FRAME = (
+    f"display:inline-block;width:{{}}px;height:9px;border:1px solid {h.LINE};overflow:hidden;white-space:nowrap;"
+    "vertical-align:middle;line-height:9px;font-size:0"
+)
+_PART = "display:inline-block;height:9px;width:{}px;box-sizing:border-box;{}"
+
+
+_SIZES = ("window", "trigger", "keep")
+_AT_ONCE = ("rerun", "stop_at_approval", "stream_hz", "updates", "offer_explain", "clock")
+_VALUE = 60
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,6 @@ class RunningView:
     budget: Budget | None = None
     """What the main agent's last request held."""
     hint: str = ""
-    """How to stop it."""
     at: str = ""
 
     def text(self) -> str:
@@ -135,18 +144,6 @@ class RunningView:
         if mark is not None and mark > full:
             parts.append(h.el("span", style=_PART.format(mark - full, f"border-right:2px solid {h.RED.format(0.75)}")))
         return h.el("span", *parts, style=_FRAME.format(_CELLS), title="how full the context is; red: the trigger")
-
-
-_FRAME = (
-    f"display:inline-block;width:{{}}px;height:9px;border:1px solid {h.LINE};overflow:hidden;white-space:nowrap;"
-    "vertical-align:middle;line-height:9px;font-size:0"
-)
-_PART = "display:inline-block;height:9px;width:{}px;box-sizing:border-box;{}"
-
-
-_SIZES = ("window", "trigger", "keep")
-_AT_ONCE = ("rerun", "stop_at_approval", "stream_hz", "updates", "offer_explain", "clock")
-_VALUE = 60
 
 
 def setting_words(name: str, value: object, rule: Rule) -> str:

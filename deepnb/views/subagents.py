@@ -72,10 +72,9 @@ class SubagentsView:
     def html(self) -> str:
         if self.empty:
             return h.box(h.heading("subagents", stamp=self.stamp), h.muted(self.empty))
-        title, *facts = self.title.split(" · ")
         head = ("subagent", "description", "tasks", "calls", "tokens in", "out")
-        cells = [_cells(row) for row in self.rows]
-        return h.box(h.heading(title, *facts, stamp=self.stamp), table_html(head, cells, right=(2, 3, 4, 5)))
+        table = table_html(head, list(map(_cells, self.rows)), right=(2, 3, 4, 5))
+        return h.box(h.heading(*self.title.split(" · "), stamp=self.stamp), table)
 
 
 def subagents_view(rows: Sequence[SubagentRow], limit: int, stamp: str = "") -> SubagentsView:

@@ -124,7 +124,6 @@ _SAID = 160
 
 
 def is_task(tool: Tool) -> bool:
-    """Return whether a call hands a task to a subagent."""
     return tool.name == TASK and isinstance(tool.args.get("subagent_type"), str)
 
 

@@ -27,7 +27,6 @@ class TurnView:
 
     turn: Turn
     asked: bool = True
-    """Whether the prompt is shown."""
 
     def text(self) -> str:
         return _text(self.turn, self.turn.prompt if self.asked else None, [turn_segments(self.turn).text()])
@@ -55,7 +54,6 @@ class ShortTurnView:
 
     @property
     def prompt(self) -> str:
-        """Its first words."""
         return short(self.turn.prompt, _PROMPT)
 
     @property

@@ -19,11 +19,16 @@ from deepnb.views import html as h
 from deepnb.views.data_images import without_data
 from deepnb.views.text import clean, indent, middle_cut, page, short
 from deepnb.views.tool import Tool, doing, is_task, task_html, task_text, tool_html, tool_text
+from deepnb.views.view import Picture
 
 _GROWING = 2_000
 """Characters of the end of a text that are shown while it grows: then it is sent whole."""
 _WORDS = 3_000
 """Characters that stand for a rich output in a terminal."""
+_TAIL = 400
+"""Characters of a thought, or of what a subagent says, that are shown while it grows: then it is sent whole."""
+_LATEST = 12
+"""Of what happens inside a call that runs, so many things are shown."""
 
 
 @dataclass
@@ -49,19 +54,6 @@ class Printed:
 
 
 @dataclass
-class Variables:
-    """Which names of the user's variables the code changed."""
-
-    line: str
-
-    def text(self) -> str:
-        return clean(f"variables: {self.line}")
-
-    def html(self) -> str:
-        return h.box(h.muted(f"variables: {self.line}"))
-
-
-@dataclass
 class Rich:
     """A table, a plot or anything else that Jupyter shows in its own way."""
 
@@ -73,7 +65,6 @@ class Rich:
         return self.output.data, self.output.metadata
 
     def text(self) -> str:
-        """Return its words."""
         return clean(middle_cut(self.output.text, _WORDS, 500))
 
     def html(self) -> str:
@@ -97,12 +88,6 @@ def harmless(output: values.CodeOutput) -> dict[str, str]:
     return {**kept, "text/plain": output.text}
 
 
-_TAIL = 400
-"""Characters of a thought, or of what a subagent says, that are shown while it grows: then it is sent whole."""
-_LATEST = 12
-"""Of what happens inside a call that runs, so many things are shown."""
-
-
 @dataclass
 class Answer:
     """What the agent said in one model call, as Markdown."""
@@ -112,7 +97,6 @@ class Answer:
 
     @property
     def markdown(self) -> str:
-        """The pieces joined, just as the model sent them."""
         return _whole(self.parts)
 
     def text(self) -> str:
@@ -183,11 +167,9 @@ class ToolSegment(Tool):
     calls: int = 0
     """Model calls made inside, those of agents nested deeper included."""
     usage: values.Usage = field(default_factory=values.Usage)
-    """What they cost."""
 
     @property
     def children(self) -> list[Segment]:
-        """What happened inside the call, in order."""
         return self.nested.segments if self.nested else []
 
     def text(self) -> str:
@@ -224,7 +206,7 @@ class ToolSegment(Tool):
         return doing(last) if isinstance(last, ToolSegment) else last.text()
 
 
-Segment = Answer | Thinking | ToolSegment | Note | Compaction | Printed | Rich | Variables
+Segment = Answer | Thinking | ToolSegment | Note | Compaction | Printed | Rich | Picture
 
 
 @dataclass(frozen=True)
@@ -322,10 +304,9 @@ class Segments:
         return at
 
     def _think(self, text: str, call: int) -> int:
-        last = self.segments[-1] if self.segments else None
+        last = self._last
         if not isinstance(last, Thinking) or last.call != call:
-            last = Thinking(call)
-            self._append(last)
+            self._append(last := Thinking(call))
         last.parts.append(text)
         last.ended = False
         return len(self.segments) - 1
@@ -334,24 +315,28 @@ class Segments:
         if event.number <= self._outputs.get(event.id, 0):
             return None
         self._outputs[event.id] = event.number
-        last = self.segments[-1] if self.segments else None
         if event.kind == "rich":
             return self._append(Rich(event))
         if event.kind == "variables":
-            return self._append(Variables(event.text))
+            names = f"variables: {event.text}"
+            return self._append(Picture((), [names], [h.muted(names)]))
+        last = self._last
         if not isinstance(last, Printed) or (event.kind not in ("end", last.kind)):
             if event.kind == "end":
                 return None
-            last = Printed(event.kind)
-            self._append(last)
+            self._append(last := Printed(event.kind))
         last.parts.append(event.text)
         last.ended = event.kind == "end"
         return len(self.segments) - 1
 
     def _thought(self) -> None:
         """A thought is over as soon as anything else happens."""
-        if self.segments and isinstance(last := self.segments[-1], Thinking):
+        if isinstance(last := self._last, Thinking):
             last.ended = True
+
+    @property
+    def _last(self) -> Segment | None:
+        return self.segments[-1] if self.segments else None
 
     def _tool(self, id: str, name: str, *, begins: bool = False, place: int = 0) -> int:  # noqa: A002
         """Return the segment of a call; a new one where a call `begins` under the id of one that has ended.

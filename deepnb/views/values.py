@@ -21,6 +21,8 @@ from deepnb.views.view import Picture, View, table_view
 
 ROWS = 8
 """Rows that a table in short has."""
+LIMIT = 1_900
+"""Bytes of text that a picture has at most, without its last line and whatever its tags take."""
 
 
 def turn_value(turn: Turn) -> View:
@@ -77,15 +79,10 @@ def calls_value(calls: Sequence[PendingCall]) -> View:
 
 
 def decision_value(decision: Decision) -> View:
-    """Return a decision and the call it is on."""
     call, args = decision.call, decision.call.args if decision.args is None else decision.args
     state = short(CallCard(1, call, decision=decision).state, 200)
     table = table_view(("call", "decision"), [(call_line(call.name, args), state)])
     return brief(table, rest="all arguments: .call.args")
-
-
-LIMIT = 1_900
-"""Bytes of text that a picture has at most, without its last line and whatever its tags take."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +134,6 @@ def is_brief(picture: View) -> bool:
 
 
 def has_room(text: str) -> bool:
-    """Return whether a text is short enough."""
     return len(text.encode("utf-8", "surrogatepass")) <= LIMIT
 
 

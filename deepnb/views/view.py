@@ -10,6 +10,12 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from deepnb.views import html as h
 from deepnb.views.text import COLUMNS, clean, pad, page, short, title_line, width
 
+Kind = Literal["note", "ok", "warning", "error", "hint"]
+_EDGES = {"note": "rgba(128,128,128,0.5)", "ok": h.GREEN.format(0.8), "error": h.RED.format(0.8)}
+_GAP = 2
+_LEAST = 8
+"""No column is made narrower than this to fit the page."""
+
 
 @runtime_checkable
 class View(Protocol):
@@ -82,10 +88,6 @@ def listing(rows: Sequence[tuple[str, str, str, Sequence[str]]]) -> list[str]:
     return lines
 
 
-Kind = Literal["note", "ok", "warning", "error", "hint"]
-_EDGES = {"note": "rgba(128,128,128,0.5)", "ok": h.GREEN.format(0.8), "error": h.RED.format(0.8)}
-
-
 def notice_view(text: str, kind: Kind = "note") -> Picture:
     """Return a line the user should know of. What went well, and a hint, is said without a word before it."""
     line = " ".join(text.split())
@@ -112,11 +114,6 @@ class TextView:
     def html(self) -> str:
         top = h.heading(self.name, stamp=self.stamp) if self.name else None
         return h.box(top, h.pre(self.body.rstrip("\n")))
-
-
-_GAP = 2
-_LEAST = 8
-"""No column is made narrower than this to fit the page."""
 
 
 def table_text(

@@ -58,7 +58,6 @@ class XrayView:
 
     @property
     def where(self) -> str:
-        """What to type to see what was sent in the parts."""
         return f"to read what was sent: %agent xray {self.xray.turn}.{self.xray.call.number}"
 
     def text(self) -> str:
@@ -77,20 +76,23 @@ class XrayView:
         return page(lines)
 
     def html(self) -> str:
-        title, *facts = self.title.split(" · ")
-        body: list[h.Child] = [h.heading(title, *facts, stamp=self.stamp)]
+        body: list[h.Child] = [h.heading(*self.title.split(" · "), stamp=self.stamp)]
         body += [h.el("div", fact) for fact in self.facts]
         if self.brief:
             rows = [(h.swatch(*part_look(row[0])), *row) for row in self._rows]
             body.append(table_html(("", "part", "", "tokens"), rows, right=(3,)))
             return h.box(*body, h.el("ul", *(h.el("li", line) for line in self._changed)), h.muted(self.where))
         if changes := self.xray.changes:
-            shown = list(map(self._change, changes))
+            shown = []
+            for change in changes:
+                is_diff = change.before and change.after
+                text = diff_html(_diff(change)) if is_diff else h.pre(_text(change.piece), low=True)
+                shown.append(h.fold(f"{_sign(change)} {self._named(change.piece)}", text, framed=False))
             body.append(h.fold(f"{counted(len(changes), 'change')} since {self.xray.since}", *shown, opened=True))
         for part, pieces in self.xray.parts.items():
-            words = f" {part} · {counted_tokens(self.xray, _sum(pieces))} · {counted(len(pieces), 'piece')}"
+            title = f" {part} · {counted_tokens(self.xray, _sum(pieces))} · {counted(len(pieces), 'piece')}"
             folds = (h.fold(self._named(one), h.pre(_text(one), low=True), framed=False) for one in pieces)
-            body.append(h.fold(h.join(h.swatch(*part_look(part)), words), *folds))
+            body.append(h.fold(h.join(h.swatch(*part_look(part)), title), *folds))
         return h.box(*body)
 
     @property
@@ -112,12 +114,6 @@ class XrayView:
 
     def _named(self, piece: Sent) -> str:
         return f"{_name(piece)} · {counted_tokens(self.xray, piece.tokens)}"
-
-    def _change(self, change: PieceChange) -> h.Html:
-        words = f"{_sign(change)} {self._named(change.piece)}"
-        if change.before and change.after:
-            return h.fold(words, diff_html(_diff(change)), framed=False)
-        return h.fold(words, h.pre(_text(change.piece), low=True), framed=False)
 
 
 def counted_tokens(xray: Xray, tokens: int) -> str:

@@ -9,6 +9,12 @@ from typing import Any, Protocol
 from deepnb.values.errors import DeepnbError
 from deepnb.views.view import View, notice_view
 
+TAB_STYLE = """<style>
+.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar { max-height: none; overflow: visible }
+.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar > .lm-TabBar-content { flex-wrap: wrap }
+.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar .lm-TabBar-tab { flex: 0 0 auto; min-width: 0 }
+</style>"""
+
 
 def stay() -> bool:
     """Have what the page sends next to the widgets that this message makes or changes come to this thread; whether a
@@ -121,11 +127,7 @@ class ActionPanel:
         if self._made is not None and list(rows) == list(before):
             return
         self._made = {key: before.get(key) or self._row(row) for key, row in rows.items()}
-        old = self._list.children
-        self._list.children = [*self._made.values()] or [self._w.HTML(self._empty.html())]
-        for child in old:
-            if child not in self._list.children:
-                close(child)
+        fill(self._list, [*self._made.values()] or [self._w.HTML(self._empty.html())])
 
     def _row(self, row: Row) -> Any:
         about = [(word.capitalize(), f"{word} {row.key}", partial(self._click, act)) for word, act in row.actions]
@@ -136,13 +138,6 @@ class ActionPanel:
     def _click(self, act: Callable[[], object]) -> None:
         attempt(act, self._said)
         self.refresh()
-
-
-TAB_STYLE = """<style>
-.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar { max-height: none; overflow: visible }
-.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar > .lm-TabBar-content { flex-wrap: wrap }
-.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar .lm-TabBar-tab { flex: 0 0 auto; min-width: 0 }
-</style>"""
 
 
 class Tabs:
@@ -176,7 +171,6 @@ def attempt(act: Callable[[], object], said: Any) -> None:
 
 
 def on_change(widget: Any, act: Callable[[], object], trait: str = "value") -> None:
-    """Call `act` each time a trait of a widget has changed."""
     widget.observe(lambda _: act(), names=trait)
 
 
@@ -192,6 +186,23 @@ def button(word: str, tooltip: str, act: Callable[[], object], style: str = "", 
     made = w.Button(description=word, tooltip=tooltip, button_style=style, layout=layout)
     made.on_click(lambda _: (stay(), act()))
     return made
+
+
+def fill(box: Any, children: Sequence[Any]) -> None:
+    """Show these widgets in a box; those that were there and are not among them are closed."""
+    old, box.children = box.children, children
+    for child in old:
+        if all(child is not one for one in children):
+            close(child)
+
+
+def choose_from(choice: Any, options: Sequence[tuple[str, Any]]) -> None:
+    """Offer (words, value) in a selection, the newest last; a choice that stood at the newest follows it."""
+    if list(options) != list(choice.options):
+        chosen, values = choice.value, [value for _, value in options]
+        stays = chosen in values and choice.index not in (None, len(choice.options) - 1)
+        choice.options = options
+        choice.value = chosen if stays else values[-1] if values else None
 
 
 def close(widget: Any) -> None:

@@ -12,7 +12,7 @@ from deepnb.values.errors import DeepnbError, InvalidError
 from deepnb.views.approval import UNREAD
 from deepnb.views.tool import pretty
 from deepnb.views.view import View, notice_view
-from deepnb.widgets.actions import button, close, shown
+from deepnb.widgets.actions import button, close, fill, shown
 
 EDIT, DISCARD = "Edit ...", "Discard edits"
 
@@ -49,7 +49,6 @@ class ApprovalButtons:
             close(row)
 
     def wait(self, waiting: bool = True) -> None:
-        """Take no click while the turn goes on."""
         for row in self._rows.values():
             for part in _parts(row):
                 if hasattr(part, "disabled"):
@@ -80,7 +79,9 @@ class ApprovalButtons:
         w, name = self._w, f"call {number}, {call.name}"
         code = CODE_TOOLS.get(call.name)
         text = pretty(dict(call.args)) if code is None else str(call.args.get(code, ""))
-        area = self._area(name, text, is_code=code is not None)
+        word, about = ("Arguments", f"arguments of {name}, as JSON") if code is None else ("Code", f"code of {name}")
+        rows, hidden = min(max(text.count("\n") + 2, 4), 16), w.Layout(display="none", width="99%")
+        area = w.Textarea(text, rows=rows, description=word, tooltip=about, layout=hidden)
         reason = w.Text(placeholder="optional", description="Reason", tooltip=f"reason to reject {name}; Enter rejects")
 
         def toggle() -> None:
@@ -107,14 +108,10 @@ class ApprovalButtons:
         def refuse(why: str) -> None:
             self._click(partial(call.reject, why))
 
-        def refuse_with_words(why: str) -> None:
-            if why.strip():
-                refuse(why)
-
         def entered(_: Any, content: Any, __: Any) -> None:
             # JupyterLab takes Enter on a focused button for itself, but not in a text.
             if content.get("event") == "submit":
-                shown(reason, refuse_with_words)
+                shown(reason, lambda why: refuse(why) if why.strip() else None)
 
         reason.on_msg(entered)
         approve = button("Approve", f"approve {name}", run, "success")
@@ -135,12 +132,6 @@ class ApprovalButtons:
         offered = [part for kind, parts in controls.items() if kind in call.allowed for part in parts]
         return [area, w.HBox([label, *runs, *offered, *more], layout=flow)]
 
-    def _area(self, name: str, text: str, *, is_code: bool) -> Any:
-        """Return a text area with the code of a call, or with its arguments as JSON; it is not seen yet."""
-        word, about = ("Code", f"code of {name}") if is_code else ("Arguments", f"arguments of {name}, as JSON")
-        rows, hidden = min(max(text.count("\n") + 2, 4), 16), self._w.Layout(display="none", width="99%")
-        return self._w.Textarea(text, rows=rows, description=word, tooltip=about, layout=hidden)
-
     def _click(self, made: Callable[[], Decision]) -> None:
         self.say("")
         try:
@@ -151,13 +142,10 @@ class ApprovalButtons:
 
 @dataclass(frozen=True)
 class Waiting:
-    """The pending calls of one thread."""
-
     calls: Sequence[PendingCall]
     numbers: Sequence[int]
     """Of each call, as it is shown."""
     view: View
-    """What they would do."""
     offer: Sequence[str] = ()
     """Tools that skills in use ask to have allowed in the thread."""
 
@@ -190,14 +178,12 @@ class ApprovalsPanel:
         keys = tuple((call.key, call.before) for one in waiting for call in one.calls)
         if keys == self._keys:
             return
-        self._keys, old = keys, self._list.children
-        rows = [part for one in waiting for part in (self._w.HTML(one.view.html()), self._buttons(one))]
-        self._list.children = rows or [self._w.HTML(self._empty.html())]
-        for child in old:
-            close(child)
-
-    def _buttons(self, one: Waiting) -> Any:
-        return ApprovalButtons(one.calls, self._click, one.offer, one.numbers).widget
+        self._keys = keys
+        rows = []
+        for one in waiting:
+            buttons = ApprovalButtons(one.calls, self._click, one.offer, one.numbers)
+            rows += [self._w.HTML(one.view.html()), buttons.widget]
+        fill(self._list, rows or [self._w.HTML(self._empty.html())])
 
     def _click(self, decision: Decision) -> None:
         said = self._decide(decision)

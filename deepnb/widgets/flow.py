@@ -70,17 +70,14 @@ class Flow:
 
     @property
     def last(self) -> list[View]:
-        """The things in the last output."""
         return self._runs[-1] if self._runs else []
 
     @property
     def changed(self) -> bool:
-        """Whether there is something to send."""
         return bool(self._dirty)
 
     @property
     def light(self) -> bool:
-        """Whether the last run is still short."""
         return bool(self._runs) and self._is_light(self._runs[-1])
 
     def _is_light(self, run: Sequence[View]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from deepnb.values.errors import DeepnbError
 from deepnb.views import html as h
 from deepnb.views.view import HasParts, Stack, View, notice_view
-from deepnb.widgets.actions import Refreshable, button, close, on_change, shown
+from deepnb.widgets.actions import Refreshable, button, close, fill, on_change, shown
 from deepnb.widgets.screen import Output, Screen
 
 Source = Callable[[], View]
@@ -18,6 +18,10 @@ MAX_LIVE = 8
 """Panels that follow a session; each is drawn again after every change, so that there has to be an end."""
 
 _ENDED = "this panel is no longer live, because newer ones are: run the cell again to update it"
+Save = Callable[[str], "Saved"]
+
+_ROWS = (6, 24)
+"""Lines of text that are seen at once, at least and at most."""
 
 
 class Page:
@@ -160,22 +164,13 @@ def _fill_parts(column: Any, view: View) -> None:
     pages = column.children[: len(parts)]
     for page, part in zip(pages, parts, strict=False):
         _set(page, part)
-    gone = column.children[len(parts) :]
-    if gone or len(pages) < len(parts):
-        column.children = [*pages, *(w.HTML(part) for part in parts[len(pages) :])]
-    for page in gone:
-        close(page)
+    if len(column.children) != len(parts):
+        fill(column, [*pages, *(w.HTML(part) for part in parts[len(pages) :])])
 
 
 def _set(page: Any, html: str) -> None:
     if page.value != html:
         page.value = html
-
-
-Save = Callable[[str], "Saved"]
-
-_ROWS = (6, 24)
-"""Lines of text that are seen at once, at least and at most."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +197,7 @@ class Editor:
         self._said = w.HTML()
         on_save = partial(shown, self._area, self._on_save)
         self._button_save = button("Save", f"save {name}", on_save, "primary", None)
-        self._button_cancel = button("Cancel", "close without saving", self._on_cancel, width=None)
+        self._button_cancel = button("Cancel", "close without saving", partial(self._end, None), width=None)
         head = w.HTML(notice_view(f"editing {name}", "ok").html())
         buttons = w.HBox([self._button_save, self._button_cancel])
         self.widget: Any = w.VBox([head, self._area, self._said, buttons], layout=w.Layout(width="100%"))
@@ -226,9 +221,6 @@ class Editor:
             self._closed = f"closed: {self._name} holds both texts"
             self._said.value = notice_view(saved.why, "warning").html()
 
-    def _on_cancel(self) -> None:
-        self._end(notice_view(self._closed))
-
-    def _end(self, record: View) -> None:
-        self._settled(record)
+    def _end(self, record: View | None) -> None:
+        self._settled(record or notice_view(self._closed))
         close(self.widget)

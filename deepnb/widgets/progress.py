@@ -34,7 +34,6 @@ class Progress:
             self.stop(self._failed)
 
     def say(self, line: str) -> None:
-        """Say another line from now on."""
         with self._lock:
             if line != self._line and self._output is not None and not self._ended:
                 if self._screen.notebook:

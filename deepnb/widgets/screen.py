@@ -10,15 +10,20 @@ from typing import Any, Protocol
 
 from deepnb.views.view import HasBundle, Stack, View
 
+_KERNEL = uuid.uuid4().hex[:8]
+_NUMBER = itertools.count(1)
+
 
 class Output(Protocol):
     """Something shown that can be shown anew in its place."""
 
     def update(self, view: View) -> None:
         """Show another view where the first one stands."""
+        return
 
     def become(self, widget: Any, text: str) -> None:
         """Show an ipywidget where the view stands, with a text for where there are none."""
+        return
 
 
 class Screen(Protocol):
@@ -262,10 +267,6 @@ class _Part:
 
     def become(self, widget: Any, text: str) -> None:
         self.place.output.become(widget, text)
-
-
-_KERNEL = uuid.uuid4().hex[:8]
-_NUMBER = itertools.count(1)
 
 
 def widget_data(widget: Any) -> dict[str, Any]:

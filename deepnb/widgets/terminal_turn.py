@@ -165,9 +165,9 @@ class TaskLines:
             return []
         if segment.status == "running":
             return self._finished(segment)
-        end = [*self._rest(segment), task_end(segment, segment.calls, segment.usage, segment.said_last)]
+        rest = [indent(child.text(), _EDGE) for child in segment.children[self._shown :]]
         late, self._later, self._open = [one.text() for one in self._later], [], None
-        return [*end, *late]
+        return [*rest, task_end(segment, segment.calls, segment.usage, segment.said_last), *late]
 
     def _finished(self, task: ToolSegment) -> list[str]:
         """Return what is finished inside and not printed yet: an answer or a thought is where something follows it."""
@@ -180,6 +180,3 @@ class TaskLines:
             out.append(indent(child.text(), _EDGE))
             self._shown = i + 1
         return out
-
-    def _rest(self, task: ToolSegment) -> list[str]:
-        return [indent(child.text(), _EDGE) for child in task.children[self._shown :]]

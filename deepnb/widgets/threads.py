@@ -10,7 +10,7 @@ from deepnb.views.history import EMPTY, HistoryView, SectionMatch, head_html, me
 from deepnb.views.html import box, frame, muted
 from deepnb.views.text import counted
 from deepnb.views.view import View, notice_view
-from deepnb.widgets.actions import ActionPanel, Row, attempt, button, close, on_change, shown
+from deepnb.widgets.actions import ActionPanel, Row, attempt, button, choose_from, fill, on_change, shown
 
 LISTED = 40
 """Turns, or calls, that can be chosen, the newest ones."""
@@ -53,11 +53,7 @@ class ThreadsPanel:
         """Show the threads as they are now; a choice that was the last turn follows it."""
         self._list.refresh()
         options = [(words, number) for number, words in self._turns.words()[-LISTED:]]
-        if options != list(self._choice.options):
-            before, numbers = self._choice.index, [number for _, number in options]
-            chosen, at_end = self._choice.value, before is None or before == len(self._choice.options) - 1
-            self._choice.options = options
-            self._choice.value = chosen if chosen in numbers and not at_end else numbers[-1] if numbers else None
+        choose_from(self._choice, options)
         for widget in self._on_turn:
             widget.disabled = not options
         self._show()
@@ -101,22 +97,15 @@ class PromptPanel:
         self.refresh()
 
     def refresh(self) -> None:
-        """Offer what there is now; a choice that stood at the newest call follows it."""
         all_ = list(self._calls())
         calls = all_[-LISTED:]
         calls = [call for call in all_[:-LISTED] if call[1] == self._choice.value] + calls
         older = len(all_) - len(calls)
         self._older.value = box(muted(f"{counted(older, 'earlier call')}: %agent xray TURN.CALL")) if older else ""
         self._now = (len(all_), all_[-1:])
-        before = [place for _, place in self._choice.options]
-        if calls != list(self._choice.options):
-            chosen, newest = self._choice.value, before[-1] if before else None
-            places = [place for _, place in calls]
-            self._filling = True
-            self._choice.options = calls
-            follows = chosen == newest or chosen not in places
-            self._choice.value = chosen if not follows else places[-1] if places else None
-            self._filling = False
+        self._filling = True
+        choose_from(self._choice, calls)
+        self._filling = False
         self._choice.disabled = not calls
         self._show()
 
@@ -186,7 +175,8 @@ class HistoryPanel:
             made.append(self._line("earlier", f"{counted(earlier, 'earlier section')}: search for their messages", old))
         for one, left in zip(shown[earlier:], room, strict=True):
             head: Key = (one.number, one.section, one.terms, len(one.items))
-            made.append(self._kept(head, old, partial(self._head, one)))
+            whole = partial(self._w.HTML, box(frame(head_html(one), section_html(one))))
+            made.append(self._kept(head, old, whole))
             for item in one.items[:left]:
                 key: Key = (one.number, one.section.at, item, one.terms)
                 row = self._kept(key, old, partial(self._row, one, item))
@@ -194,10 +184,7 @@ class HistoryPanel:
                 made.append(row)
             if more := len(one.items) - left:
                 made.append(self._line(one.number, f"{counted(more, 'more message')}: search for them", old))
-        self._list.children = made
-        for key, child in old.items():
-            if key not in self._rows:
-                close(child)
+        fill(self._list, made)
 
     def _kept(self, key: Key, old: Mapping[Key, Any], make: Callable[[], Any]) -> Any:
         self._rows[key] = old[key] if key in old else make()
@@ -206,22 +193,20 @@ class HistoryPanel:
     def _line(self, where: object, words: str, old: Mapping[Key, Any]) -> Any:
         return self._kept((where, words), old, lambda: self._w.HTML(box(muted(words))))
 
-    def _head(self, one: SectionMatch) -> Any:
-        return self._w.HTML(box(frame(head_html(one), section_html(one))))
-
     def _row(self, one: SectionMatch, item: HistoryMessage) -> Any:
         place = (one.number, item.number)
         name = f"{one.number}:{item.number}"
         about = f"choose message {item.number} of section {one.number}"
         tick = self._w.Checkbox(value=place in self._chosen, description=name, indent=False, tooltip=about)
         tick.layout = self._w.Layout(width="6em", flex="0 0 6em")
-        on_change(tick, lambda: self._choose(place, tick.value))
+
+        def chosen() -> None:
+            (self._chosen.add if tick.value else self._chosen.discard)(place)
+            self._choosable()
+
+        on_change(tick, chosen)
         text = self._w.HTML(message_html(item, one.terms), layout=self._w.Layout(flex="1 1 auto", min_width="0"))
         return self._w.HBox([tick, text], layout=self._w.Layout(align_items="flex-start"))
-
-    def _choose(self, place: MessagePlace, chosen: bool) -> None:
-        (self._chosen.add if chosen else self._chosen.discard)(place)
-        self._choosable()
 
     def _choosable(self) -> None:
         self._do.disabled = not self._chosen

@@ -19,6 +19,23 @@ from deepnb.widgets.progress import Pulse, pause
 from deepnb.widgets.screen import NOTHING, Reserved, Screen, widget_data
 from deepnb.widgets.terminal_turn import TerminalTurn
 
+MAX_OUTPUTS = 20
+"""JupyterLab hides a cell's outputs from the 51st on; a turn never makes more than this."""
+_BELOW = 2
+"""Of these, for what stands below the turn."""
+
+_WHOLE, _SHORT = 800, 400
+"""Characters that a block has before it is cut for the first time, and that the open end of an answer has else."""
+
+_OFTEN = 0.22
+"""Seconds after which an open end is shown anew in any case, while it is short."""
+_FREE, _PER_CHARACTER, _PER_SECOND = 6_000, 6, 20_000
+"""Bytes that may be sent to show an answer more often than that: at first, and for each new character; and in all,
+for each second, where an end is long."""
+
+INTERRUPT = "interrupt the kernel to stop it"
+"""How to stop a turn that a cell runs, where a click on a button would be heard only when the cell has ended."""
+
 
 class StopLine:
     """The line of a running turn with a button beside it.
@@ -35,7 +52,6 @@ class StopLine:
         self._widget = w.HBox([self._button, self._line], layout=flow)
 
     def say(self, view: RunningView) -> None:
-        """Show another line."""
         self._line.value = view.html()
 
     @property
@@ -73,24 +89,6 @@ def interrupt() -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
     else:
         interrupt_main()
-
-
-MAX_OUTPUTS = 20
-"""JupyterLab hides a cell's outputs from the 51st on; a turn never makes more than this."""
-_BELOW = 2
-"""Of these, for what stands below the turn."""
-
-_WHOLE, _SHORT = 800, 400
-"""Characters that a block has before it is cut for the first time, and that the open end of an answer has else."""
-
-_OFTEN = 0.22
-"""Seconds after which an open end is shown anew in any case, while it is short."""
-_FREE, _PER_CHARACTER, _PER_SECOND = 6_000, 6, 20_000
-"""Bytes that may be sent to show an answer more often than that: at first, and for each new character; and in all,
-for each second, where an end is long."""
-
-INTERRUPT = "interrupt the kernel to stop it"
-"""How to stop a turn that a cell runs, where a click on a button would be heard only when the cell has ended."""
 
 
 class NotebookTurn:

@@ -1,7 +1,5 @@
 """A graph of somebody else's in the place of the one that `build` makes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any

@@ -29,7 +29,7 @@ from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.request import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
 from deepnb.values.text import whole
 from deepnb.values.xray import UNKNOWN, Caching
-from deepnb.wiring.layers import Common, Host, Layers
+from deepnb.wiring.layers import Host, Layers
 from deepnb.wiring.model import Measured, caching_of, main_model, own_model
 from deepnb.wiring.options import Options, effects, own_tools
 from deepnb.wiring.tool_text import FULL, LEAN, SHORT_GENERAL, SHORT_TASK, in_words, tool_text
@@ -52,7 +52,6 @@ class Agent:
     """The middleware of the main agent, the outermost first."""
     tools: Sequence[Any]
     """The tools of the agent, without those of the middleware."""
-    common: Common
     nested: Mapping[str, Measured]
     """The models of the subagents that have one of their own, by agent."""
 
@@ -76,11 +75,11 @@ def agent(
     options, tools = layers.options, offered(mine)
     task, nested = _delegation(layers, agents, nested_files, mine, offered)
     memory = layers.memory(files, mine)
-    common = layers.common(files, mine, task=task, memory=memory)
+    common = layers.common(files, mine, task=task, block=memory[-1:])
     own = layers.own(options.middleware, mine)
     form = None if options.response_format is None else Form(options.response_format)
     structured = () if form is None else (StructuredMiddleware(form),)
-    stack = (*memory.middleware, *layers.skills(files, mine), *structured, *common.middleware, *own)
+    stack = (*memory[:-1], *layers.skills(files, mine), *structured, *common, *own)
     stack = (*first, *_lean(layers, mine, [*_tools_of(stack), *tools]), *stack)
     graph = create_agent(
         mine.model,
@@ -92,7 +91,7 @@ def agent(
         checkpointer=checkpointer,
         store=store,
     ).with_config({"recursion_limit": 10_000})
-    return Agent(graph, stack, tools, common, nested)
+    return Agent(graph, stack, tools, nested)
 
 
 def prompt_of(options: Options, mine: Measured) -> str:
@@ -195,7 +194,7 @@ def _graph(
         "tools": _subagent_tools(agent, tools(model), options.enable_filesystem),
         "middleware": [
             *skills,
-            *layers.common(backend, model, names=names, task=called).middleware,
+            *layers.common(backend, model, names=names, task=called),
             *layers.own(more.get("middleware", ()), model),
         ],
         **{key: more[key] for key in ("response_format",) if key in more},
@@ -314,7 +313,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         model=mine.label,
         rule=mine.rule,
         meter=mine.meter,
-        compaction=made.common.compaction,
+        compaction=next(one for one in made.stack if isinstance(one, SummarizationMiddleware)),
         tools=tuple(tool_lines(made.stack, made.tools).items()),
         guard=guarded,
         effects=does,

@@ -1,11 +1,9 @@
 """The middleware of an agent, layer by layer: what the main one has alone, and what every nested one has, too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 
@@ -16,6 +14,7 @@ from deepnb.engine.fit import FitMiddleware
 from deepnb.engine.functions import is_async
 from deepnb.engine.images import ImagesMiddleware
 from deepnb.engine.retries import RetryMiddleware
+from deepnb.engine.state_backend import Restorer
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import AsyncToolsMiddleware, FileToolsMiddleware, ToolErrorsMiddleware
 from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
@@ -24,6 +23,7 @@ from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.layers import ALWAYS, Scope
 from deepnb.memory.middleware import MEMORY_MIDDLEWARE, DeltaMemoryMiddleware
 from deepnb.memory.searching import READS, MemorySearch, MemoryToolsMiddleware
+from deepnb.models.tapes.recorder import Recording
 from deepnb.skills.middleware import SkillsMiddleware, skills_budget
 from deepnb.subagents.delegation import DelegationMiddleware
 from deepnb.values.agent import FILE_TOOLS
@@ -32,10 +32,6 @@ from deepnb.wiring.model import Measured, caching_of
 from deepnb.wiring.options import Options
 from deepnb.wiring.tool_text import in_words, tool_text
 from deepnb.workshop.code_tools import Desk
-
-if TYPE_CHECKING:
-    from deepnb.engine.state_backend import Restorer
-    from deepnb.models.tapes.recorder import Recording
 
 
 @dataclass(frozen=True)
@@ -69,25 +65,6 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Memory:
-    """The layer of memory; empty where memory is switched off."""
-
-    middleware: tuple[Any, ...] = ()
-    block: tuple[Any, ...] = ()
-    """What puts the block into the prompt."""
-    rebased: Callable[[Any], Any] | None = None
-    """What a compaction makes of the memory that the model has seen; None where it is read anew each turn."""
-
-
-@dataclass(frozen=True)
-class Common:
-    """The layers that every agent has."""
-
-    middleware: tuple[Any, ...]
-    compaction: SummarizationMiddleware
-
-
-@dataclass(frozen=True)
 class Layers:
     """Makes the layers of one graph's agents; what it holds they share."""
 
@@ -103,22 +80,21 @@ class Layers:
     prunes: bool = False
     """Whether a compaction takes messages out of the state of the main agent."""
 
-    def memory(self, backend: Any, own: Measured) -> Memory:
-        """Return the tools and nested files, outermost; and the block, which comes last in the system prompt.
+    def memory(self, backend: Any, own: Measured) -> tuple[Any, ...]:
+        """Return the nested files and the tools, which are outermost, and last the block, which comes last in the system prompt.
 
-        A block that is made anew costs a provider's cache no more than itself and the messages then. It stands
-        outside of compaction, so that the trigger counts it.
+        None of them is there where memory is switched off. A block that is made anew costs a provider's cache no more
+        than itself and the messages then. It stands outside of compaction, so that the trigger counts it.
         """
         if not self.options.enable_memory:
-            return Memory()
+            return ()
         sources, refresh = self.options.memory, self.options.memory_refresh
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
         form = tool_text(self.options, own)
-        files = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.now()[:10], form)
-        rebased = files.rebased if isinstance(files, DeltaMemoryMiddleware) else None
+        block = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.now()[:10], form)
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
         tools = MemoryToolsMiddleware(backend, sources, self.now, self.search)
-        return Memory((nested, self._worded(tools, own)), (files,), rebased)
+        return nested, self._worded(tools, own), block
 
     def skills(self, backend: Any, own: Measured) -> tuple[Any, ...]:
         """Return the skills of the session's directories; none without the file tools, which a skill is read with."""
@@ -133,9 +109,12 @@ class Layers:
         *,
         names: Sequence[str] | None = None,
         task: DelegationMiddleware | None = None,
-        memory: Memory = Memory(),
-    ) -> Common:
-        """Return what every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
+        block: Sequence[Any] = (),
+    ) -> tuple[Any, ...]:
+        """Return what every agent has, main or nested: `names` limits the file tools, `task` lets it call others.
+
+        `block` is that of memory, of which a compaction makes what it is by then, unless it is read anew each turn.
+        """
         heard = self.guard.heard
         compaction = SummarizationMiddleware(
             own.model,
@@ -150,12 +129,11 @@ class Layers:
             addition=history.addition,
             flush=Flusher(backend, heard) if self.options.enable_memory else None,
             heard=heard,
-            rebased=memory.rebased,
+            rebased=next((one.rebased for one in block if isinstance(one, DeltaMemoryMiddleware)), None),
         )
         calls = (self.guard, self.approvals, ToolErrorsMiddleware(), *self._async_tools())
         files = (*self._files(backend, own, names), *((task,) if task else ()))
-        inner = (*memory.block, compaction, PatchToolCallsMiddleware(), *calls)
-        return Common((*files, *inner), compaction)
+        return (*files, *block, compaction, PatchToolCallsMiddleware(), *calls)
 
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
         """Return the user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""

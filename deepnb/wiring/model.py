@@ -1,10 +1,8 @@
 """A chat model with all by which its context is measured: window, rule, counter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepnb.context.counting import BY_CLASS, Counter, Meter, encoding_of
 from deepnb.context.estimate import Reports
@@ -12,14 +10,12 @@ from deepnb.engine.request import reserve_of
 from deepnb.engine.retries import taken_over
 from deepnb.models.keys import is_teaching, window_of
 from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, label_of, resolve
+from deepnb.models.tapes.recorder import Recording
 from deepnb.models.windows import Key, is_ollama, key_of, learn, window_for
 from deepnb.values import tokenizer
 from deepnb.values.budget import Rule, limit_of, rule_for
 from deepnb.values.xray import LEAST, Caching
 from deepnb.wiring.options import Options
-
-if TYPE_CHECKING:
-    from deepnb.models.tapes.recorder import Recording
 
 
 @dataclass(frozen=True)

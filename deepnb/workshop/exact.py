@@ -8,7 +8,7 @@ import inspect
 import io
 import sys
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -25,34 +25,16 @@ from deepnb.gate import redact_value
 ITEMS = 8  # first items of a collection
 LINE = 100  # characters of one item
 COLLECTIONS = (dict, list, tuple, set, frozenset)
-_SCALARS = (
-    bool,
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    type(None),
-    type(...),
-    range,
-    Decimal,
-    Fraction,
-    UUID,
-    date,
-    timedelta,
+_BRACKETS: Mapping[type, Sequence[str]] = dict(
+    zip(COLLECTIONS, ("{}", "[]", "()", "{}", ("frozenset({", "})")), strict=True)
 )
+_SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range)
+_OTHERS = (Decimal, Fraction, UUID, date, timedelta)
 _TIMES = (datetime, time)
 _PATHS = (PosixPath, PurePosixPath, WindowsPath)
 _FRAMES = ("DataFrame", "Series")
 _INDEXES = [
-    "Index",
-    "RangeIndex",
-    "MultiIndex",
-    "DatetimeIndex",
-    "TimedeltaIndex",
-    "PeriodIndex",
-    "IntervalIndex",
-    "CategoricalIndex",
+    f"{kind}Index" for kind in ("", "Range", "Multi", "Datetime", "Timedelta", "Period", "Interval", "Categorical")
 ]
 
 
@@ -195,14 +177,7 @@ def _text(value: Any, limit: int, depth: int) -> str:
 
 def _collection(value: Any, limit: int, depth: int) -> str:
     kind = type(value)
-    brackets: dict[type, Sequence[str]] = {
-        dict: "{}",
-        list: "[]",
-        tuple: "()",
-        set: "{}",
-        frozenset: ("frozenset({", "})"),
-    }
-    left, right = brackets[kind]
+    left, right = _BRACKETS[kind]
     if not len(value):
         return "set()" if kind is set else f"{left}{right}"
     if depth > 3:
@@ -218,7 +193,7 @@ def _collection(value: Any, limit: int, depth: int) -> str:
 @lru_cache(maxsize=2)
 def _scalar_ids(modules: int) -> frozenset[int]:
     """Return the ids of the types that hold one value; looked up again when more modules are loaded."""
-    known = [*_SCALARS, *_PATHS]
+    known = [*_SCALARS, *_OTHERS, *_PATHS]
     if numpy := sys.modules.get("numpy"):
         known += [
             kind for kind in vars(numpy).get("sctypeDict", {}).values() if kind not in (numpy.void, numpy.object_)

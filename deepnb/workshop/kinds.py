@@ -18,6 +18,8 @@ from deepnb.values.errors import InvalidError
 from deepnb.workshop.exact import class_name, is_missing, plain
 from deepnb.workshop.tables import held
 
+NUMERIC = frozenset({"sum", "mean", "median", "std"})
+_SAFE_SUM = 2**63
 _REAL = (int, float, Decimal, Fraction)
 _JSON = (bool, int, float, complex, str)
 _BOOLS = {"true": True, "false": False, "1": True, "0": False}
@@ -48,12 +50,23 @@ def compared(column: Any, name: str, how: str, value: Any) -> Any:
     return mask
 
 
-def as_numbers(column: Any, how: str) -> Any:
-    """Return a column whose sum, mean, median or std can be computed; None for one of other values."""
-    if class_name(column.dtype) == "CategoricalDtype":
-        column = column.astype(column.dtype.categories.dtype)
+def aggregated(column: Any, how: str) -> Any:
+    """Return a column as it is aggregated so; None for one without the numbers that it needs.
+
+    Whole numbers near the limit of 64 bits are Python's own, so that their sum is exact.
+    """
+    kind, code = class_name(column.dtype), getattr(column.dtype, "kind", "O")
+    if kind == "CategoricalDtype":
+        if how in NUMERIC or not column.dtype.ordered:
+            column = column.astype(column.dtype.categories.dtype)
+    elif kind in ("IntervalDtype", "PeriodDtype"):
+        column = column.astype(object)
+    elif code in "iu" and len(column) and column.notna().any():
+        largest = max(abs(int(column.max())), abs(int(column.min())))
+        column = column.astype(object) if largest * len(column) >= _SAFE_SUM else column
     code = getattr(column.dtype, "kind", "O")
-    if code in "biufc" or (code == "m" and how != "std") or (code == "M" and how in ("mean", "median")):
+    computed = code in "biufc" or (code == "m" and how != "std") or (code == "M" and how in ("mean", "median"))
+    if computed or how not in NUMERIC:
         return column
     kinds = {type(plain(value)) for value in column if not is_missing(value)} if code == "O" else {object}
     if not kinds <= {*_REAL}:

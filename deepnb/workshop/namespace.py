@@ -12,7 +12,7 @@ from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.workshop.describe import describe, is_table, list_of_variables
 from deepnb.workshop.exact import cell, cell_of, class_name, csv_line, is_missing, is_scalar
-from deepnb.workshop.kinds import as_numbers, compared
+from deepnb.workshop.kinds import aggregated, compared
 from deepnb.workshop.notebook_plan import notebook_plan
 from deepnb.workshop.notebooks import read_notebook
 from deepnb.workshop.tables import Columns, columns_of, conversion, held, nearest, said_twice
@@ -21,7 +21,6 @@ from deepnb.workshop.tables import Columns, columns_of, conversion, held, neares
 
 
 AGGREGATES = ("sum", "mean", "median", "min", "max", "std", "count", "nunique")
-NUMERIC = frozenset({"sum", "mean", "median", "std"})
 PERIODS = (".year", ".quarter", ".month", ".week", ".weekday", ".day")
 """What may follow the name of a column of dates to group by its years, months, ..."""
 MOST_JOINED = 5_000_000
@@ -140,23 +139,25 @@ def _condition(column: Any, name: str, wanted: Any) -> Any:
 
 def _grouped(table: Columns, question: Question) -> Columns:
     """One row a group, missing keys a group of their own; without keys one row; without aggregates the rows counted."""
+    import pandas as pd
+
     keys = [table.name(one) for one in question.by]
     wanted = {table.name(one): _aggregates(how) for one, how in question.aggregate.items()}
     for name in (*keys, *wanted):
         table.readable(name)
-    grouping = [table.column(name) for name in keys] or [table.constant()]
+    grouping = [table.parts[name] for name in keys] or [pd.Series(0, index=range(len(table)))]  # all rows are one group
     made: dict[str, Any] = {}
     for name, hows in wanted.items():
         for how in hows:
-            column = as_numbers(table.summable(name), how) if how in NUMERIC else table.summable(name)
+            column = aggregated(table.parts[name], how)
             if column is None:
-                what = f"{''.join(held(table.column(name), name))}, no numbers for {how}"
+                what = f"{''.join(held(table.parts[name], name))}, no numbers for {how}"
                 raise InvalidError(what, "use count, nunique, min, max")
             groups = _groups(column, grouping)
             try:
                 made[f"{name} ({how})"] = groups.sum(min_count=1) if how == "sum" else getattr(groups, how)()
             except (TypeError, ValueError):
-                what = f"{''.join(held(table.column(name), name))}, which have no {how}"
+                what = f"{''.join(held(table.parts[name], name))}, which have no {how}"
                 raise InvalidError(what, "use count or nunique") from None
     if not wanted:
         made["rows"] = _groups(grouping[0], grouping).size()
@@ -191,7 +192,7 @@ def _sorted(table: Columns, question: Question) -> Columns:
     try:
         return table.sorted(names, ascending, question.head) if names else table
     except TypeError:
-        what = "; ".join("".join(held(table.column(name), name)) for name in names)
+        what = "; ".join("".join(held(table.parts[name], name)) for name in names)
         raise InvalidError(f"{what}: values without an order", "sort by another column") from None
 
 

@@ -19,7 +19,6 @@ from typing import Any, TextIO
 import anyio
 import httpx
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_mcp_adapters.interceptors import MCPToolCallRequest
 from langchain_mcp_adapters.tools import load_mcp_tools
 from mcp import ClientSession, McpError, StdioServerParameters, types
@@ -28,6 +27,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from deepnb.engine import coroutines
+from deepnb.engine.fit_tools import fit_tool
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, LimitError, RefusedError, RunError
 from deepnb.values.image import LARGEST, bare_image, image_type
@@ -405,7 +405,7 @@ def server_tools(server: Server, taken: Collection[str]) -> tuple[tuple[ServerTo
             name=offer.name, description=offer.description, args_schema=schema, server=server, offer=offer
         )
         try:
-            convert_to_openai_tool(tool)
+            fit_tool(tool, offer.name)
         except Exception as error:  # a schema that no model could be sent: it would fail every turn
             left_out.append(f"{offer.name!r}: its parameters can't be sent to a model ({type(error).__name__})")
         else:

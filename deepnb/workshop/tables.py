@@ -330,9 +330,6 @@ def conversion(value: object) -> str:
 # -- A table's columns by name, taken from it one by one; the user's own is only read
 
 
-_SAFE_SUM = 2**63
-
-
 @dataclass(frozen=True)
 class Columns:
     """Columns of equal length under distinct names, each a Series with a plain index."""
@@ -361,27 +358,12 @@ class Columns:
             raise InvalidError(f"{wanted!r} holds {self.unread[wanted]}, which is not read", "use another column")
         raise NotFoundError(f"there is no column {wanted!r}", nearest(wanted, self.names))
 
-    def column(self, name: str) -> Any:
-        return self.parts[name]
-
     def readable(self, wanted: object) -> Any:
         """Return a column whose values may be compared without running code of theirs."""
         name = self.name(wanted)
         column = self.parts[name]
         if not is_readable(column):
             raise InvalidError(f"{''.join(held(column, name))}, which is not compared", "use another column")
-        return column
-
-    def summable(self, name: str) -> Any:
-        """Return a column whose sum is exact: whole numbers near the limit of 64 bits as Python's own."""
-        column = self.parts[name]
-        if class_name(column.dtype) == "CategoricalDtype":
-            return column if column.dtype.ordered else column.astype(column.dtype.categories.dtype)
-        if class_name(column.dtype) in ("IntervalDtype", "PeriodDtype"):
-            return column.astype(object)
-        if getattr(column.dtype, "kind", "O") in "iu" and len(column) and column.notna().any():
-            largest = max(abs(int(column.max())), abs(int(column.min())))
-            return column.astype(object) if largest * len(column) >= _SAFE_SUM else column
         return column
 
     def missing(self, name: str) -> int:
@@ -415,12 +397,6 @@ class Columns:
 
         parts = [column.iloc[:head].rename(name) for name, column in self.parts.items()]
         return pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(min(head, self.length)))
-
-    def constant(self) -> Any:
-        """Return a column with one value: all rows are one group."""
-        import pandas as pd
-
-        return pd.Series(0, index=range(self.length))
 
     def made(self, keys: Sequence[str], aggregates: Mapping[str, Any]) -> "Columns":
         """Groups as columns: their keys, then an aggregate each."""

@@ -223,16 +223,6 @@ def test_what_is_not_text(tmp_path):
     assert [m["path"] for m in found.matches or ()] == ["/latin.txt"] and found.error is None
 
 
-def test_lines_round_a_match(tmp_path):
-    """What upstream's backend of files can do beyond the protocol, this one can."""
-    backend = DiskBackend(tmp_path)
-    backend.write("/d/a.md", "one\ntwo\nthree\nfour\n")
-    found = (backend.grep("two", context_lines=1).matches or [])[0]
-    around = [[one["line"] for one in found[key]] for key in ("context_before", "context_after")]  # type: ignore[literal-required]
-    assert (found["path"], around) == ("/d/a.md", [[1], [3]])
-    assert backend._real_path("/d/a.md") == "/d/a.md"
-
-
 def test_searches_end_in_time_and_say_so(tmp_path, monkeypatch):
     backend = DiskBackend(tmp_path)
     for n in range(300):

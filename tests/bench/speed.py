@@ -13,10 +13,16 @@ from random import Random
 from statistics import median
 from typing import TypeVar
 
-from deepnb.memory.searching import TOKENS, MemorySearch
+from deepagents.backends.utils import create_file_data
+
+from deepnb import Session
+from deepnb.memory.guarding import ScopedBackend
+from deepnb.memory.layers import Scope
+from deepnb.memory.searching import TOKENS, MemoryToolsMiddleware
 from deepnb.search.database import Database
 from deepnb.search.index import Index
 from deepnb.search.words import read_query
+from deepnb.testing import ScriptedModel
 from tests.bench.row import Row, below, held
 from tests.data.documents import documents
 
@@ -76,23 +82,30 @@ def rows() -> Iterator[Row]:
         for megabytes in SIZES:
             yield from _at(markdown(megabytes), Path(folder) / f"{megabytes}")
         yield _small(documents(), Path(folder))
-    yield _notes(NOTES)
+    yield from _notes(NOTES)
 
 
-def _notes(count: int) -> Row:
-    """A search of memory as the agent's tool asks for it, while no note has changed, beside the index alone."""
+def _notes(count: int) -> Iterator[Row]:
+    """The agent's own tool over the notes of a session in memory, reading included, beside the index alone."""
     words = " ".join(markdown(0.5).values()).split()
     random = Random(2)
     files = {f"/memory/{n}.md": " ".join(random.choices(words, k=18)) for n in range(count)}
-    memory, index = MemorySearch(lambda: None), Index()
-    memory.search(files, "hoopoe", TODAY)
+    index, storage = Index(), Session(model=ScriptedModel(answers=[])).workspace.home.storage
+    storage.adopt({path: create_file_data(text) for path, text in files.items()})
+    backend = ScopedBackend(storage.guard, Scope)
+    tool = MemoryToolsMiddleware(backend, (), lambda: TODAY, lambda: storage.search)
+    tool.search("hoopoe")
     index.update(dict(files))
     asked = questions(files)[:40]
     for query in asked[:2]:  # the vocabulary is read
         index.search(query, tokens=TOKENS)
     alone = [_timed(partial(index.search, query, tokens=TOKENS))[0] for query in asked]
-    found = [_timed(partial(memory.search, files, query, TODAY))[0] for query in asked]
-    return held(f"{count:,} notes, nothing changed: memory_search", median(found), median(alone), "ms", TOOL)
+    found = [_timed(partial(tool.search, query))[0] for query in asked]
+    yield held(f"{count:,} notes, nothing changed: memory_search", median(found), median(alone), "ms", TOOL)
+    for n, query in enumerate(asked[:10]):
+        storage.guard.append("/memory/0.md", f"- a line {n} more")
+        found[n] = _timed(partial(tool.search, query))[0]
+    yield Row(f"{count:,} notes, one changed: memory_search", median(found[:10]), "ms")
 
 
 def _small(files: dict[str, str], folder: Path) -> Row:

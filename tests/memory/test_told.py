@@ -79,7 +79,9 @@ def test_what_is_told_is_what_the_files_say_after_whatever_went_before(steps: li
         except DeepnbError:
             event(f"refused: {what}")
         s.run(f"go on {number}")
-        assert told(model.requests[-1]) == held(s), what
+        known, there = told(model.requests[-1]), held(s)
+        is_cut = "not shown: read_file" in block(model.requests[-1])  # for want of room, which the block says
+        assert (set(known) <= set(there)) if is_cut else known == there, what
         done = "compacted" if s.turns[-1].compacted else what
         event(f"{done}: block {'kept' if block(model.requests[-1]) == blocks else 'made anew'}")
 

@@ -11,13 +11,14 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
-from deepnb.gate import own, redact
+from deepnb.gate import redact
 from deepnb.models import keys
 from deepnb.models.keys import PROVIDERS
 from tests.support.chat_server import Fail, Say, Use
@@ -37,7 +38,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
     monkeypatch.setattr(keys, "_KEPT", {})
-    monkeypatch.setattr(own, "OWN", set())
+    monkeypatch.setattr(import_module("deepnb.gate.credentials"), "OWN", set())
 
 
 @pytest.fixture

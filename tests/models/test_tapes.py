@@ -15,7 +15,7 @@ from langchain_openai import ChatOpenAI
 
 from deepnb import Session
 from deepnb.context.counting import Counter
-from deepnb.models.tapes.pieces import recorded
+from deepnb.models.tapes.recorder import recorded
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError

@@ -13,8 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from deepnb.models.tapes.model import tape_model
-from deepnb.models.tapes.pieces import form_of, in_form, messages_of, tools_of
-from deepnb.models.tapes.recorder import Recording
+from deepnb.models.tapes.recorder import Recording, form_of, in_form, messages_of, tools_of
 from tests.support.scripted import Scripted
 
 NOW = "2026-11-23T10:00:00+00:00"

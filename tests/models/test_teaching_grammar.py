@@ -65,6 +65,7 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
         ("what share of crates is broken?", "66.7 % of the rows in crates where state is broken (2 of 3)."),
         ("is crate_id unique?", "crate_id is unique in crates: 0 duplicates."),
         ("weight of crate 502", "where crate_id is 502:\n\n| crate_id | weight |\n| --- | --- |\n| 502 | 10 |"),
+        ("count", 'I can\'t place "count" in that.'),
         ("mean crate_id", 'I can\'t place "crate_id" in that: it names rows, and is no figure.'),
         ("sum of weight in crates that are not broken", "where state is not broken is 4."),
         ("crates with weight above 9", "1 rows of crates where weight is above 9:"),

@@ -132,7 +132,7 @@ def test_a_call_that_may_have_been_run_when_its_kernel_ended_is_not_run_again_un
         raise SystemExit
 
     monkeypatch.setattr(first.workspace.graphs.checkpointer, "put_writes", ends)
-    monkeypatch.setattr(first.workspace, "end", ends)
+    monkeypatch.setattr(first.workspace.persistence, "end", ends)
     with pytest.raises(SystemExit):
         list(first.resume(first.asked[0].approve()))
     assert RAN == ["hi"]

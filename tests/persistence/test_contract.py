@@ -243,7 +243,9 @@ def test_it_says_what_a_turn_needs_that_its_kernel_did_not_end(where):
         first.new("side")
         first.run("two")
         last = first.turns[-1]
-        first.workspace.begin(replace(last, number=2, prompt="a prompt that was never sent", before=last.after))
+        first.workspace.persistence.begin(
+            replace(last, number=2, prompt="a prompt that was never sent", before=last.after)
+        )
     with session(where) as second:
         assert second.restored.lines[1:] == (
             "its kernel ended before 'a prompt that was never sent' was sent: send it again",

@@ -7,6 +7,7 @@ import getpass
 import html
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
-from deepnb.gate import own
 from deepnb.models import keys
 from tests.support.chat_server import Fail, Say, Use
 from tests.support.credentials import SAMPLES
@@ -33,7 +33,7 @@ EXPORTS = ("a.ipynb", "a.html", "a.jsonl")
 def entered(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the environment holds, and what is typed where a key is asked for."""
     monkeypatch.setattr(keys, "_KEPT", {})
-    monkeypatch.setattr(own, "OWN", set())
+    monkeypatch.setattr(import_module("deepnb.gate.credentials"), "OWN", set())
     monkeypatch.setattr(getpass, "getpass", lambda prompt: TYPED)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", FROM_ENV)

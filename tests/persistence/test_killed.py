@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
+import threading
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deepnb import Session
 from tests.support.forks import python
+from tests.support.scripted import Scripted
 
 
 def rounds(where: str, folder: Path, seed: str, count: int, *ops: str) -> None:
@@ -18,6 +24,55 @@ def rounds(where: str, folder: Path, seed: str, count: int, *ops: str) -> None:
     told = json.loads(done.stdout)
     assert told["problem"] == "", f"round {told.get('round')}: {told['problem']}"
     assert told["killed"] == count
+
+
+@pytest.mark.parametrize("turns", [0, 1])
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_prompt_of_which_only_the_input_is_kept_is_a_turn_that_goes_on(tmp_path, monkeypatch, turns, goes_on):
+    """The kernel ends between the checkpoint of the input and the one after that."""
+    there, then = tmp_path / "session.db", tmp_path / "then.db"
+    s = Session(model=Scripted(answers=["answer"]), persist=str(there))
+    for number in range(turns):
+        s.run(f"prompt {number}")
+    saver = s.workspace.persistence.database.saver  # type: ignore[union-attr]
+    stored, copied, put, put_writes = set(), threading.Event(), saver.put, saver.put_writes
+    adding = threading.Lock()  # the input and what is written of it are stored side by side
+
+    def add(what: str) -> None:
+        with adding:
+            stored.add(what)
+            if "input" in stored and not copied.is_set():
+                with closing(sqlite3.connect(there)) as now, closing(sqlite3.connect(then)) as copy:
+                    now.backup(copy)
+                copied.set()
+
+    def put_and_copy(config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Any:
+        if metadata["source"] == "loop":
+            assert copied.wait(60)
+        found = put(config, checkpoint, metadata, versions)
+        add(metadata["source"])
+        return found
+
+    def put_writes_and_copy(*given: Any, **named: Any) -> None:
+        assert copied.wait(60)
+        put_writes(*given, **named)
+        add("writes")
+
+    monkeypatch.setattr(saver, "put", put_and_copy)
+    monkeypatch.setattr(saver, "put_writes", put_writes_and_copy)
+    s.run("the cut one")
+    s.close()
+    after = Session(model=Scripted(answers=["later", "last"]), persist=str(then))
+    assert [turn.prompt for turn in after.turns] == [*(f"prompt {n}" for n in range(turns)), "the cut one"]
+    assert after.pending == "interrupted before the first step: %agent resume"
+    if goes_on:
+        list(after.resume())
+        assert (after.turns[-1].text, after.pending) == ("later", None)
+    after.run("and on")
+    assert after.text == ("last" if goes_on else "later")
+    kept = ["the cut one"] * goes_on
+    assert [m.text for m in after.snapshot.messages if m.role == "user"][turns:] == [*kept, "and on"]
+    assert [turn.number for turn in after.turns] == list(range(1, turns + 3))
 
 
 IN_CI = pytest.mark.parametrize("where", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True)

@@ -231,19 +231,27 @@ def test_a_lock_of_another_program_costs_one_line_and_nothing_else(tmp_path, mon
 @pytest.fixture
 def fails_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None, int], Callable[[], int]]:
     """Have the n-th statement of all connections fail, with a result code of SQLite's; gives how many there were."""
-    told, state = sqlite._user_errors, {"n": 0, "at": -1, "code": 0}
+    state = {"n": 0, "at": -1, "code": 0}
 
-    @contextmanager
-    def counted(where: str) -> Iterator[None]:
-        state["n"] += 1
-        with told(where):
+    def counted(name: str, of: type) -> Callable[..., Any]:
+        def act(self: Any, *given: Any) -> Any:
+            state["n"] += 1
             if state["n"] == state["at"]:
                 error = sqlite3.OperationalError("it failed")
                 error.sqlite_errorcode = state["code"]
                 raise error
-            yield
+            return getattr(of, name)(self, *given)
 
-    monkeypatch.setattr(sqlite, "_user_errors", counted)
+        return act
+
+    names = ("execute", "executemany", "fetchone", "fetchall", "__next__")
+    cursor: Any = type("Cursor", (sqlite3.Cursor,), {name: counted(name, sqlite3.Cursor) for name in names})
+    acts = {
+        "commit": counted("commit", sqlite3.Connection),
+        "cursor": lambda self, *given: sqlite3.Connection.cursor(self, cursor),
+    }
+    below = type("Below", (sqlite3.Connection,), acts)
+    monkeypatch.setattr(sqlite, "_Connection", type("Failing", (sqlite._Connection, below), {}))
 
     def arm(at: int | None, code: int) -> Callable[[], int]:
         state.update(n=0, at=at or -1, code=code)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import StateBackend
+from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -244,3 +246,73 @@ def test_two_sessions_on_one_line_keep_both_texts(checkpointer):
         assert [c.conflict.kept for c in s.memory.conflicts()] == ["- l1 AAA"]
         assert replay("/AGENTS.md", s.memory.log_entries()) == s.files["/AGENTS.md"]
         assert [e.id for e in s.memory.log_entries()] == ["1", "2", "3"]
+
+
+def until(full: InMemorySaver, last: str, *, is_written: bool) -> InMemorySaver:
+    """What is kept where the kernel ends behind a checkpoint of the thread main, before or after its step has written."""
+    kept = InMemorySaver()
+    kept.blobs.update(full.blobs)
+    for thread, spaces in full.storage.items():
+        for space, held in spaces.items():
+            kept.storage[thread][space] = {id_: one for id_, one in held.items() if thread != "main" or id_ <= last}
+    for (thread, space, id_), writes in full.writes.items():
+        if thread != "main" or id_ < last or (id_ == last and is_written):
+            kept.writes[thread, space, id_] = dict(writes)
+    return kept
+
+
+@pytest.mark.parametrize("kind", ["own", "attached"])
+def test_a_turn_goes_on_wherever_its_kernel_ended(kind):
+    def look() -> str:
+        "Look."
+        return "seen"
+
+    def made(checkpointer: Any, *answers: Any) -> Session:
+        model = Scripted(answers=list(answers))
+        if kind == "attached":
+            return Session(graph=create_agent(model, [look], checkpointer=checkpointer))
+        return Session(model=model, checkpointer=checkpointer, **unasked(look))
+
+    full = InMemorySaver()
+    first = made(full, "zero", call("look"), "end")
+    first.run("before")
+    known = set(full.storage["main"][""])
+    first.run("cut")
+    places = [(id_, is_written) for id_ in sorted({*full.storage["main"][""]} - known) for is_written in (False, True)]
+    for id_, is_written in places:
+        s = made(until(full, id_, is_written=is_written), "later")
+        assert [t.prompt for t in s.turns] == ["before", "cut"], (id_, is_written)
+        assert (s.pending is None) == (id_ == places[-1][0]), (id_, is_written, s.pending)
+        if s.pending:
+            list(s.resume("again" if s.workspace.thread.cut else None))
+        prompts = [m.text for m in s.snapshot.messages if m.role == "user"]
+        assert (s.pending, s.text in ("later", "end"), prompts) == (None, True, ["before", "cut"]), (id_, is_written)
+        assert [t.prompt for t in s.turns] == ["before", "cut"], (id_, is_written)
+
+
+class SlowSaver(InMemorySaver):
+    """Takes a while to store a checkpoint."""
+
+    def put(self, *args: Any) -> Any:
+        sleep(0.1)
+        return super().put(*args)
+
+
+@pytest.mark.parametrize("kind", ["own", "attached"])
+def test_a_tool_begins_once_its_call_is_stored(kind):
+    stored = []
+
+    def look() -> str:
+        "Look."
+        stored.extend(c.id for m in made().snapshot.messages for c in m.tool_calls)
+        return "seen"
+
+    def made(*answers: Any) -> Session:
+        model = Scripted(answers=list(answers))
+        if kind == "attached":
+            return Session(graph=create_agent(model, [look], checkpointer=slow))
+        return Session(model=model, checkpointer=slow, **unasked(look))
+
+    slow = SlowSaver()
+    assert made(call("look", id="c1"), "end").run("go").text == "end"
+    assert stored == ["c1"]

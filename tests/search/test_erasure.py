@@ -12,9 +12,9 @@ from typing import Literal
 import pytest
 
 from deepnb.search import Index
-from deepnb.search import database as schema
 from deepnb.search.database import Database
 from tests.bench.speed import markdown
+from tests.search.old_tables import make_old_tables
 from tests.support.tables import every_row
 
 GONE = ("quetzalcoatlus", "hoatzinbrut", "ERR_GONE_77")
@@ -156,7 +156,7 @@ os._exit(9)
 def test_what_an_older_version_left_behind_goes_as_the_index_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     db = Database(str(path), "sqlite3")
-    schema.migrate(db, schema.MIGRATIONS[:3])
+    make_old_tables(db, 3)
     db.rows("PRAGMA secure_delete = OFF")
     row = (1 << 18, "", 0, SECRET * 40, 1 << 43, 1 << 43, None)
     db.rows("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.search import Index, Updated
-from deepnb.search import database as schema
 from deepnb.search.chunks import CHUNK, UNIT, cut
 from deepnb.search.database import Database
 from deepnb.search.words import content_hash
 from deepnb.values.errors import DeepnbError, RefusedError
+from tests.search.old_tables import VERSIONS, make_old_tables
 from tests.support.tables import every_row
 
 NOTES = {
@@ -274,7 +274,7 @@ def test_a_directory_that_is_not_there_is_said(tmp_path: Path) -> None:
 def old_index(path: Path, version: int) -> None:
     """An index as the first versions wrote it: texts in chunks, no names, no vocabulary, no embeddings."""
     db = Database(str(path))
-    schema.migrate(db, schema.MIGRATIONS[:version])
+    make_old_tables(db, version)
     with db.transaction(write=True):
         for number, (name, text) in enumerate(NOTES.items(), 1):
             db.rows("INSERT INTO files (id, path, hash) VALUES (?, ?, ?)", (number, name, content_hash(text)))
@@ -285,7 +285,7 @@ def old_index(path: Path, version: int) -> None:
     db.close()
 
 
-@every_row("version", range(1, len(schema.MIGRATIONS) + 1))
+@every_row("version", VERSIONS)
 def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path, version: int) -> None:
     path = tmp_path / "i.db"
     old_index(path, version)

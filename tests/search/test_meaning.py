@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
@@ -63,6 +64,28 @@ def test_what_the_words_explain_counts_by_them_and_what_they_do_not_by_vectors_t
     assert spread.weight(near, 0.9) == spread.weight(far, 0.0) == 1
     assert spread.weight(near, 0.2) > spread.weight(near, 0.3) > 1
     assert spread.floor(known=False) > near > spread.floor(known=True)
+
+
+@every_row(
+    ("question", "days"),
+    [
+        ("which film yesterday?", [23]),
+        ("which film last week?", [16, 17, 18, 19, 20, 21, 22]),
+        ("which film in May?", list(range(10, 24))),  # of May is nothing: the nearest of any day
+    ],
+)
+def test_of_days_that_are_asked_about_a_vector_gives_what_is_of_them(question: str, days: list[int]) -> None:
+    class Topics:
+        def embed_query(self, text: str) -> list[float]:
+            return [1.0, float("film" in text or "cinema" in text), float("tea" in text)]
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.embed_query(text) for text in texts]
+
+    index = Index(embedder=Topics())
+    index.update({f"2026-11-{day}.md": f"- went to the cinema {day}\n- tea" for day in range(10, 24)})
+    hits = index.search(question, 40, today=date(2026, 11, 24), passage=30)
+    assert sorted({int(hit.path[8:10]) for hit in hits if "cinema" in hit.text}) == days
 
 
 def test_each_entry_of_a_list_has_its_vector_without_bullet_time_and_day() -> None:

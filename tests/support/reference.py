@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deepnb.wings.course.entries import reference_text
 from tests import ROOT
+from tests.support.entries import reference_text
 
 FILE = ROOT / "notebooks" / "REFERENCE.md"
 

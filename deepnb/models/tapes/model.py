@@ -13,11 +13,12 @@ from typing import Any, cast
 
 from langchain_core.exceptions import ModelError
 from langchain_core.language_models import BaseChatModel, ModelProfile
+from langchain_core.language_models.chat_models import generate_from_stream
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.models.tapes.pieces import chunk_of, in_form, messages_of, provider_keys, recorded, tools_of
+from deepnb.models.tapes.recorder import chunk_of, in_form, messages_of, provider_keys, recorded, tools_of
 from deepnb.models.tapes.tape import Exchange, Json, Parts, Tape, TapedModel, TapeForm, days_near, read_tape
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
@@ -27,6 +28,10 @@ _LOOKED_AT = 5
 """Exchanges with most parts in common that are compared word by word."""
 _COMPARED = 4_000
 """Characters of a part that are compared then."""
+
+
+class _NotOnTape(NotOnTapeError, ModelError):
+    """Tells LangChain, too, which makes some requests again after an error, that this is no use."""
 
 
 class TapeIndex:
@@ -40,35 +45,34 @@ class TapeIndex:
         self._requests = [
             Parts(names[one.tools][0], tuple(names[m][0] for m in one.messages)) for one in tape.exchanges
         ]
-        self._by_key: dict[tuple[str, ...], list[int]] = {}
-        for number, request in enumerate(self._requests):
-            self._by_key.setdefault(request.key, []).append(number)
+        self._by_key: dict[tuple[str, ...], list[Exchange]] = {}
+        for request, one in zip(self._requests, tape.exchanges, strict=True):
+            self._by_key.setdefault(request.key, []).append(one)
 
     def exchanges(self, request: Parts) -> list[Exchange]:
         """Return the exchanges of this request in the order of recording; raise NotOnTapeError if there are none."""
-        numbers = self._by_key.get(request.key)
-        if numbers is None:
+        if (found := self._by_key.get(request.key)) is None:
             raise self._not_found(request)
-        return [self._tape.exchanges[number] for number in numbers]
+        return found
 
     def _not_found(self, asked: Parts) -> NotOnTapeError:
         what, do = f"the request is not on {self._tape.label}", "%agent record FILE makes a tape that has it"
         if not self._requests:
-            return NotOnTapeError(f"{what}, which is empty", do)
+            return _NotOnTape(f"{what}, which is empty", do)
         number = self._nearest(asked)
         nearest = self._requests[number]
         texts = {**self._texts, **asked.texts}
         diff = FileDiff("request", _page(nearest, texts), _page(asked, texts))
         of = f"request {number + 1} of {len(self._requests)}"
-        return NotOnTapeError(f"{what}: the nearest, {of}, differs in {_differs(nearest, asked, texts)}", do, diff)
+        return _NotOnTape(f"{what}: the nearest, {of}, differs in {_differs(nearest, asked, texts)}", do, diff)
 
     def _nearest(self, asked: Parts) -> int:
         """Return the exchange that has most parts of a request; of several, one as long whose other parts are most alike."""
-        wanted = Counter(asked.key)
+        texts, wanted = {**self._texts, **asked.texts}, Counter(asked.key)
 
         def common(number: int) -> tuple[int, int]:
             key = self._requests[number].key
-            return sum((wanted & Counter(key)).values()), -abs(len(key) - len(asked.key))
+            return (wanted & Counter(key)).total(), -abs(len(key) - len(asked.key))
 
         def alike(number: int) -> float:
             one = self._requests[number]
@@ -78,7 +82,6 @@ class TapeIndex:
             )
             return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
 
-        texts = {**self._texts, **asked.texts}
         best = sorted(range(len(self._requests)), key=common, reverse=True)[:_LOOKED_AT]
         return max(best, key=lambda n: (common(n), alike(n), -n))
 
@@ -116,10 +119,6 @@ _STEP = 0.05
 """Seconds after which a pause looks whether the run was interrupted."""
 
 
-class _NotOnTape(NotOnTapeError, ModelError):
-    """Tells LangChain, too, which makes some requests again after an error, that this is no use."""
-
-
 class Player:
     """Gives the answers of a tape: those of one request in the order they were recorded, then from the first again."""
 
@@ -136,10 +135,7 @@ class Player:
         with self._lock:
             form, index = self._index()
             request: Parts = form.parts(messages_of(messages), tools_of(tools))
-            try:
-                found = index.exchanges(request)
-            except NotOnTapeError as error:
-                raise _NotOnTape(error.what, error.do, error.diff) from None
+            found = index.exchanges(request)
             played = self._played.get(request.key, 0)
             self._played[request.key] = played + 1
             return found[played % len(found)]
@@ -210,8 +206,6 @@ class TapeModel(BaseChatModel):
     def _generate(
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
     ) -> ChatResult:
-        from langchain_core.language_models.chat_models import generate_from_stream
-
         return generate_from_stream(self._stream(messages, stop, None, **settings))
 
 

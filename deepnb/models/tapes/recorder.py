@@ -1,34 +1,33 @@
-"""Recording a tape: what is sent to each model and what it answers, as it happens.
+"""Recording a tape: requests, answers and failures of a provider as a tape has them, and back, as they happen.
 
-A model is given a callback: it stays what it is for its provider, and the callback sees the final request, after all
-middleware, of the main agent, its subagents, summaries and flushes alike.
+Left out is what only a provider needs (marks for a cache, signatures of thoughts, parameters of tools in its own form),
+and ids that tie a result to its call: the results stand behind it in the order of the calls.
 """
 
+import json
 import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
+from langchain_core import exceptions
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.exceptions import ModelError
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import LLMResult
 
 from deepnb.engine import keys
-from deepnb.models.tapes.pieces import (
-    error_of,
-    form_of,
-    messages_of,
-    piece_of,
-    provider_keys,
-    tools_of,
-    without_credentials,
-)
+from deepnb.engine.request import message_text, reserve_of, tool_name
+from deepnb.models.keys import PROVIDERS
 from deepnb.models.tapes.tape import (
     Exchange,
     Parts,
@@ -37,15 +36,244 @@ from deepnb.models.tapes.tape import (
     days_near,
     exchange_line,
     head_line,
+    keys_of,
     model_line,
     part_line,
 )
 from deepnb.values.errors import DeepnbError, RefusedError
+from deepnb.values.failures import body_of, causes, host_of, status_of
 from deepnb.values.files import make_folder
 from deepnb.values.lazy import nothing
 from deepnb.values.text import as_word, short_repr
 
 _LOG = logging.getLogger("deepnb")
+_ROLES = {"human": "user", "ai": "assistant"}
+_MEDIA = ("image", "image_url", "audio", "input_audio", "video", "file")
+
+
+def messages_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Return the messages as JSON: role, text, calls as (name, arguments), and images and other media by digest."""
+    found = []
+    for message in messages:
+        made: dict[str, Any] = {"role": _ROLES.get(message.type, message.type), "text": message_text(message)}
+        if isinstance(message, AIMessage):
+            calls = [[call["name"], call["args"]] for call in message.tool_calls]
+            calls += [[call["name"] or "", call["args"] or ""] for call in message.invalid_tool_calls]
+            made |= {"calls": calls} if calls else {}
+        media = list(_media(message))
+        found.append({**made, **({"images": media} if media else {})})
+    return found
+
+
+def tools_of(tools: Sequence[Any]) -> list[tuple[str, str]]:
+    """Return (name, description) of the tools that are bound."""
+    found = []
+    for entry in tools:
+        declared = entry.get("function_declarations") if isinstance(entry, Mapping) else None
+        for tool in declared if isinstance(declared, list) else [entry]:  # Google's entry holds several
+            if isinstance(tool, Mapping):
+                inner = tool.get("function", tool)
+                said = inner.get("description") if isinstance(inner, Mapping) else None
+            else:
+                said = getattr(tool, "description", None) or getattr(tool, "__doc__", None)
+            found.append((tool_name(tool), str(said or "")))
+    return found
+
+
+def provider_keys() -> frozenset[str]:
+    """Return the keys of providers, and others, that the environment holds now."""
+    return keys_of(one.key for one in PROVIDERS.values() if one.key is not None)
+
+
+def form_of(tool: Any) -> str:
+    """Name the provider whose form a tool's schema is in."""
+    return "anthropic" if isinstance(tool, Mapping) and "input_schema" in tool else "openai"
+
+
+def in_form(tool: Mapping[str, Any], form: str) -> Mapping[str, Any]:
+    """Return a tool in OpenAI's form, in another."""
+    if form != "anthropic":
+        return tool
+    function = tool["function"]
+    return {
+        "name": function["name"],
+        "input_schema": function.get("parameters", {}),
+        "description": function.get("description", ""),
+    }
+
+
+def _media(message: BaseMessage) -> Iterator[str]:
+    """Yield the digest of each image or other medium, in whichever form: a callback is given images in OpenAI's."""
+    if isinstance(message.content, str):
+        return
+    for block in message.content:
+        if isinstance(block, Mapping) and block.get("type") in _MEDIA:
+            inner = block.get(str(block["type"]))
+            fields = {**block, **inner} if isinstance(inner, Mapping) else block
+            found = next((fields[k] for k in ("base64", "data", "url", "file_id") if fields.get(k)), "")
+            data = str(found).partition(";base64,")[2] or str(found)
+            yield blake2b(data.encode(), digest_size=9).hexdigest()
+
+
+# -- The pieces of an answer as JSON: from LangChain's chunks and back, and without a credential that goes over several
+
+_METADATA = ("finish_reason", "stop_reason", "stop_sequence", "model_name", "model_provider", "status")
+"""What is kept of `response_metadata`: a provider may put headers there."""
+_MORE = ("reasoning_content",)
+"""What is kept of `additional_kwargs`."""
+_CALL = ("name", "args", "id", "index")
+
+
+def piece_of(message: AIMessage) -> dict[str, Any]:
+    """Return a chunk of an answer, or a whole one, without its ids; empty where nothing is in it."""
+    made: dict[str, Any] = {}
+    if message.content:
+        made["text" if isinstance(message.content, str) else "content"] = message.content
+    chunks: Sequence[Mapping[str, Any]] = getattr(message, "tool_call_chunks", ())
+    if not isinstance(message, AIMessageChunk):
+        written = [(call, json.dumps(call["args"])) for call in message.tool_calls]
+        written += [(call, call["args"] or "") for call in message.invalid_tool_calls]  # type: ignore[misc]
+        chunks = [{**call, "args": args, "index": i} for i, (call, args) in enumerate(written)]
+    if calls := [{key: call[key] for key in _CALL if call.get(key) is not None} for call in chunks]:
+        made["calls"] = calls
+    if message.usage_metadata:
+        made["usage"] = dict(message.usage_metadata)
+    for name, fields, kept in (
+        ("metadata", message.response_metadata, _METADATA),
+        ("more", message.additional_kwargs, _MORE),
+    ):
+        if found := {key: fields[key] for key in kept if fields.get(key)}:
+            made[name] = found
+    return made
+
+
+def chunk_of(piece: Mapping[str, Any]) -> AIMessageChunk:
+    """Return the chunk that a piece was made of; its lists and mappings are its own, since LangChain writes into them."""
+    own = json.loads(json.dumps(piece))
+    calls = [{**dict.fromkeys(_CALL), "type": "tool_call_chunk", **call} for call in own.get("calls", ())]
+    return AIMessageChunk(
+        content=own.get("content", own.get("text", "")),
+        tool_call_chunks=calls,  # type: ignore[arg-type]
+        usage_metadata=own.get("usage"),
+        response_metadata=own.get("metadata", {}),
+        additional_kwargs=own.get("more", {}),
+    )
+
+
+def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any], Any]) -> list[dict[str, Any]]:
+    """Return the pieces, where `clean` takes a credential out of a text that goes over several: the first has all of it then."""
+    made: list[dict[str, Any]] = json.loads(json.dumps(pieces, default=str))
+    texts: dict[tuple[Any, ...], list[tuple[dict[str, Any], str]]] = {}
+    for number, piece in enumerate(made):
+        for key, place, name in _places(number, piece):
+            texts.setdefault(key, []).append((place, name))
+    for key, places in texts.items():
+        whole = "".join(str(place[name]) for place, name in places)
+        new = _arguments(whole, clean) if key[0] == "args" else clean(whole)
+        if new != whole:
+            for i, (place, name) in enumerate(places):
+                place[name] = "" if i else new
+    return [clean(piece) for piece in made]
+
+
+def _places(number: int, piece: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], str]]:
+    if "text" in piece:
+        yield ("text",), piece, "text"
+    for at, call in enumerate(piece.get("calls", ())):
+        if "args" in call:
+            yield ("args", call.get("index", (number, at))), call, "args"
+    for at, block in enumerate(piece.get("content", ())):
+        if isinstance(block, dict):
+            for name in (name for name, text in block.items() if isinstance(text, str) and name not in ("type", "id")):
+                yield (
+                    ("args" if name in ("partial_json", "arguments") else "block", block.get("index", at), name),
+                    block,
+                    name,
+                )
+    for name in piece.get("more", ()):
+        yield ("more", name), piece["more"], name
+
+
+def _arguments(text: str, clean: Callable[[Any], Any]) -> str:
+    """Return the arguments of a call without credentials: by the names they are given to, where they are JSON."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return str(clean(text))
+    new = clean(value)
+    return text if new == value else json.dumps(new, ensure_ascii=False)
+
+
+# -- A failed request on a tape: what else asks an exception for, as JSON, and an exception that answers the same
+# Kept are names of classes, the status, the provider's own words and how long it asks to wait; of headers nothing else.
+
+_MESSAGE = 2_000
+"""Characters of a text that are kept."""
+_WAITS = ("retry-after", "retry-after-ms")
+_BODY = ("message", "type", "code")
+
+
+class RecordedError(Exception):
+    """An error that was recorded; its class has the name of the one it was."""
+
+    is_played = True
+    """Whether the next try need not wait: it is on the tape."""
+
+
+def error_of(error: BaseException) -> dict[str, Any]:
+    """Return what is kept of an error."""
+    chain = list(causes(error))
+    made: dict[str, Any] = {"type": type(error).__name__, "message": str(error)[:_MESSAGE]}
+    kinds = [kind for one in chain for kind in type(one).__mro__ if kind.__module__ != "builtins"]
+    known = (kind.__name__ for kind in kinds if issubclass(kind, ModelError) and hasattr(exceptions, kind.__name__))
+    if kind := next(known, None):
+        made["kind"] = kind
+    if names := [name for name in dict.fromkeys(k.__name__ for k in kinds) if name not in (kind, made["type"])]:
+        made["names"] = names
+    found = (("status", status_of), ("body", _body), ("wait", _wait), ("at", host_of))
+    return made | {name: value for name, of in found if (value := next(filter(None, map(of, chain)), None))}
+
+
+def recorded(error: Mapping[str, Any]) -> Exception:
+    """Return the error of a request that failed when it was recorded."""
+    kind = getattr(exceptions, str(error.get("kind")), None)
+    known = (kind,) if isinstance(kind, type) and issubclass(kind, ModelError) else ()
+    others = tuple(_class(name) for name in error.get("names", ()) if not hasattr(exceptions, str(name)))
+    made: Any = _class(error.get("type"), RecordedError, *known, *others)(error.get("message", ""))
+    if status := error.get("status"):
+        made.status_code = status
+    if body := error.get("body"):
+        made.body = {"error": dict(body)}
+    if wait := error.get("wait"):
+        made.response = SimpleNamespace(headers=dict(wait), status_code=error.get("status"))
+    if at := error.get("at"):
+        host, _, port = str(at).partition(":")
+        made.request = SimpleNamespace(url=SimpleNamespace(host=host, port=int(port) if port.isdigit() else None))
+    failed: Exception = made
+    return failed
+
+
+def _class(name: Any, *bases: type) -> type:
+    return type(str(name) if str(name).isidentifier() else "RecordedError", bases or (Exception,), {})
+
+
+def _body(error: BaseException) -> dict[str, str]:
+    body = body_of(error)
+    return {key: text[:_MESSAGE] for key in _BODY if isinstance(text := body.get(key), str)}
+
+
+def _wait(error: BaseException) -> dict[str, str] | None:
+    """Return the headers that say how long to wait, where they hold a number."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    found = {}
+    for name in _WAITS:
+        with suppress(KeyError, TypeError, ValueError):
+            found[name] = str(float(headers[name]))
+    return found
+
+
+# -- Recording: a model is given a callback, and stays what it is for its provider
+# The callback sees the final request, after all middleware, of the main agent, its subagents, summaries and flushes alike.
 
 
 class Recording:
@@ -66,7 +294,7 @@ class Recording:
         """Whether it goes on."""
         self.problem: str | None = None
         """Why it was stopped, where that was not asked for."""
-        self._now = now
+        self.now = now
         self._lock = threading.Lock()
         self._models: list[TapedModel] = []
         self._parts: set[str] = set()
@@ -116,15 +344,9 @@ class Recording:
             callbacks = [*(before or ()), listener]
         return model.model_copy(update={"callbacks": callbacks})
 
-    # -- for the listener
-
-    def now(self) -> str:
-        """Return the time as an ISO timestamp."""
-        return self._now()
-
     def form(self) -> TapeForm:
         """Return what brings requests into the form of a tape, with the keys there are now."""
-        state = (days_near(self._now()), dict(os.environ), self._secrets)
+        state = (days_near(self.now()), dict(os.environ), self._secrets)
         if self._form is None or self._form[0] != state:
             self._form = state, TapeForm(state[0], provider_keys() | self._secrets)
         return self._form[1]
@@ -169,17 +391,10 @@ class _Listener(BaseCallbackHandler):
         self._calls: dict[UUID, _Call] = {}
 
     def on_chat_model_start(
-        self,
-        serialized: Any,
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        metadata: dict[str, Any] | None = None,
-        invocation_params: dict[str, Any] | None = None,
-        **_: Any,
+        self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, metadata: Any = None, **given: Any
     ) -> None:
         if self._recording.active:
-            tools = (invocation_params or {}).get("tools") or ()
+            tools = (given.get("invocation_params") or {}).get("tools") or ()
             if tools:
                 self._model = replace(self._model, schemas=form_of(tools[0]))
             request = self._recording.form().parts(messages_of(messages[0]), tools_of(tools))
@@ -215,8 +430,6 @@ class _Listener(BaseCallbackHandler):
 
 def _profile(model: Any) -> dict[str, Any]:
     """Return what the profile of a model says in numbers, words and yes or no, and what its client reserves for an answer."""
-    from deepnb.engine.request import reserve_of
-
     profile = getattr(model, "profile", None) or {}
     said = {k: v for k, v in profile.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
     reserved = zip(("max_tokens", "thinking_tokens"), reserve_of(model), strict=True)

@@ -153,7 +153,6 @@ class Tape:
 
 
 def digest(part: Any) -> str:
-    """Return the name of a part."""
     return blake2b(json.dumps(part, sort_keys=True).encode(), digest_size=9).hexdigest()
 
 
@@ -163,13 +162,11 @@ def head_line(made: str, note: str) -> bytes:
 
 
 def model_line(model: TapedModel) -> bytes:
-    """Return the line that tells of a model."""
     facts = {name: getattr(model, name) for name in ("profile", "counts", "schemas", "retries")}
     return _line({"model": model.name, **facts})
 
 
 def part_line(name: str, part: Any) -> bytes:
-    """Return the line of a part."""
     return _line({"part": name, "is": part})
 
 
@@ -284,7 +281,7 @@ class TapeForm:
         self._known: dict[bytes, tuple[str, Any]] = {}
 
     def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
-        """Return the parts of a request whose messages are as `models.tapes.pieces` gives them."""
+        """Return the parts of a request whose messages are as `messages_of` gives them."""
         made: list[tuple[str, Any]] = []
         for raw in (list(map(list, tools)), *messages):
             known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
@@ -298,36 +295,30 @@ class TapeForm:
 
     def masked_part(self, part: Any) -> tuple[str, Any]:
         """Return a part without ids and times, and its name."""
-        made = self._masked(part)
+        made = _changed(part, lambda text: masked(text, self._days))
         return digest(made), made
-
-    def _masked(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return masked(value, self._days)
-        if isinstance(value, Mapping):
-            return {key: self._masked(item) for key, item in value.items()}
-        return [self._masked(item) for item in value] if isinstance(value, list) else value
 
 
 def cleaner(secrets: Iterable[str]) -> Callable[[Any], Any]:
     """Return what takes known keys, and all that looks like a credential, out of a JSON-like value."""
     known = sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True)
 
-    def without(value: Any) -> Any:
-        if isinstance(value, str):
-            for secret in known:
-                value = value.replace(secret, _KEY)
-            return value
-        if isinstance(value, Mapping):
-            return {without(key): without(item) for key, item in value.items()}
-        return [without(item) for item in value] if isinstance(value, list | tuple) else value
+    def without(text: str) -> str:
+        for secret in known:
+            text = text.replace(secret, _KEY)
+        return text
 
-    def names_too(value: Any) -> Any:  # a model may take a credential for the name of an argument
-        if isinstance(value, dict):
-            return {redact(key) if isinstance(key, str) else key: names_too(item) for key, item in value.items()}
-        return [names_too(item) for item in value] if isinstance(value, list | tuple) else value
+    # A model may take a credential for the name of an argument: the names are searched, too.
+    return lambda value: _changed(redact_value(_changed(value, without, without) if known else value), key=redact)
 
-    return lambda value: names_too(redact_value(without(value) if known else value))
+
+def _changed(value: Any, text: Callable[[str], str] = str, key: Callable[[str], str] = str) -> Any:
+    """Return a JSON-like value with its texts, and the names in its mappings, changed by these functions."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, Mapping):
+        return {key(k) if isinstance(k, str) else k: _changed(item, text, key) for k, item in value.items()}
+    return [_changed(item, text, key) for item in value] if isinstance(value, list | tuple) else value
 
 
 def keys_of(variables: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> frozenset[str]:

@@ -144,10 +144,6 @@ class Result:
     missing: Mapping[str, int]
 
 
-class _Failed(Exception):
-    """Raise where a call failed: its text is the answer."""
-
-
 def _result(step: Step) -> Result:
     first, _, rest = step.result.partition("\n")
     head = re.search(r": ([\d,]+) rows?", first)
@@ -164,9 +160,7 @@ def _result(step: Step) -> Result:
 def _query(c: Conversation, frame: Frame, where: Sequence[Condition], **args: Any) -> Generator[Use, Step, Result]:
     """Ask `query_table`; arguments that are empty are left out."""
     given = {"where": (yield from _where(c, frame, where)), **args}
-    step = yield Use(QUERY, {"table": frame.name, **{k: v for k, v in given.items() if v not in ("", [], {})}}, True)
-    if step.failed:
-        raise _Failed(failure(c, step))
+    step = yield Use(QUERY, {"table": frame.name, **{k: v for k, v in given.items() if v not in ("", [], {})}})
     return _result(step)
 
 
@@ -209,7 +203,6 @@ def _limit(column: Column, one: Condition) -> dict[str, Any]:
 
 
 def answer(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    """Answer a question about a table."""
     parts = []
     for one in asked.where:  # the conditions in words
         values = () if one.value is None else one.value if isinstance(one.value, tuple) else (one.value,)
@@ -221,8 +214,6 @@ def answer(c: Conversation, frame: Frame, asked: Ask) -> Script:
         return (yield from _ANSWERS[asked.what](c, frame, asked, names))
     except Unplaced as error:
         return refusal(c, error, frame)
-    except _Failed as failed:
-        return str(failed)
 
 
 def left_out(c: Conversation, found: Mapping[str, int]) -> str:
@@ -251,10 +242,6 @@ def _keys(asked: Ask) -> str:
     return ", ".join(f"{period} of {column}" if period else column for column, period in map(dated, asked.by))
 
 
-def _list(c: Conversation, head: str, lines: Sequence[str], left: int = 0, key: str = "more") -> str:
-    return "\n".join([head, *(f"- {line}" for line in lines), *([says(c, key, n=left, x="")] if left > 0 else [])])
-
-
 def _table(c: Conversation, head: str, names: Sequence[str], rows: Sequence[Sequence[str]], left: int = 0) -> str:
     """Return a head, rows below their names as Markdown has a table, and how many more there are."""
     lines = [f"| {' | '.join(one.replace('|', chr(92) + '|') for one in row)} |" for row in (names, *rows)]
@@ -267,10 +254,11 @@ def _described(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str])
     shown = [k for k in frame.columns if asked.column in ("", k.name)][:_SHOWN]
     lacks = [says(c, "lacks", n=frame.lacking(k)) if frame.lacking(k) else "" for k in shown]
     limit = 400 if asked.column else 70
-    lines = [f"{k.name} ({k.type}): {short(k.summary, limit)}{gap}" for k, gap in zip(shown, lacks, strict=True)]
+    lines = [f"- {k.name} ({k.type}): {short(k.summary, limit)}{gap}" for k, gap in zip(shown, lacks, strict=True)]
     head = says(c, "shape", n=str(frame.rows), m=str(frame.width), **names)
     left = 0 if asked.column else frame.width - len(lines)
-    return head if asked.what == "size" else _list(c, head, lines, left, "columns")
+    more = [says(c, "columns", n=left)] if left > 0 else []
+    return head if asked.what == "size" else "\n".join([head, *lines, *more])
 
 
 def _missing(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
@@ -284,7 +272,7 @@ def _missing(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -
     if not gaps:
         return says(c, "none missing", x=asked.column and f"{asked.column} in ", **names) + unseen
     head = says(c, "missing", n=sum(gaps.values()), **names)
-    return _list(c, head, [f"{name}: {number:,}" for name, number in gaps.items()]) + unseen
+    return "\n".join([head, *(f"- {name}: {number:,}" for name, number in gaps.items())]) + unseen
 
 
 def _rows(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from deepnb.models.teaching.answers import answer, left_out, refusal, understood, wants_table
 from deepnb.models.teaching.conversation import Conversation, Step, first_match, short
@@ -30,6 +31,7 @@ _PHRASES = {"sum": "total", "mean": "average", "median": "median", "max": "maxim
 _PERIODS = {one: f'.dt.to_period("{one[0].upper()}")' for one in ("year", "quarter", "month", "week", "day")}
 _PERIODS["weekday"] = ".dt.day_name()"
 _WIDTH, _SHOWN = 88, 10
+_text = partial(json.dumps, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -168,10 +170,6 @@ def _mask(frame: Frame, one: Condition) -> str:
         return f"{column}.isin({json.dumps(value, ensure_ascii=False)})"
     text = _text(value) if isinstance(value, str) else str(value) if isinstance(value, bool) else f"{value:.15g}"
     return f"{column} {one.sign} {text}"
-
-
-def _text(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)
 
 
 def _plain(column: str) -> str:

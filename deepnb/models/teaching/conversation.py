@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deepnb.engine.probe import to_message
+from deepnb.gate.spans import word_set
 from deepnb.values.agent import Skill
 from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY, Message
 from deepnb.values.request import GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN, system_parts
@@ -17,15 +18,14 @@ HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
 _ASCII = re.compile(r"[a-z][a-z0-9']*")
 _SUFFIXES = ("ences", "ence", "ings", "ing", "ies", "ed", "es", "s", "ly", "e", "y")
 
-_STOP_WORDS = """
+_STOP_WORDS = word_set("""
 a about all also am an and any are as at be been being but by can could did do does don't doing for from
 give going had has have having he her here him his how i i'd i'll i'm i've if in into is it it's its just
 know let like make many me mine more much my no not now of off ok okay on one only or our out over please
 put remember s said say says shall she should show so some t tell than that that's the their them then
 there these they thing things think this those to too told us use user user's uses using very want was
 we were what what's when where which who whose why will with would you you're your
-"""
-_STOP = frozenset(_STOP_WORDS.split())
+""")
 _HAN_STOP = re.compile(
     r"请问|用户|什么|哪些|哪个|多少|有没有|关于|记得|记住|[我你您他她它的了是吗呢吧啊用在把请和与就都也有这那]"
 )
@@ -47,7 +47,7 @@ def stem(word: str) -> str:
 def words(text: str) -> frozenset[str]:
     """Return what a text speaks of: stems of English words, pairs of Chinese characters; no stop words."""
     low = text.lower().replace("’", "'")
-    found = {stem(w.removesuffix("'s")) for w in _ASCII.findall(low) if w not in _STOP}
+    found = {stem(w.removesuffix("'s")) for w in _ASCII.findall(low) if w not in _STOP_WORDS}
     for run in HAN_RUN.findall(_HAN_STOP.sub(" ", low)):
         found.update(run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else found.add(run)
     return frozenset(found)
@@ -185,7 +185,6 @@ def conversation(
 
 
 def fact_text(line: str) -> str:
-    """Return a line of memory without its bullet."""
     return re.sub(r"^[-*+] +", "", line.strip())
 
 

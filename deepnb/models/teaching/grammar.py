@@ -163,7 +163,6 @@ def _equal(p: Parse, tokens: list[Token]) -> list[Token] | None:
 
 
 def the_date(p: Parse, token: Token) -> Column:
-    """Return the only column of dates."""
     if len(p.frame.dates) != 1:
         raise Unplaced(token.text, "dates")
     return p.frame.dates[0]

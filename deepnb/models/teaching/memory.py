@@ -42,6 +42,17 @@ _HEADER = re.compile(r"(?:.*\n){0,5}?@@ .*? @@(?:\n|$)")
 _EMPTY = "System reminder: File exists but has empty contents"
 LONGEST = 1000
 """Lines of a file that is changed."""
+_OPENINGS = (
+    (r"I (?:really )?like ", "The user likes "),
+    *((f"I {verb} ", f"The user {verb}s ") for verb in ("prefer", "love", "hate", "use", "want", "need", "work", "live")),
+    (r"I (?:don't|do not) ", "The user does not "),
+    (r"I(?:'m| am) ", "The user is "),
+    (r"I(?:'ve| have) ", "The user has "),
+    (r"my ", "The user's "),
+    (r"我的", "用户的"),
+    (r"我(?=更?喜欢|偏好|爱|讨厌|用|使用|想|需要|在|住|是|叫|有|不)", "用户"),
+)  # fmt: skip
+_FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|myself|I'm|I've)\b|我", re.IGNORECASE)
 
 
 def list_files(c: Conversation, request: str) -> Script:
@@ -81,7 +92,6 @@ def wants_write(c: Conversation) -> tuple[str, str] | None:
 
 
 def write_file(c: Conversation, what: tuple[str, str]) -> Script:
-    """Write a text as a file of its own."""
     path, text = what
     yield Use("write_file", {"file_path": path, "content": text if text.endswith("\n") else text + "\n"})
     lines = len(text.splitlines())
@@ -169,7 +179,6 @@ def wants_remember(c: Conversation) -> str | None:
 
 
 def remember(c: Conversation, fact: str) -> Script:
-    """Add a fact to the memory file."""
     line = bullet(fact)
     if credentials(fact):
         return says(c, "credential")
@@ -256,26 +265,12 @@ def is_meant(line: str, what: str) -> bool:
 
 
 def note(c: Conversation, fact: str) -> Script:
-    """Add a fact to today's note."""
     if credentials(fact):
         return says(c, "credential")
     text = fact_text(bullet(fact))
     step = yield Use("note", {"text": text})
     found = re.search(r"/memory/\S+?\.md", step.result)
     return says(c, "known note" if "already" in step.result else "noted", v=found[0] if found else "/memory", k=text)
-
-
-_OPENINGS = (
-    (r"I (?:really )?like ", "The user likes "),
-    *((f"I {verb} ", f"The user {verb}s ") for verb in ("prefer", "love", "hate", "use", "want", "need", "work", "live")),
-    (r"I (?:don't|do not) ", "The user does not "),
-    (r"I(?:'m| am) ", "The user is "),
-    (r"I(?:'ve| have) ", "The user has "),
-    (r"my ", "The user's "),
-    (r"我的", "用户的"),
-    (r"我(?=更?喜欢|偏好|爱|讨厌|用|使用|想|需要|在|住|是|叫|有|不)", "用户"),
-)  # fmt: skip
-_FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|myself|I'm|I've)\b|我", re.IGNORECASE)
 
 
 def bullet(fact: str) -> str:

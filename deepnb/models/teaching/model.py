@@ -3,14 +3,13 @@
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.base import LangSmithParams
 from langchain_core.language_models.chat_models import generate_from_stream
 from langchain_core.language_models.model_profile import ModelProfile
@@ -18,8 +17,6 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from deepnb.engine.request import message_text, pieces
@@ -59,7 +56,6 @@ class Failure:
     place: str = ""
     line: int = 0
     text: str = ""
-    """The line that failed."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Name -> what it is, as `list, 2 items`."""
 
@@ -238,17 +234,11 @@ class TeachingModel(BaseChatModel):
     def _resolve_model_profile(self) -> ModelProfile:
         return ModelProfile(max_input_tokens=self.window, tool_calling=True, text_inputs=True, text_outputs=True)
 
-    def bind_tools(
-        self,
-        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: Any,
-    ) -> Runnable[LanguageModelInput, AIMessage]:
+    def bind_tools(self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any) -> Any:
         """Return the model with tools it may call. `tool_choice` is not followed: rules decide."""
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
 
-    def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable[LanguageModelInput, Any]:
+    def with_structured_output(self, schema: Any, **kwargs: Any) -> Any:
         """Raise NotImplementedError: rules fill no schema."""
         raise NotImplementedError("the teaching model follows rules and can't fill a schema: use a model of a provider")
 
@@ -256,20 +246,12 @@ class TeachingModel(BaseChatModel):
         return LangSmithParams(ls_provider="deepnb", ls_model_name=NAME, ls_model_type="chat")
 
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
 
     def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
         tools = kwargs.get("tools") or ()
         schemas = {str(schema.get("name", "")): schema for schema in (tool.get("function", tool) for tool in tools)}
@@ -285,11 +267,8 @@ class TeachingModel(BaseChatModel):
             yield ChatGenerationChunk(message=chunk)
         read = sum(count(piece.text) + piece.extra for piece in pieces(messages, tools))
         usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
-        yield ChatGenerationChunk(
-            message=AIMessageChunk(
-                content="", usage_metadata=usage, response_metadata={"model_name": NAME}, chunk_position="last"
-            )
-        )
+        told: dict[str, Any] = {"usage_metadata": usage, "response_metadata": {"model_name": NAME}}
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", chunk_position="last", **told))
 
 
 def _chunks(move: str | Use, messages: Sequence[BaseMessage]) -> Iterator[tuple[AIMessageChunk, int]]:

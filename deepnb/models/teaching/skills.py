@@ -25,10 +25,23 @@ _VERBS = (  # of steps that a question follows
 )
 _OF_TABLES = r"\b(?:tables?|data|dataframe|columns?|rows?|csv)\b|表|数据"
 _LINE = r"^(?:write|add|end with|begin with)\s+(?:a|one|the) (?:line|sentence)\b[^\"“:]*[:\"“]\s*(?P<x>[^\"”]+)"
+_ASK = r"^\s*(?:please |now |(?:can|could|would|will) you )*(?:ask|have|let|tell|get|use) "
+_DELEGATE = (
+    _ASK + r"(?:a|the|your|another) (?P<name>general-purpose )?sub-?agent (?:to|for)\s+(?P<x>.+)",
+    _ASK + r"(?:the |my |your )?(?:sub-?)agent [`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x>.+)",
+    _ASK + r"(?:the |my |your )?[`\"']?(?P<name>\w[\w-]*)[`\"']? (?:sub-?)agent (?:to |for )?(?P<x>.+)",
+    r"^\s*(?:让|请|叫|派)\s*[`“\"]?(?P<name>[a-z0-9][a-z0-9-]*)[`”\"]?\s*子(?:代理|智能体)(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
+    r"(?:让|请|叫|派)(?:一个)?子(?:代理|智能体)(?:\s*[`“\"]?(?P<name>[a-z0-9][a-z0-9-]*)[`”\"]?\s*)?(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
+)
+_BY_NAME = _ASK + r"(?:the )?[`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x>.+)"
+_CALL = (
+    r"^\s*(?:please )?(?:call|run|use) (?:the |my )?(?:tool |function )?[`\"']?(?P<name>\w+)[`\"']?(?: tool| function)?"
+    r"(?:\s*(?:with|on|for|:)\s+(?P<args>.+?)|\((?P<args2>.*)\))?\s*[.!?]?$",
+    r"^\s*(?:请)?(?:调用|运行)\s*(?:工具|函数)?\s*[`“\"]?(?P<name>\w+)[`”\"]?\s*(?:[，,:：]?\s*(?:参数|用|以)?\s*(?P<args>.+?)|\((?P<args2>.*)\))?[。.]?$",
+)
 
 
 def list_skills(c: Conversation, _: str) -> str:
-    """Name the skills of the prompt."""
     lines = "\n".join(f"- {s.name}: {short(s.description, 120)} ({s.path})" for s in c.skills)
     return says(c, "skills" if c.skills else "no skills", n=len(c.skills), k=lines)
 
@@ -100,17 +113,6 @@ def instructions(text: str) -> list[str]:
     return []
 
 
-_ASK = r"^\s*(?:please |now |(?:can|could|would|will) you )*(?:ask|have|let|tell|get|use) "
-_DELEGATE = (
-    _ASK + r"(?:a|the|your|another) (?P<name>general-purpose )?sub-?agent (?:to|for)\s+(?P<x>.+)",
-    _ASK + r"(?:the |my |your )?(?:sub-?)agent [`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x>.+)",
-    _ASK + r"(?:the |my |your )?[`\"']?(?P<name>\w[\w-]*)[`\"']? (?:sub-?)agent (?:to |for )?(?P<x>.+)",
-    r"^\s*(?:让|请|叫|派)\s*[`“\"]?(?P<name>[a-z0-9][a-z0-9-]*)[`”\"]?\s*子(?:代理|智能体)(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
-    r"(?:让|请|叫|派)(?:一个)?子(?:代理|智能体)(?:\s*[`“\"]?(?P<name>[a-z0-9][a-z0-9-]*)[`”\"]?\s*)?(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
-)
-_BY_NAME = _ASK + r"(?:the )?[`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x>.+)"
-
-
 def wants_delegation(c: Conversation) -> tuple[str, str] | None:
     """Return (subagent, task) of `ask the critic subagent to ...`, without the word subagent if there is one of that name."""
     found = first_match(c.request, *_DELEGATE)
@@ -130,13 +132,6 @@ def delegate(c: Conversation, handed: tuple[str, str]) -> Script:
     step = yield Use(TASK, {"description": task, "subagent_type": name})
     quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:40] if line.strip())
     return says(c, "report", v=f" {named}" if named else "", k=quote)
-
-
-_CALL = (
-    r"^\s*(?:please )?(?:call|run|use) (?:the |my )?(?:tool |function )?[`\"']?(?P<name>\w+)[`\"']?(?: tool| function)?"
-    r"(?:\s*(?:with|on|for|:)\s+(?P<args>.+?)|\((?P<args2>.*)\))?\s*[.!?]?$",
-    r"^\s*(?:请)?(?:调用|运行)\s*(?:工具|函数)?\s*[`“\"]?(?P<name>\w+)[`”\"]?\s*(?:[，,:：]?\s*(?:参数|用|以)?\s*(?P<args>.+?)|\((?P<args2>.*)\))?[。.]?$",
-)
 
 
 def wants_call(c: Conversation) -> tuple[str, str] | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
+from deepnb.gate.spans import word_set
+
 _HEAD = re.compile(
     r"(?:^|(?<=\s))`?(?P<name>\w+)`?: (?P<kind>DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch)),"  # sales: DataFrame,
     r" (?P<rows>[\d,]+) rows? [x×] (?P<columns>[\d,]+) columns?",  # 8,000 rows x 5 columns
@@ -14,10 +16,8 @@ _HEAD = re.compile(
 _LISTED = re.compile(
     r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *(DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch))\b", re.M
 )
-_UNIT_WORDS = (
-    "c f k mm cm m km kg 1e24 g t h s s2 min days pct percent usd eur euro euros ms lb ft mg ml l kwh kw w mwh in"
-)
-UNITS = frozenset(_UNIT_WORDS.split())
+UNITS = word_set("""c f k mm cm m km kg 1e24 g t h s s2 min days pct percent usd eur euro euros ms lb ft mg ml l kwh kw w
+mwh in""")
 _GENERIC = ("id", "ids", "name", "no", "nr", "number", "code", "key", "label", "uuid")
 _ID = re.compile(
     r"(?:^|_)(?:id|ids|code|zip|zipcode|postcode|postal_code|plz|no|nr|number|index|key|uuid|phone|sku|isbn)$"  # order_id
@@ -85,7 +85,6 @@ class Column:
 
     @property
     def units(self) -> set[str]:
-        """The units in its name."""
         return set(re.split(r"[\W_]+", self.name.lower())) & UNITS
 
     @property
@@ -133,11 +132,9 @@ class Frame:
 
     @property
     def dates(self) -> list[Column]:
-        """Its columns of dates."""
         return [column for column in self.columns if column.is_date]
 
     def column(self, name: str) -> Column:
-        """Return the column of this name."""
         return next((c for c in self.columns if c.name == name), Column(name, ""))
 
     def named(self, phrase: str) -> list[Column]:

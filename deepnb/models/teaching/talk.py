@@ -73,8 +73,7 @@ takes = I can't place "{k}": `{v}` takes {x}. || 我无法理解“{k}”：`{v}
 gave tool = `{v}` gave: {k} || `{v}` 返回：{k}
 shape = {t} is a DataFrame of {n} rows and {m} columns. || {t} 是一个 {n} 行 {m} 列的 DataFrame。
 lacks = , {n} missing || ，缺失 {n}
-columns = - and {n} more columns{x} || - 另有 {n} 列{x}
-more = - and {n} more || - 另有 {n} 条
+columns = - and {n} more columns || - 另有 {n} 列
 more rows = and {n} more rows || 另有 {n} 行
 sample = I only see a part of {t}, so I can't tell. || 我只看到 {t} 的一部分，无法回答。
 none missing = No value is missing in {x}{t}: 0. || {t} 没有缺失值：0。
@@ -231,11 +230,9 @@ def asks(*patterns: str, tool: str = "") -> Callable[[Conversation], str | None]
 
 def plan(conversation: Conversation, intents: Sequence[Intent]) -> str | Use:
     """Return the next move, or the answer: that of the first intent which recognises the request. The last one must."""
-    for intent in intents:
-        if (found := intent.recognise(conversation)) is not None:
-            script = intent.script(conversation, found)
-            return script if isinstance(script, str) else _next_move(script, conversation)
-    raise LookupError("no intent recognises the request")
+    recognised = ((intent, intent.recognise(conversation)) for intent in intents)
+    script = next(intent.script(conversation, found) for intent, found in recognised if found is not None)
+    return script if isinstance(script, str) else _next_move(script, conversation)
 
 
 def _next_move(script: Script, c: Conversation) -> str | Use:

@@ -11,15 +11,15 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from deepnb.gate.spans import word_set
 from deepnb.models.teaching.conversation import HAN_RUN, chinese
 from deepnb.models.teaching.tables import Frame, singular
 
-_NOISE = """
+NOISE = word_set("""
 a an the of in on at for from to is are was were do does did has have had with there it this we ones which what
 me my you can please show list give tell find see get compute calculate value values dataframe table data
 的 了 吗 呢 里 中 在 请 哪 个 哪个 是多少 计算
-"""
-NOISE = frozenset(_NOISE.split())
+""")
 """Words that mean nothing: none of them denies, compares or counts."""
 
 _LEXICON = """
@@ -147,6 +147,9 @@ _PHRASES = r"""
 _SAID_AS = tuple(tuple(line.replace("WHEN", _WHEN).split(" => ")) for line in _PHRASES.strip().splitlines())
 """Texts, and others that say the same in words of the lexicon."""
 _LONGEST = 5  # words of a phrase
+_NO_TABLE = Frame("", 0, 0, ())
+_ASKING = "|how many|number of|top|rows|records|entries|row|per|each|多少|有多少|几|行|有什么|"
+_OPENINGS = "what which how is are does do has have show list give find display when 哪 什么 列出"
 
 
 @dataclass(frozen=True)
@@ -160,11 +163,6 @@ class Token:
     text: str
     value: Any = ""
     of: bool = False
-
-
-_NO_TABLE = Frame("", 0, 0, ())
-_ASKING = "|how many|number of|top|rows|records|entries|row|per|each|多少|有多少|几|行|有什么|"
-_OPENINGS = "what which how is are does do has have show list give find display when 哪 什么 列出"
 
 
 def speaks_of_tables(request: str) -> bool:

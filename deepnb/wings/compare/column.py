@@ -10,7 +10,7 @@ from deepnb.values.budget import Budget
 from deepnb.values.files import FileDiffs, file_diffs
 from deepnb.values.request import Request
 from deepnb.values.text import excerpt, short_repr
-from deepnb.values.turn import Call, Compacted, Notice, ToolEnded, ToolStarted, Turn, Usage
+from deepnb.values.turn import Call, Compacted, Event, Notice, ToolEnded, ToolStarted, Turn, Usage
 from deepnb.values.xray import UNKNOWN, Caching, cacheable
 
 State = Literal["waiting", "running", "done", "needs approval", "failed", "stopped", "interrupted", "not run"]
@@ -49,20 +49,23 @@ class Column:
 
     @property
     def answer(self) -> str:
-        """The last answer, or an empty text."""
         return self.turn.text if self.turn is not None else ""
+
+    @property
+    def _events(self) -> list[Event]:
+        """Return the events of the main agent."""
+        return [event for event in self.turn.events if not event.path] if self.turn is not None else []
 
     @property
     def tool_calls(self) -> tuple[tuple[ToolStarted, str], ...]:
         """The tool calls of the main agent that ran, in their order, each with how it ended."""
-        events = self.turn.events if self.turn is not None else ()
         found: list[tuple[ToolStarted, str]] = []
         at: dict[str, int] = {}
-        for event in events:
-            if isinstance(event, ToolStarted) and not event.path:
+        for event in self._events:
+            if isinstance(event, ToolStarted):
                 at[event.id] = len(found)
                 found.append((event, "cut"))
-            elif isinstance(event, ToolEnded) and not event.path and event.id in at:
+            elif isinstance(event, ToolEnded) and event.id in at:
                 found[at[event.id]] = found[at[event.id]][0], event.status
         asked = {call.id for call in self.asked}
         return tuple((call, status) for call, status in found if status != "cut" or call.id not in asked)
@@ -74,12 +77,10 @@ class Column:
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """Its calls of models."""
         return self.turn.calls if self.turn is not None else ()
 
     @property
     def usage(self) -> Usage:
-        """Its tokens: as reported, or else as counted."""
         return self.turn.usage if self.turn is not None else Usage()
 
     @property
@@ -115,18 +116,14 @@ class Column:
 
     @property
     def compactions(self) -> int:
-        """How often its context was compacted."""
-        return sum(isinstance(e, Compacted) and not e.path for e in self.turn.events) if self.turn is not None else 0
+        return sum(isinstance(event, Compacted) for event in self._events)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What there was to say of it while it ran, a line each."""
-        events = self.turn.events if self.turn is not None else ()
-        return tuple(dict.fromkeys(e.text for e in events if isinstance(e, Notice) and not e.path))
+        return tuple(dict.fromkeys(event.text for event in self._events if isinstance(event, Notice)))
 
     @property
     def changed(self) -> FileDiffs:
         """The changes that it made in files, those of its thread included."""
-        if self.turn is None:
-            return FileDiffs()
-        return file_diffs(self.turn.before.files, self.turn.after.files)
+        return file_diffs(self.turn.before.files, self.turn.after.files) if self.turn is not None else FileDiffs()

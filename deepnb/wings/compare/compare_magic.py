@@ -101,7 +101,6 @@ def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
 
 
 def _value(scene: Scene, option: str, word: str) -> Any:
-    """Return one value of an option, as it was typed."""
     if option == "model":
         return Path(word) if word.endswith(".jsonl") else word
     if option == "system_prompt":

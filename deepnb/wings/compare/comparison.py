@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.context.ledger import last_request
 from deepnb.memory.layers import layers
-from deepnb.running.runner import Runner, TurnStream
+from deepnb.running.runner import Runner
 from deepnb.running.thread import Thread, asks_only, waits
 from deepnb.running.workspace import Workspace
 from deepnb.values.approvals import policy_of
@@ -24,7 +24,7 @@ from deepnb.values.errors import DeepnbError, InvalidError, LimitError, RefusedE
 from deepnb.values.image import PromptImage
 from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Snapshot, Turn
-from deepnb.wings.compare.column import NOT_RUN, Column
+from deepnb.wings.compare.column import NOT_RUN, Column, State
 from deepnb.wings.compare.jobs import code_asks, fork_workspace
 from deepnb.wiring.options import Options, changed
 
@@ -52,7 +52,6 @@ class Comparison:
 
     prompt: str
     thread: str
-    """The thread that was forked."""
     columns: tuple[Column, ...]
 
     def __repr__(self) -> str:
@@ -66,12 +65,11 @@ class Comparison:
 
     @property
     def stopped(self) -> Comparison:
-        """Give the comparison where nothing goes on: what has not ended is not run."""
-        open_ = ("running", "waiting")
-        columns = [replace(c, state="not run") if c.state in open_ else c for c in self.columns]
-        first = next((n for n, c in enumerate(self.columns) if c.state in open_), None)
-        if first is not None:
-            columns[first] = replace(columns[first], state="interrupted", problem="interrupted before it ended")
+        """Give the comparison where nothing goes on: what has not ended is interrupted, what has not begun is not run."""
+        why = "interrupted before it ended"
+        ends: dict[State, tuple[State, str]] = {"running": ("interrupted", why), "waiting": ("not run", "")}
+        ended = (ends.get(column.state, (column.state, column.problem)) for column in self.columns)
+        columns = (replace(c, state=state, problem=why) for c, (state, why) in zip(self.columns, ended, strict=True))
         return replace(self, columns=tuple(columns))
 
     @property
@@ -165,9 +163,8 @@ def comparisons(
         yield replace(now, columns=tuple(columns))
         columns[at] = _run(work, source, options, columns[at], prompt, images, keep)
         if columns[at].state == "interrupted":
-            columns[at + 1 :] = [replace(left, state="not run") for left in columns[at + 1 :]]
             break
-    yield replace(now, columns=tuple(columns))
+    yield replace(now, columns=tuple(columns)).stopped
 
 
 # -- what is compared
@@ -190,7 +187,6 @@ def _combinations(work: Workspace, choices: Mapping[str, Sequence[Any]]) -> list
 
 
 def _told_apart(option: str, choices: Sequence[Choice]) -> list[Choice]:
-    """Return the choices, those with the same words numbered."""
     found: list[Choice] = []
     for one in choices:
         alike = [other for other in found if other.words.partition(" #")[0] == one.words]
@@ -211,7 +207,6 @@ def _choice(work: Workspace, option: str, value: Any) -> Choice:
 
 
 def _words(option: str, value: Any) -> str:
-    """Return a value as it is shown."""
     if option in ("trigger", "keep") and isinstance(value, tuple | list) and len(value) == 2:
         return f"{value[1]}" if value[0] == "fraction" else f"{value[1]:,} {value[0]}"
     if isinstance(value, bool) or value is None:
@@ -252,7 +247,6 @@ def _run(
     images: Sequence[PromptImage],
     keep: bool,
 ) -> Column:
-    """Return a column that has ended, however it ended; a model that can't be set up ends its column alone."""
     try:
         fork = _Fork(work, source, options)
     except DeepnbError as error:
@@ -296,7 +290,7 @@ class _Fork:
         except KeyboardInterrupt:
             stopped = True
         finally:
-            _close(stream)
+            stream.close()
         last = self._source.turns[-1].model if self._source.turns else ""
         if stream.turn is not None and stream.turn.model != last:
             column = replace(column, begun=None)  # no model has in its cache what another was sent
@@ -315,15 +309,6 @@ class _Fork:
         work.transcripts.forked(self._source.name, name, made.snapshot.messages, made.parent or "")
         work.current.tell()
         return name
-
-
-def _close(stream: TurnStream) -> None:
-    """End a run that is still going on; a second interrupt does not stop the ending."""
-    while True:
-        try:
-            return stream.close()
-        except KeyboardInterrupt:
-            continue
 
 
 def _ended(column: Column, turn: Turn | None, problem: str, stopped: bool) -> Column:

@@ -1,12 +1,13 @@
 """Turns in the background: each plays in a thread of Python's, in a workspace of its own, on a fork of a thread."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from deepnb.backends.writer import note_writes
 from deepnb.running.current import Current
@@ -27,6 +28,8 @@ JobState = Literal["running", "needs approval", "done", "stopped", "failed"]
 
 _GRACE = 5.0
 """Seconds that a job which is being stopped is waited for; a tool that is blocked may go on, and is ignored."""
+MOST = 4
+"""Jobs that run at once."""
 
 
 class JobStream(TurnStream):
@@ -87,7 +90,6 @@ class Job:
         self._context = copy_context()
         self._ended = threading.Event()
         self.problem: DeepnbError | None = None
-        """Why the turn failed."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.number} in {self.thread}, {self.state}: {excerpt(self.prompt)!r}")
@@ -177,29 +179,16 @@ class Job:
         threading.Thread(target=self._context.run, args=(run,), daemon=True, name=f"deepnb-job-{self.number}").start()
 
 
-class Reader(Protocol):
-    """Who reads the events of a job."""
+class Reader:
+    """Reads the events of a job; this one says nothing of them."""
 
     def read(self, job: Job, stream: JobStream) -> None:
         """Read them to their end; called in the job's own thread."""
-
-    def returned(self, job: Job) -> None:
-        """Its thread is one of the session's now; called in the session's own thread."""
-
-
-class _Silent:
-    """Reads them, and says nothing of them."""
-
-    def read(self, job: Job, stream: JobStream) -> None:
         for _ in stream:
             pass
 
     def returned(self, job: Job) -> None:
-        """Nothing is to be done."""
-
-
-MOST = 4
-"""Jobs that run at once."""
+        """Its thread is one of the session's now; called in the session's own thread."""
 
 
 class Jobs(Sequence[Job]):
@@ -217,9 +206,6 @@ class Jobs(Sequence[Job]):
 
     def __getitem__(self, at: Any) -> Any:
         return self._jobs[at]
-
-    def __iter__(self) -> Iterator[Job]:
-        return iter(tuple(self._jobs))
 
     @property
     def running(self) -> tuple[Job, ...]:
@@ -245,7 +231,7 @@ class Jobs(Sequence[Job]):
         reader: Reader | None = None,
     ) -> Job:
         """Run a prompt in the background, in a fork of a thread."""
-        work, reader = self._workspace, reader or _Silent()
+        work, reader = self._workspace, reader or Reader()
         work.current.idle()
         if not prompt.strip():
             raise InvalidError("the prompt is empty", "%agent PROMPT")
@@ -258,10 +244,9 @@ class Jobs(Sequence[Job]):
         work.current.save()
         apart = self._workspace_of(fork)
         job = Job(number, prompt, source.name, fork, work.current)
-        options = {"model": model, "max_steps": max_steps, "cell": cell, "images": images}
-        options |= {"response_format": response_format}
+        options = {"model": model, "max_steps": max_steps, "cell": cell, "response_format": response_format}
         try:
-            job.begin(apart, lambda runner, notify: runner.stream(prompt, **options, notify=notify))
+            job.begin(apart, lambda runner, notify: runner.stream(prompt, images=images, notify=notify, **options))
         except BaseException:
             work.threads.remove(fork)
             apart.close()
@@ -278,10 +263,8 @@ class Jobs(Sequence[Job]):
         for job in running:
             job.interrupt()
         for job in running:
-            try:
+            with suppress(DeepnbError):  # it has ended meanwhile
                 job.stop()
-            except DeepnbError:  # it has ended meanwhile
-                continue
         return len(running)
 
     def _workspace_of(self, thread: Thread) -> Workspace:

@@ -20,7 +20,7 @@ from deepnb.views.view import View, notice_view, table_view
 from deepnb.widgets.actions import close
 from deepnb.widgets.screen import Counted, LateScreen, Output, Screen
 from deepnb.widgets.turn import QuietTurn, stop_button, turn_display
-from deepnb.wings.compare.jobs import Job, JobStream
+from deepnb.wings.compare.jobs import Job, JobStream, Reader
 
 _LATER, _NOW = "buttons follow below when no cell is running; or ", "use the buttons below, or "
 _WORDS = 44
@@ -28,7 +28,6 @@ _WORDS = 44
 
 
 def ask_in_background(scene: Scene, run: AgentRun, *, cell: bool) -> None:
-    """Start a job for a prompt, and show it in this cell while others run."""
     if run.format == "code":
         raise InvalidError("--bg can't put code into the next cell", "%agent jobs join N, then %agent code")
     request = ask.request(scene, run, cell=cell)
@@ -36,7 +35,7 @@ def ask_in_background(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     watcher.begin(scene.session.jobs.start(request.text, reader=watcher, **request.options))
 
 
-class JobCell:
+class JobCell(Reader):
     """A job in the outputs of the cell that started it."""
 
     def __init__(self, scene: Scene, request: ask.Request, *, quiet: bool) -> None:
@@ -70,7 +69,6 @@ class JobCell:
             self._begun.set()
 
     def read(self, job: Job, stream: JobStream) -> None:
-        """Show the events as they come, and the footer."""
         self._begun.wait()
         scene = self._scene
         clock, hz = scene.session.clock, scene.config.stream_hz
@@ -95,10 +93,10 @@ class JobCell:
             self._place.publish()
 
     def returned(self, job: Job) -> None:
-        """Show the card of calls that need approval, and from then on what becomes of the job."""
         self._context.run(self._show_card, job)
 
     def _show_card(self, job: Job) -> None:
+        """Show the card of calls that need approval, and from then on what becomes of the job."""
         if self._button is not None:
             close(self._button)
         scene, turn, below = self._scene, job.turn, self._below

@@ -7,12 +7,12 @@ type for it.
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import timedelta
 
 from deepnb.backends.journal import Entry
+from deepnb.memory.layers import note_day
 from deepnb.running.thread import Thread
 from deepnb.session.session import Session
-from deepnb.values.approvals import Decision
 from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE
 from deepnb.values.turn import Decided, ToolEnded, Turn
 
@@ -34,13 +34,7 @@ class CheckPart:
 
     @property
     def done(self) -> bool:
-        """Whether it is there."""
         return not self.missing
-
-    @property
-    def word(self) -> str:
-        """`done` or `missing`."""
-        return "missing" if self.missing else "done"
 
 
 Parts = Iterator[tuple[str, object, str]]
@@ -54,7 +48,7 @@ def _no_thread(session: Session) -> str:
 
 def _start(session: Session) -> Parts:
     made = [turn for thread in threads(session) for turn in thread.turns if thread.name != "main"]
-    kept = [one for one in entries(session, origin="agent") if one.thread != "main" and added(one)]
+    kept = [one for one in entries(session, origin="agent") if one.thread != "main" and lines(one)]
     yield "the agent has looked at a table", results(made, "inspect_variable"), "no variable was inspected"
     yield (
         "it has computed an answer from the table",
@@ -66,9 +60,9 @@ def _start(session: Session) -> Parts:
 
 def _first_agent(session: Session) -> Parts:
     gone = _no_thread(session)
-    kept = [line for one in entries(session, origin="agent", thread=THREAD) for line in added(one)]
+    kept = [line for one in entries(session, origin="agent", thread=THREAD) for line in lines(one)]
     names = [thread.name for thread in threads(session)]
-    after = [thread for thread in threads(session) if not gone and names.index(thread.name) > names.index(THREAD)]
+    after = [] if gone else threads(session)[names.index(THREAD) + 1 :]
     later = [turn for thread in after for turn in thread.turns]
     missing = gone or "memory has no line that the agent wrote in that thread"
     yield f"in the thread {THREAD} the agent has written to memory", kept, missing
@@ -82,14 +76,14 @@ def _first_agent(session: Session) -> Parts:
 
 def _memory(session: Session) -> Parts:
     gone = _no_thread(session)
-    first = [one for one in entries(session, origin="agent", thread=THREAD) if added(one)]
+    first = [one for one in entries(session, origin="agent", thread=THREAD) if lines(one)]
     ids = [entry.id for entry in session.memory.log_entries()]
     wrong = [
         (one, change)
         for one in first
         for change in entries(session, origin="user")
         if ids.index(change.id) > ids.index(one.id) and not change.note.startswith("revert")
-        if change.path == one.path and set(added(one)) & set(removed(change))
+        if change.path == one.path and set(lines(one)) & set(lines(change, "-"))
     ]
     right = [(one, back) for one, change in wrong for back in entries(session, note=f"revert of {change.id}")]
     missing = gone or "memory has no line that the agent wrote in that thread"
@@ -97,7 +91,7 @@ def _memory(session: Session) -> Parts:
     yield "then you have changed that line", wrong, gone or "nobody but the agent has touched it"
     yield (
         "the change was reverted, and the line of the agent is back",
-        [one for one, _ in right if set(added(one)) <= set(session.memory.read(one.path).split("\n"))],
+        [one for one, _ in right if set(lines(one)) <= set(session.memory.read(one.path).split("\n"))],
         gone or "the journal has no revert of such a change",
     )
 
@@ -119,7 +113,8 @@ def _budget(session: Session) -> Parts:
     gone = _no_thread(session)
     made = turns(session, THREAD)
     full = [turn for turn in made if turn.compacted]
-    back = [(turn, text) for turn in made for text in came_back(turn)]
+    new = ((turn, message) for turn in made for message in turn.after.messages[len(turn.before.messages) :])
+    back = [(turn, message.text) for turn, message in new if message.source == BROUGHT_BACK]
     used = [turn for turn, text in back if draws_on(turn, text)]
     fullest = max((call.budget.total for turn in made for call in turn.calls), default=0)
     missing = gone or f"its fullest request had {fullest:,} tokens, and nothing was compacted"
@@ -129,13 +124,10 @@ def _budget(session: Session) -> Parts:
 
 
 def _long_term(session: Session) -> Parts:
-    notes = {
-        path.removeprefix("/memory/").removesuffix(".md"): path
-        for path in session.memory.paths()
-        if path.startswith("/memory/") and path.removeprefix("/memory/") > f"{_NOTEBOOK_DAYS}.md"
-    }
+    notes = [day for path in session.memory.paths() if (day := note_day(path)) and day > _NOTEBOOK_DAYS]
     today = session.clock().date()
-    old = [day for day in notes if _is_old(day, today)]
+    before = (today - timedelta(days=1)).isoformat()
+    old = [day for day in notes if day < before]
     long_term = session.memory.read("/MEMORY.md").split("\n") if "/MEMORY.md" in session.files else []
     kept = [line for line in long_term for day in notes if f"memory/{day}.md" in line]
     facts = [line.partition("<!--")[0].strip() for line in kept]
@@ -153,17 +145,11 @@ def _long_term(session: Session) -> Parts:
     yield "an answer comes from there", known, "no answer has a word of such a line that its prompt lacks"
 
 
-def _is_old(day: str, today: date) -> bool:
-    try:
-        return today - date.fromisoformat(day) >= timedelta(days=2)
-    except ValueError:
-        return False
-
-
 def _approvals(session: Session) -> Parts:
     gone = _no_thread(session)
     made = turns(session, THREAD)
-    decided: list[Decision] = [one for one in decisions(made) if one.call.name == "run_python"]
+    events = [event for turn in made for event in turn.events]
+    decided = [e.decision for e in events if isinstance(e, Decided) and e.decision.call.name == "run_python"]
     approved = [one for one in decided if one.kind in ("approve", "edit")]
     variable = session.options.namespace.get("by_island")
     yield (
@@ -209,8 +195,8 @@ def _own_agent(session: Session) -> Parts:
     lacks = [one.name for one in session.features.lacks if one.name in wanted]
     made = () if own else session.turns
     changes = [(turn, one) for turn in made for one in session.memory.between(turn.before, turn.after)]
-    lines = [(turn, line.strip()) for turn, one in changes for hunk in one.hunks for line in hunk.lines]
-    kept = [(turn, line) for turn, line in lines if line]
+    new = ((turn, line.strip()) for turn, one in changes for hunk in one.hunks for line in hunk.lines)
+    kept = [(turn, line) for turn, line in new if line]
     later = []
     for turn in made:  # a prompt has a line of memory in its block, or as a change
         updates = (message.text for message in turn.after.messages if message.source == MEMORY_UPDATE)
@@ -246,15 +232,12 @@ _WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*|[㐀-鿿]{2}")  # planet | 12km | 行
 
 
 def threads(session: Session) -> list[Thread]:
-    """Return all threads, in the order they were made."""
-    found = session.workspace.threads
-    return [found[name] for name in found.names]
+    return [session.workspace.threads[name] for name in session.workspace.threads.names]
 
 
 def turns(session: Session, thread: str) -> list[Turn]:
     """Return the turns of a thread; none if there is no such thread."""
-    found = session.workspace.threads
-    return list(found[thread].turns) if thread in found.names else []
+    return [turn for found in threads(session) for turn in found.turns if found.name == thread]
 
 
 def results(made: Iterable[Turn], tool: str) -> list[ToolEnded]:
@@ -263,43 +246,16 @@ def results(made: Iterable[Turn], tool: str) -> list[ToolEnded]:
     return [event for event in events if event.name == tool and event.status == "ok"]
 
 
-def decisions(made: Iterable[Turn]) -> list[Decision]:
-    """Return what the user decided on calls."""
-    return [event.decision for turn in made for event in turn.events if isinstance(event, Decided)]
+def entries(session: Session, **wanted: str) -> list[Entry]:
+    """Return the changes in the journal of memory files and notes with these values, oldest first."""
+    found = (one for one in session.memory.log_entries() if not one.path.endswith("/SKILL.md"))
+    return [one for one in found if all(getattr(one, name) == value for name, value in wanted.items())]
 
 
-def entries(
-    session: Session, *, origin: str | None = None, thread: str | None = None, note: str | None = None
-) -> list[Entry]:
-    """Return the changes in the journal of memory files and notes that fit, oldest first."""
-    wanted = {"origin": origin, "thread": thread, "note": note}
-    fits = {name: value for name, value in wanted.items() if value is not None}
-    return [
-        one
-        for one in session.memory.log_entries()
-        if not one.path.endswith("/SKILL.md") and all(getattr(one, name) == value for name, value in fits.items())
-    ]
-
-
-def added(change: Entry) -> list[str]:
-    """Return the lines that a change of the journal brought."""
-    return _lines(change, "+")
-
-
-def removed(change: Entry) -> list[str]:
-    """Return the lines that it took away."""
-    return _lines(change, "-")
-
-
-def _lines(change: Entry, sign: str) -> list[str]:
+def lines(change: Entry, sign: str = "+") -> list[str]:
+    """Return the lines that a change added, or with `-` took away."""
     body = change.diff.split("@@", 1)[-1].split("\n")[1:]
     return [line[1:] for line in body if line.startswith(sign) and line[1:].strip()]
-
-
-def came_back(turn: Turn) -> list[str]:
-    """Return the texts that were brought back from the history in a turn."""
-    new = turn.after.messages[len(turn.before.messages) :]
-    return [message.text for message in new if message.source == BROUGHT_BACK]
 
 
 def draws_on(turn: Turn, text: str) -> bool:

@@ -47,7 +47,6 @@ class CheckView:
 
     @property
     def done(self) -> bool:
-        """Whether all parts are there."""
         return all(part.done for part in self.parts)
 
     @property
@@ -63,7 +62,7 @@ class CheckView:
     def text(self) -> str:
         lines = [title_line(f"exercise {self.number} · {self.title} · {self.score}", self.stamp)]
         for part in self.parts:
-            lines.append(f"  {part.word:<7}  {part.what}")
+            lines.append(f"  {'done' if part.done else 'missing':<7}  {part.what}")
             lines += [indent(part.missing, " " * 11)] if part.missing else []
         return page(lines)
 
@@ -72,7 +71,7 @@ class CheckView:
         for part in self.parts:
             missing = h.el("div", h.muted(part.missing)) if part.missing else None
             colour = h.GREEN.format(0.25) if part.done else h.ORANGE.format(0.3)
-            rows.append((h.swatch(part.word, colour), h.join(part.what, missing)))
+            rows.append((h.swatch("done" if part.done else "missing", colour), h.join(part.what, missing)))
         head = h.heading(f"exercise {self.number}", self.title, self.score, stamp=self.stamp)
         return h.box(head, table_html(("", ""), rows))
 

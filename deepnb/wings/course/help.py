@@ -14,12 +14,14 @@ from deepnb.views import html as h
 from deepnb.views.markdown import markdown_html
 from deepnb.views.text import COLUMNS, counted, indent, short
 from deepnb.views.view import Picture
-from deepnb.wings.course.entries import Entry, entries
+from deepnb.wings.course.reference import Entry, entries
 
 MOST = 8
 """Entries that are found."""
 _WHOLE = 3
 """Answers that are shown with their text, if the words name no subcommand."""
+_BLOCKS = ("|", "- ", "    ", "#", "!", ">")
+"""What a line begins with that is not joined with the next one."""
 
 
 def show_help(magic: str, words: str) -> Picture:
@@ -119,10 +121,6 @@ def _nearness(one: Entry, words: str, magic: str) -> tuple[int, bool, int]:
         has_phrase = " " in words and words in " ".join(one.text.casefold().split())
         return 3 if has_phrase else 4, False, 0
     return place, one.kind != f"%{magic}", _KINDS.index(one.kind)
-
-
-_BLOCKS = ("|", "- ", "    ", "#", "!", ">")
-"""What a line begins with that is not joined with the next one."""
 
 
 def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int) -> Picture:

@@ -30,7 +30,6 @@ def is_root() -> bool:
 
 
 def lab_command(notebook: Path, *, port: int, browser: bool, root: bool) -> list[str]:
-    """Return the command line: loopback only, Jupyter's own token, no news or update checks over the network."""
     command = [sys.executable, "-m", "jupyterlab", str(notebook), "--ip=127.0.0.1", f"--port={port}"]
     command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     command.append(f"--LabApp.default_url=/lab/tree/{notebook.name}")  # so that the printed address leads there, too

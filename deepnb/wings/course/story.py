@@ -19,6 +19,16 @@ from deepnb.views.view import View, table_html
 
 _TURNS = 8
 """Turns shown, the last ones."""
+_HEAD = re.compile(r"^\|.*\n\|[-:| ]+\n", re.MULTILINE)
+"""The head of a table of Markdown, and the line below it."""
+_COLOURS = {
+    "remembers": "rgba(66,133,210,0.3)",
+    "compacts": h.RED.format(0.25),
+    "brings back": h.GREEN.format(0.3),
+}
+_MOST = 190
+"""Characters of a prompt, an answer, a detail."""
+_LINE = 84
 
 
 def story() -> StoryView:
@@ -65,10 +75,6 @@ def _marks(session: Session, turn: Turn) -> Iterator[tuple[str, str]]:
             yield "brings back", f"{event.text.removeprefix(ADDED)}, out of the offloaded history"
 
 
-_HEAD = re.compile(r"^\|.*\n\|[-:| ]+\n", re.MULTILINE)
-"""The head of a table of Markdown, and the line below it."""
-
-
 def _first(answer: str) -> str:
     """Return the first line of an answer, with the one below it if it ends in a colon; of a table its first row."""
     kept: list[str] = []
@@ -83,16 +89,6 @@ def _words(line: str) -> str:
     """Return a line without its bullet, or the bars of a table."""
     line = line.strip().removeprefix("- ")
     return ": ".join(filter(None, map(str.strip, line.split("|")))) if line.startswith("|") else line
-
-
-_COLOURS = {
-    "remembers": "rgba(66,133,210,0.3)",
-    "compacts": h.RED.format(0.25),
-    "brings back": h.GREEN.format(0.3),
-}
-_MOST = 190
-"""Characters of a prompt, an answer, a detail."""
-_LINE = 84
 
 
 @dataclass(frozen=True)

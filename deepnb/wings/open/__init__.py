@@ -1,1 +1,1 @@
-"""Sessions made elsewhere, read: Claude Code, Codex, pi and OpenClaw, LangGraph's checkpoints, deepnb's own, chat messages."""
+"""Sessions made elsewhere, read: of Claude Code, Codex, OpenCode, pi, OpenClaw, LangGraph and deepnb, and chat messages."""

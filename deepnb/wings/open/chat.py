@@ -3,7 +3,6 @@
 Such a file is one conversation in JSON, or one a line; or a bare list of messages.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,17 +10,14 @@ from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
+from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file
 from deepnb.wings.open.indexing import IndexedSession, unknown
-from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, memory_files, size, text
+from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
-from deepnb.wings.open.values import HIDDEN, SessionRow
+from deepnb.wings.open.values import SessionRow
 
-_CALLS = frozenset(
-    ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta")
-)
+_CALLS = ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta")
 """Blocks of calls, which `tool_calls` tells too."""
-_TASKS = ("task", "Task", "Agent")
 _ROLES = {
     "human": "human", "user": "human", "ai": "ai", "assistant": "ai", "tool": "tool", "function": "tool",
     "system": "system", "developer": "system", "remove": "remove", "chat": "human",
@@ -63,9 +59,7 @@ def message_items(message: Mapping[str, Any], key: str, *, system: str = "contex
             yield it.Context(said, len(said), source)
         case "human":
             results = [b for b in blocks(content) if b.get("type") == "tool_result"]
-            for block in results:
-                out = content_text(block.get("content"))
-                yield it.Result(out, len(out), text(block.get("tool_use_id")), error=bool(block.get("is_error")))
+            yield from map(it.Result.of, results)
             if said or not results:
                 yield it.Prompt(said, len(said))
         case "ai":
@@ -88,20 +82,10 @@ def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     yield it.Reply(key=key, model=model, usage=_usage(message, about))
     if thought := text(mapping(message.get("additional_kwargs")).get("reasoning_content")):
         yield it.Thought(thought, 0, key)
-    for block in blocks(message.get("content")):
-        kind = text(block.get("type"))
-        if kind in ("text", "output_text"):
-            yield it.Text(text(block.get("text")), len(text(block.get("text"))), key)
-        elif kind in ("thinking", "reasoning", "redacted_thinking"):
-            told = "\n\n".join(filter(None, (text(mapping(s).get("text")) for s in array(block.get("summary")))))
-            thought = text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN
-            yield it.Thought(thought, 0, key)
-        elif kind not in _CALLS:
-            yield it.Other(f"block {kind or '(no type)'}"[: it.HEAD])
+    told = (block for block in blocks(message.get("content")) if text(block.get("type")) not in _CALLS)
+    yield from (it.block_item(block, key) for block in told)
     for id_, name, args in _tool_calls(message):
-        task = text(args.get("description") or args.get("prompt"))[: it.HEAD] if name in _TASKS else ""
-        agent = text(args.get("subagent_type")) if name in _TASKS else ""
-        yield it.Tool(agent, size(args), key, id_, name, args, memory_files(name, args), task)
+        yield it.Tool.of(id_, name, args, key)
 
 
 def _tool_calls(message: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -118,11 +102,8 @@ def _tool_calls(message: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[
 def _arguments(given: object) -> Mapping[str, Any]:
     if not isinstance(given, str):
         return mapping(given)
-    try:
-        value = json.loads(given)
-    except (ValueError, RecursionError):
-        value = None
-    return value if isinstance(value, dict) else {"arguments": text(given)}
+    value = object_of(given.encode(errors="replace"))
+    return {"arguments": text(given)} if value is None else value
 
 
 def _usage(message: Mapping[str, Any], about: Mapping[str, Any]) -> Usage | None:

@@ -20,7 +20,7 @@ from deepnb.engine.keys import MEMORY_THREAD
 from deepnb.values.errors import InvalidError, NotInstalledError, RefusedError
 from deepnb.values.server_address import without_password
 from deepnb.wings.open.chat import is_pair, message
-from deepnb.wings.open.file import read_database
+from deepnb.wings.open.file import object_of, read_database
 from deepnb.wings.open.json_values import count, mapping, text
 
 _SUMMARIZED = "_summarization_event"
@@ -234,10 +234,9 @@ def _from_first(event: Any) -> Any:
 
 
 def _metadata(stored: Any) -> Mapping[str, Any]:
-    try:
-        return mapping(stored if isinstance(stored, dict) else json.loads(stored or b"{}"))
-    except (TypeError, ValueError, RecursionError):
-        return {}
+    if isinstance(stored, str | bytes):
+        stored = object_of(stored.encode() if isinstance(stored, str) else stored)
+    return mapping(stored)
 
 
 @dataclass(frozen=True)

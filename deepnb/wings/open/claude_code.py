@@ -14,16 +14,14 @@ from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import BadLines, json_lines, object_of, open_file
 from deepnb.wings.open.indexing import link
-from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, memory_files, size, text
+from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
-from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
+from deepnb.wings.open.values import OTHER_BRANCHES
 
 _TYPES = ("user", "assistant", "system", "summary", "progress", "attachment")
-_SILENT = frozenset(
-    (
-        *("file-history-snapshot", "queue-operation", "agent-name", "last-prompt", "mode", "pr-link"),
-        *("permission-mode", "tag", "task-summary"),
-    )
+_SILENT = (
+    *("file-history-snapshot", "queue-operation", "agent-name", "last-prompt", "mode", "pr-link"),
+    *("permission-mode", "tag", "task-summary"),
 )
 """Types of lines that say nothing about turns."""
 _PROGRESS = frozenset(
@@ -33,7 +31,6 @@ _ONLY: dict[str, dict[str, Any]] = {kind: {"type": kind} for kind in _TYPES}
 _QUIET = frozenset(("turn_duration", "stop_hook_summary"))
 _NOTICES = frozenset(("local_command", "api_error", "informational", "away_summary"))
 _TITLES = ("customTitle", "aiTitle", "title")
-_TASKS = ("Task", "Agent")
 # <system-reminder>Be brief.</system-reminder> | <ide_selection>lines 1 to 3</ide_selection>
 _WRAPPER = re.compile(r"<(system-reminder|ide_[a-z_]+)>.*?</\1>", re.DOTALL)
 _TAG = re.compile(
@@ -44,7 +41,6 @@ _PART = re.compile(r"<(command-(?:name|message|args)|bash-input)>(.*?)</\1>", re
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether these are lines of Claude Code."""
     return any(
         ("parentUuid" in value and "uuid" in value and value.get("type") in _TYPES)
         or (value.get("type") == "summary" and "leafUuid" in value)
@@ -55,7 +51,6 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
-    """Return what one line says."""
     kind = text(value.get("type"))
     facts = _facts(kind, value)
     parent = text(value.get("parentUuid")) or None
@@ -105,7 +100,13 @@ def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
             if found not in _PROGRESS:
                 yield it.Other(f"line progress/{found}"[: it.HEAD])
         case "attachment":
-            yield from _attachment(mapping(value.get("attachment")))
+            about = mapping(value.get("attachment"))
+            if about.get("type") == "queued_command":
+                said = content_text(about.get("prompt"))
+                yield it.Note(f"typed while it ran: {said}")
+                yield it.Context(said, len(said), "queued prompt")
+            else:
+                yield it.Other(f"line attachment/{text(about.get('type'))}"[: it.HEAD])
         case "summary":
             yield it.Fact(text(value.get("summary")), 0, "summary")
         case "custom-title" | "ai-title":
@@ -156,13 +157,10 @@ def _command(said: str) -> str:
 
 
 def _result(block: Mapping[str, Any], structured: object) -> it.Result:
-    said = content_text(block.get("content"))
-    more = mapping(structured)
-    before, after = _whole_files(more)
-    return it.Result(
-        said, len(said), text(block.get("tool_use_id")), error=bool(block.get("is_error")),
-        agent=text(more.get("agentId")), before=before, after=after,
-    )  # fmt: skip
+    result, more = it.Result.of(block), mapping(structured)
+    result.agent = text(more.get("agentId"))
+    result.before, result.after = _whole_files(more)
+    return result
 
 
 def _whole_files(more: Mapping[str, Any]) -> tuple[str | None, str | None]:
@@ -193,29 +191,7 @@ def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
         return
     key = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))
     yield it.Reply(key=key, model=model, usage=usage(mapping(message.get("usage"))))
-    for block in blocks(message.get("content")):
-        yield _block(block, key)
-
-
-def _block(block: Mapping[str, Any], key: str) -> it.Item:
-    match block.get("type"):
-        case "text":
-            said = text(block.get("text"))
-            return it.Text(said, len(said), key)
-        case "thinking":
-            return it.Thought(text(block.get("thinking")) or HIDDEN, 0, key)
-        case "redacted_thinking":
-            return it.Thought(HIDDEN, 0, key)
-        case "tool_use" | "server_tool_use" | "mcp_tool_use":
-            args, name = mapping(block.get("input")), text(block.get("name"))
-            task = text(args.get("prompt"))[: it.HEAD] if name in _TASKS else ""
-            agent = text(args.get("subagent_type")) if name in _TASKS else ""
-            return it.Tool(agent, size(args), key, text(block.get("id")), name, args, memory_files(name, args), task)
-        case str() as kind if kind.endswith("tool_result"):
-            said = content_text(block.get("content"))
-            return it.Result(said, len(said), text(block.get("tool_use_id")))
-        case kind:
-            return it.Other(f"block {text(kind) or '(no type)'}"[: it.HEAD])
+    yield from (it.block_item(block, key) for block in blocks(message.get("content")))
 
 
 def usage(told: Mapping[str, Any]) -> Usage | None:
@@ -240,16 +216,6 @@ def _system(value: Mapping[str, Any]) -> Iterator[it.Item]:
         yield it.Note(_TAG.sub("", said).strip() or kind.replace("_", " "))
     elif kind not in _QUIET:
         yield it.Other(f"line system/{kind}"[: it.HEAD])
-
-
-def _attachment(about: Mapping[str, Any]) -> Iterator[it.Item]:
-    kind = text(about.get("type"))
-    if kind == "queued_command":
-        said = content_text(about.get("prompt"))
-        yield it.Note(f"typed while it ran: {said}")
-        yield it.Context(said, len(said), "queued prompt")
-    else:
-        yield it.Other(f"line attachment/{kind}"[: it.HEAD])
 
 
 # -- the lines as the tree they are

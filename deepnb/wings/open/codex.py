@@ -1,22 +1,20 @@
 """OpenAI Codex's rollouts: JSON lines with a payload, and the bare items of early 2025."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, memory_files, size, text
+from deepnb.wings.open.file import object_of
+from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-_STATE = frozenset(
-    (
-        *("world_state", "inter_agent_communication", "token_usage_record", "retained_context"),
-        *("security_risk_score", "realtime_item"),
-    )
+_STATE = (
+    *("world_state", "inter_agent_communication", "token_usage_record", "retained_context"),
+    *("security_risk_score", "realtime_item"),
 )
 _BARE = frozenset(("message", "reasoning", "function_call", "function_call_output", "local_shell_call"))
 _CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"))
@@ -24,24 +22,22 @@ _OUTPUTS = frozenset(
     ("function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output")
 )
 _COMPACTED = frozenset(("compaction", "context_compaction", "compaction_summary"))
-_TOLD_TWICE = frozenset(
-    (
-        *("agent_message", "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break"),
-        *("task_complete", "turn_complete", "entered_review_mode", "exited_review_mode", "patch_apply_begin"),
-        *("patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end"),
-        *("sub_agent_activity", "collab_agent_spawn_end", "exec_command_begin", "exec_command_end", "turn_diff"),
-        *("item_started", "item_completed", "plan_update", "thread_name_updated"),
-    )
+_TOLD_TWICE = (
+    *("agent_message", "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break"),
+    *("task_complete", "turn_complete", "entered_review_mode", "exited_review_mode", "patch_apply_begin"),
+    *("patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end"),
+    *("sub_agent_activity", "collab_agent_spawn_end", "exec_command_begin", "exec_command_end", "turn_diff"),
+    *("item_started", "item_completed", "plan_update", "thread_name_updated"),
 )
 """Events of the screen that other lines tell as well."""
 _INJECTED = (
     "<environment_context>", "<user_instructions>", "<permissions", "<turn_aborted>", "<skill", "# AGENTS.md",
     "<user_shell_command>", "<collaboration_mode>", "<subagent_notification>", "<INSTRUCTIONS>",
 )  # fmt: skip
+_FIGURES = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens")
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether these are lines of a rollout."""
     if any(isinstance(value.get("payload"), dict) and value.get("type") in _LINES for value in objects):
         return True
     first = objects[0] if objects else {}
@@ -53,7 +49,6 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
-    """Return what one line says."""
     kind, payload = text(value.get("type")), mapping(value.get("payload"))
     if "payload" not in value:
         bare = kind in _BARE | _CALLS | _OUTPUTS or "record_type" in value
@@ -83,9 +78,6 @@ def _event_facts(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     total, last = mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage"))
     state = tuple(count(one.get(k)) for one in (total, last if not total else {}) for k in _FIGURES)
     return {"tokens": state, "sum": count(last.get("total_tokens"))} if total or last else {"tokens": None}
-
-
-_FIGURES = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens")
 
 
 def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -139,18 +131,17 @@ def _call(kind: str, item: Mapping[str, Any]) -> it.Tool:
     name = text(item.get("name")) or {"local_shell_call": "shell"}.get(kind, kind.removesuffix("_call"))
     args: Mapping[str, Any]
     if isinstance(given := item.get("arguments"), str):
-        args = _json(given) or {"arguments": text(given)}
+        args = object_of(given.encode(errors="replace")) or {"arguments": text(given)}
     elif kind == "custom_tool_call":
         args = {"input": text(item.get("input"))}
     else:
         args = mapping(item.get("arguments")) or mapping(item.get("action"))
-    id_ = text(item.get("call_id")) or text(item.get("id"))
-    return it.Tool("", size(args), "", id_, name, args, memory_files(name, args))
+    return it.Tool.of(text(item.get("call_id")) or text(item.get("id")), name, args)
 
 
 def _output(item: Mapping[str, Any]) -> it.Result:
     output = item.get("output", item.get("tools"))
-    structured = _json(output) if isinstance(output, str) else mapping(output)
+    structured = (object_of(output.encode(errors="replace")) or {}) if isinstance(output, str) else mapping(output)
     code = mapping(structured.get("metadata")).get("exit_code")
     failed = structured.get("success") is False or (isinstance(code, int) and code != 0)
     if isinstance(structured.get("output"), str):
@@ -158,15 +149,6 @@ def _output(item: Mapping[str, Any]) -> it.Result:
     else:
         said = content_text(structured.get("content") if isinstance(output, dict) else output)
     return it.Result(said, len(said), text(item.get("call_id")), error=failed)
-
-
-def _json(given: str) -> Mapping[str, Any]:
-    if not given.lstrip().startswith("{"):
-        return {}
-    try:
-        return mapping(json.loads(given))
-    except (ValueError, RecursionError):
-        return {}
 
 
 def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[it.Item]:

@@ -5,14 +5,15 @@ The index is made of the same: content of items that hold only the first words, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from deepnb.values import turn as values
 from deepnb.values.budget import NOT_RECORDED, Budget, Rule
 from deepnb.values.messages import SUMMARY, Message, ToolCall
 from deepnb.values.offload import Offload
+from deepnb.values.text import moment
 from deepnb.wings.open import items as it
 from deepnb.wings.open.json_values import changes, is_memory_file
 from deepnb.wings.open.values import FileContent, FileEdit
@@ -28,19 +29,15 @@ _DEPTH = 20
 class Visible:
     """Characters of what a request of the main agent holds, as far as the file shows it, by part of a budget."""
 
-    parts: dict[str, int] = field(default_factory=dict)
+    parts: Counter[str] = field(default_factory=Counter)
     messages: int = 0
-
-    def add(self, part: str, size: int) -> None:
-        self.parts[part] = self.parts.get(part, 0) + size
 
     def compact(self) -> None:
         """Messages so far are no longer sent; a system prompt is."""
-        self.parts = {"system": self.parts["system"]} if "system" in self.parts else {}
-        self.messages = 0
+        self.parts, self.messages = Counter(system=self.parts["system"]), 0
 
     def copy(self) -> Visible:
-        return Visible(dict(self.parts), self.messages)
+        return Visible(self.parts.copy(), self.messages)
 
     def budget(self, usage: values.Usage | None, window: int | None) -> Budget:
         """A request of so many tokens by part: the parts that are seen are estimated, the rest was not recorded."""
@@ -89,18 +86,11 @@ class Builder:
         told = _distinct(list(entries))
         self._run(told, ())
         prompt = next((i.text for _, items in told for i in items if isinstance(i, it.Prompt | it.Command)), "")
-        answers = (m.text for m in reversed(self._messages) if m.role == "assistant" and m.text)
+        answer = next((m.text for m in reversed(self._messages) if m.role == "assistant" and m.text), "")
         times = [entry.at for entry, _ in told if entry.at] or [""]
-        return FileContent(
-            number=self._number,
-            prompt=prompt,
-            text=next(answers, ""),
-            events=tuple(self._events),
-            messages=tuple(self._messages),
-            edits=tuple(self._edits),
-            seconds=seconds_between(times[0], times[-1]),
-            interrupted=self._interrupted,
-        )
+        seconds, edits = seconds_between(times[0], times[-1]), tuple(self._edits)
+        events, messages = tuple(self._events), tuple(self._messages)
+        return FileContent(self._number, prompt, answer, events, messages, edits, seconds, self._interrupted)
 
     def _run(self, told: list[tuple[it.Entry, list[it.Item]]], path: values.Path, agent: str = "") -> None:
         replies = _replies(told)
@@ -147,7 +137,7 @@ class Builder:
             text = "".join(item.text for item in reply.said if isinstance(item, it.Text))
             asked = tuple(ToolCall(tool.id, tool.name, tool.args) for tool in reply.tools)
             self._say(Message(key, "assistant", text, asked), "assistant", 0)
-            self._visible.add("assistant", sum(item.size for item in (*reply.said, *reply.tools)))
+            self._visible.parts["assistant"] += sum(item.size for item in (*reply.said, *reply.tools))
 
     def _result(self, item: it.Result, asked: tuple[it.Tool, str] | None, entry: it.Entry, path: values.Path) -> None:
         name = asked[0].name if asked else item.name
@@ -167,14 +157,11 @@ class Builder:
             self._run([(entry, entry.items) for entry in agent.entries], (*path, call), agent.name)
 
     def _other(self, item: it.Item, entry: it.Entry, path: values.Path) -> None:
-        id_ = entry.id or f"line-{entry.line}"
         match item:
             case it.Prompt() | it.Context() if not path:
                 source = item.source if isinstance(item, it.Context) else None
-                self._say(Message(id_, "user", item.text, source=source), "user", item.size)
-            case it.Command():
-                self._events.append(values.Notice(item.text, path))
-            case it.Note() if item.text:
+                self._say(Message(_id(entry), "user", item.text, source=source), "user", item.size)
+            case it.Command() | it.Note() if item.text:
                 self._events.append(values.Notice(item.text, path))
             case it.Interruption():
                 self._interrupted = item.text or INTERRUPTED
@@ -194,8 +181,7 @@ class Builder:
         if not path:
             self._visible.compact()
             if item.text:
-                id_ = entry.id or f"line-{entry.line}"
-                self._say(Message(id_, "user", item.text, source=SUMMARY), "summary", item.size)
+                self._sum_up(item, entry)
 
     def _summary(self, item: it.Summary, entry: it.Entry, path: values.Path) -> None:
         """Add the summary to a compaction that has none yet; without one it tells of the compaction itself."""
@@ -207,13 +193,19 @@ class Builder:
             self._events.append(values.Compacted(Offload(None, item.text, 0, entry.at, foreign=True), path))
             self._visible.compact()
         if not path:
-            id_ = entry.id or f"line-{entry.line}"
-            self._say(Message(id_, "user", item.text, source=SUMMARY), "summary", item.size)
+            self._sum_up(item, entry)
 
     def _say(self, message: Message, part: str, size: int) -> None:
         self._messages.append(message)
         self._visible.messages += 1
-        self._visible.add(part, size)
+        self._visible.parts[part] += size
+
+    def _sum_up(self, item: it.Item, entry: it.Entry) -> None:
+        self._say(Message(_id(entry), "user", item.text, source=SUMMARY), "summary", item.size)
+
+
+def _id(entry: it.Entry) -> str:
+    return entry.id or f"line-{entry.line}"
 
 
 def _distinct(told: list[tuple[it.Entry, list[it.Item]]]) -> list[tuple[it.Entry, list[it.Item]]]:
@@ -282,7 +274,4 @@ def _edits(tool: it.Tool, result: it.Result, turn: int) -> Iterator[FileEdit]:
 
 def seconds_between(start: str, end: str) -> float:
     """Return seconds from one ISO timestamp to another; 0.0 if they do not say, or clocks went back."""
-    try:
-        return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
-    except (ValueError, TypeError):
-        return 0.0
+    return max(0.0, moment(end) - moment(start)) if moment(start) else 0.0

@@ -1,19 +1,17 @@
 """A file as it is read: its lines of JSON, its beginning, and a database, which stays as it is."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from deepnb.values.errors import LimitError, NotFoundError, NotInstalledError, RefusedError
 
@@ -151,7 +149,7 @@ class Head:
     """Bytes of a file that is looked at as one JSON value."""
 
     @classmethod
-    def of(cls, path: Path, most: int = _BYTES) -> Head:
+    def of(cls, path: Path, most: int = _BYTES) -> Self:
         """Return the head of a file; raise an error if it can't be read."""
         with open_file(path) as file:
             start = file.read(most)
@@ -161,12 +159,10 @@ class Head:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is an SQLite database."""
         return self.start.startswith(b"SQLite format 3\x00")
 
     @cached_property
     def tables(self) -> frozenset[str]:
-        """The names of the tables of a database."""
         with read_database(self.path) as connection:
             found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             return frozenset(str(name) for (name,) in found)
@@ -212,6 +208,18 @@ def read_database(path: Path) -> Iterator[sqlite3.Connection]:
                 yield connection
         except sqlite3.DatabaseError as error:
             raise RefusedError(f"{path} can't be read as a database ({error})", "choose another file") from None
+
+
+def chosen(names: Sequence[str], wanted: str | None, where: str, what: str) -> tuple[str, list[str]]:
+    """Return one of several sessions of a database, the first unless one is named, and what is to be said of the others."""
+    if not names:
+        raise NotFoundError(f"{where} has no {what}s", "choose another database")
+    if wanted is not None and wanted not in names:
+        known = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise NotFoundError(f"{where} has no {what} {wanted}", f"it has {known}")
+    name = wanted or names[0]
+    how = "--list shows them, --thread NAME opens another"
+    return name, [f"the database has {len(names):,} {what}s: this is {name}; {how}"] if len(names) > 1 else []
 
 
 def _copy(files: list[Path], folder: Path) -> Path:

@@ -178,7 +178,6 @@ def _figures(draft: Draft, content: FileContent) -> FileTurn:
         nested_tools=dict(nested),
         compactions=tuple(_compactions(content)),
         edits=content.edits,
-        places=_places(entry.place for entry, _, _ in draft.entries if entry.file == 0 and entry.place[1]),
     )
 
 
@@ -190,17 +189,6 @@ def _compactions(content: FileContent) -> Iterable[FileCompaction]:
         elif isinstance(event, Compacted) and not event.path:
             offload = replace(event.offload, summary=excerpt(event.offload.summary, it.HEAD))
             yield FileCompaction(offload, calls)
-
-
-def _places(found: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return ranges in order, those joined that touch."""
-    out: list[tuple[int, int]] = []
-    for start, end in found:
-        if out and out[-1][1] == start:
-            out[-1] = (out[-1][0], end)
-        else:
-            out.append((start, end))
-    return tuple(out)
 
 
 def unknown(entries: Iterable[it.Entry]) -> dict[str, int]:

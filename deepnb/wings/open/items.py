@@ -10,9 +10,13 @@ from typing import Any
 
 from deepnb.values.offload import Cause
 from deepnb.values.turn import Usage
+from deepnb.wings.open.json_values import array, content_text, mapping, memory_files, size, text
+from deepnb.wings.open.values import HIDDEN
 
 HEAD = 200
 """Characters of a text that the index keeps."""
+_TASKS = ("task", "Task", "Agent")
+"""Tools by which an agent hands a task to a nested one, in whichever program."""
 
 
 @dataclass(slots=True)
@@ -68,8 +72,6 @@ class Thought(Item):
 
 @dataclass(slots=True)
 class Tool(Item):
-    """A call of a tool."""
-
     key: str = ""
     id: str = ""
     name: str = ""
@@ -83,11 +85,16 @@ class Tool(Item):
         Item.cut(self)
         self.args = {}
 
+    @classmethod
+    def of(cls, id_: str, name: str, args: Mapping[str, Any], key: str = "") -> "Tool":
+        """Return a call; the text of one that hands a task on is the name of the nested agent."""
+        given = args if name in _TASKS else {}
+        agent, task = text(given.get("subagent_type")), text(given.get("prompt") or given.get("description"))
+        return cls(agent, size(args), key, id_, name, args, memory_files(name, args), task[:HEAD])
+
 
 @dataclass(slots=True)
 class Result(Item):
-    """What a tool gave back."""
-
     id: str = ""
     name: str = ""
     error: bool = False
@@ -100,6 +107,12 @@ class Result(Item):
     def cut(self) -> None:
         Item.cut(self)
         self.before = self.after = None
+
+    @classmethod
+    def of(cls, block: Mapping[str, Any]) -> "Result":
+        """Return what a block `tool_result` says."""
+        said = content_text(block.get("content"))
+        return cls(said, len(said), text(block.get("tool_use_id")), error=bool(block.get("is_error")))
 
 
 @dataclass(slots=True)
@@ -144,6 +157,24 @@ class Other(Item):
     """A type of line or block that the reader has no use for; `text` names it."""
 
 
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "toolCall", "toolUse")
+
+
+def block_item(block: Mapping[str, Any], key: str) -> Item:
+    """Return what a block of a model's reply says, by the names that any of the formats gives it."""
+    kind = text(block.get("type"))
+    if kind in ("text", "output_text"):
+        said = text(block.get("text"))
+        return Text(said, len(said), key)
+    if kind in ("thinking", "reasoning", "redacted_thinking"):
+        told = "\n\n".join(filter(None, (text(mapping(one).get("text")) for one in array(block.get("summary")))))
+        return Thought(text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN, 0, key)
+    if kind in _CALLS:
+        args = mapping(block.get("arguments")) or mapping(block.get("input"))
+        return Tool.of(text(block.get("id")), text(block.get("name")), args, key)
+    return Result.of(block) if kind.endswith("tool_result") else Other(f"block {kind or '(no type)'}"[:HEAD])
+
+
 @dataclass(slots=True, eq=False)
 class Entry:
     """One record of a file: where it is, and what it says."""
@@ -173,7 +204,6 @@ class Agent:
 
     id: str
     name: str = ""
-    """Its type."""
     call: str = ""
     """Id of the tool call that started it; empty where that is unknown."""
     entries: list[Entry] = field(default_factory=list)

@@ -112,11 +112,9 @@ def _medium(block: Mapping[str, Any]) -> str:
 NAMES = frozenset(("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "MEMORY.md", "SOUL.md", "USER.md", "GEMINI.md"))
 """Files that agents read as their memory, wherever they are."""
 
-_TOOLS = frozenset(
-    (
-        *("edit", "write", "multiedit", "edit_file", "write_file", "str_replace", "create_file", "create"),
-        *("str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "append_file"),
-    )
+_TOOLS = (
+    *("edit", "write", "multiedit", "edit_file", "write_file", "str_replace", "create_file", "create"),
+    *("str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "append_file"),
 )
 _SHELLS = frozenset(("shell", "exec_command", "shell_command", "local_shell_call", "local_shell", "container.exec"))
 Change = tuple[str, str | None, tuple[tuple[str, str], ...]]
@@ -134,7 +132,6 @@ def is_memory_file(path: str) -> bool:
 
 
 def memory_files(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the memory files that a call changes."""
     found = (path for path, _, _ in changes(tool, args))
     return tuple(dict.fromkeys(path for path in found if is_memory_file(path)))
 
@@ -155,7 +152,7 @@ def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
     if not path or text(args.get("command")) == "view":
         return
     edits = [args, *map(mapping, array(args.get("edits")))]
-    sides = (("old_string", "new_string"), ("oldText", "newText"), ("old_str", "new_str"))
+    sides = (("old_string", "new_string"), ("oldString", "newString"), ("oldText", "newText"), ("old_str", "new_str"))
     hunks = [(edit.get(old), edit.get(new)) for edit in edits for old, new in sides]
     if hunks := [(text(old), text(new)) for old, new in hunks if isinstance(old, str) or isinstance(new, str)]:
         yield path, None, tuple(hunks)

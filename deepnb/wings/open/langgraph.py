@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from deepnb.values.errors import DeepnbError, NotFoundError
+from deepnb.values.errors import DeepnbError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.chat import message, message_items
-from deepnb.wings.open.file import Head
+from deepnb.wings.open.file import Head, chosen
 from deepnb.wings.open.indexing import IndexedSession, link, unknown
 from deepnb.wings.open.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.wings.open.json_values import array, content_text, count, mapping, text
@@ -75,12 +75,7 @@ def open_thread(place: Path | str, session: str | None) -> IndexedSession:
     """Return a thread of a file, or of the PostgreSQL database at an address: the newest, unless one is named."""
     with _database(place) as database:
         names = [thread for thread, *_ in database.threads()]
-        if not names:
-            raise NotFoundError(f"{database.where} has no threads", "choose another database")
-        if session is not None and session not in names:
-            known = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            raise NotFoundError(f"{database.where} has no thread {session}", f"it has {known}")
-        thread = session or names[0]
+        thread, notices = chosen(names, session, database.where, "thread")
         root = database.branch(thread)
         nested = {space: database.branch(thread, space) for space in database.namespaces(thread)[:_MOST_AGENTS]}
         facts = {
@@ -89,9 +84,7 @@ def open_thread(place: Path | str, session: str | None) -> IndexedSession:
             "version": text(mapping(root.metadata.get("versions")).get("deepagents")),
         }  # fmt: skip
     arranged = _arranged(root, nested)
-    if len(names) > 1:
-        how = "--list shows them, --thread NAME opens another"
-        arranged.notices.append(f"the database has {len(names):,} threads: this is {thread}; {how}")
+    arranged.notices += notices
     entries = [*arranged.main, *(entry for agent in arranged.agents for entry in agent.entries)]
     return IndexedSession(arranged, {**facts, "unknown": unknown(entries)})
 

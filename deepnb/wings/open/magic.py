@@ -20,6 +20,10 @@ from deepnb.wings.open.view import file_turns_view, opened_view, sessions_view
 
 _DIFFS = 20
 """Turns whose diffs of memory are shown at once, the last ones."""
+_SAME = {
+    "agent": ("open", "threads", "switch", "use", "models", "export", "code", "budget", "xray", "panel", "dashboard"),
+    "memory": ("picture", "panel"),
+}
 
 
 def agent_open(scene: Scene, args: Args) -> Result:
@@ -43,18 +47,16 @@ def agent_open(scene: Scene, args: Args) -> Result:
 
 
 def opened_picture(opened: OpenedSession) -> View:
-    """Return what an opened session shows of itself in a cell."""
     return brief(opened_view(opened.index, opened.thread), rest="all of it: %agent")
 
 
 def rows_picture(rows: SessionRows) -> View:
-    """Return what a list of sessions shows of itself in a cell."""
     return brief(sessions_view(rows, ""), [lambda: sessions_view(rows[:8], "")], "all of them: list(rows)")
 
 
 def instead(magic: str, name: str) -> Command | None:
     """Return what a subcommand does in an opened session; None where that is the same as in any other."""
-    return None if (magic, name) in _SAME else partial(_shown, f"{magic} {name}")
+    return None if name in _SAME.get(magic, ()) else partial(_shown, f"{magic} {name}")
 
 
 def _shown(name: str, scene: Scene, args: Args) -> Result:
@@ -122,12 +124,3 @@ def _memory_diff(opened: OpenedSession, scene: Scene, args: Args) -> Result:
 
 def _stack(*views: View) -> View:
     return Stack(*views) if views else notice_view("this session edited no memory file")
-
-
-_SAME = frozenset(
-    (
-        *(("agent", name) for name in ("open", "threads", "switch", "use", "models", "export", "code")),
-        *(("agent", name) for name in ("budget", "xray", "panel", "dashboard")),
-        *(("memory", name) for name in ("picture", "panel")),
-    )
-)

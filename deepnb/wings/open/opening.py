@@ -24,6 +24,7 @@ from deepnb.wings.open.claude_code import CLAUDE_CODE
 from deepnb.wings.open.codex import CODEX
 from deepnb.wings.open.file import Head
 from deepnb.wings.open.langgraph import LANGGRAPH, open_thread, rows_of
+from deepnb.wings.open.opencode import OPENCODE
 from deepnb.wings.open.pi import PI
 from deepnb.wings.open.transcript import TRANSCRIPT
 from deepnb.wings.open.values import FileContent, SessionIndex, SessionRow, SessionRows
@@ -65,7 +66,7 @@ class Format(Protocol):
 GROUP = "deepnb.formats"
 """Entry points that name formats of others."""
 
-_BUILT_IN: tuple[Format, ...] = (TRANSCRIPT, LANGGRAPH, CODEX, PI, CLAUDE_CODE, CHAT)
+_BUILT_IN: tuple[Format, ...] = (TRANSCRIPT, LANGGRAPH, CODEX, PI, CLAUDE_CODE, OPENCODE, CHAT)
 _ENDS = (".jsonl", ".json", ".jsonl.zst", ".db", ".sqlite", ".sqlite3")
 _DEPTH, _FILES, _ROWS = 8, 20_000, 500
 _GLANCE = 1 << 16
@@ -169,15 +170,8 @@ def _files(place: Path) -> Iterator[Path]:
 # -- what a file that no reader knows seems to be, in a few words
 
 
-_MAGIC = (
-    (b"%PDF", "a PDF"), (b"PK\x03\x04", "a ZIP archive"), (b"\x89PNG", "an image"), (b"\xff\xd8\xff", "an image"),
-    (b"\x1f\x8b", "a gzip archive"), (b"PAR1", "a Parquet file"), (b"\x7fELF", "a program"), (b"\x80\x04\x95", "a pickle"),
-    (b"\x80\x05\x95", "a pickle"), (b"\xff\xfe", "text in UTF-16"), (b"\xfe\xff", "text in UTF-16"),
-)  # fmt: skip
-_JSONL = 'open a session as JSON Lines, a LangGraph database, or {"messages": [...]}'
-
-
-_KNOWN = "sessions of Claude Code, Codex, pi, OpenClaw, LangGraph and deepnb can be opened"
+_JSONL = 'open a session as JSON Lines, a database of LangGraph or OpenCode, or {"messages": [...]}'
+_KNOWN = "sessions of Claude Code, Codex, OpenCode, pi, OpenClaw, LangGraph and deepnb can be opened"
 
 
 def seems(head: Head) -> tuple[str, str]:
@@ -187,13 +181,8 @@ def seems(head: Head) -> tuple[str, str]:
         return "is empty", "choose another file"
     if head.is_sqlite:
         tables = f"the tables {', '.join(sorted(head.tables)[:5])}" if head.tables else "no tables"
-        is_opencode = {"session", "message", "part"} <= head.tables
-        what = "a database of OpenCode, which is not read" if is_opencode else f"an SQLite database with {tables}"
-        return f"is {what}", "open a database of LangGraph checkpoints"
-    for magic, name in _MAGIC:
-        if start.startswith(magic):
-            return f"seems to be {name}", _JSONL
-    if b"\x00" in start[:4096]:
+        return f"is an SQLite database with {tables}", "open a database of LangGraph checkpoints or of OpenCode"
+    if b"\x00" in start[:4096] or start.startswith((b"%PDF", b"PK", b"\x1f\x8b")):
         return "seems to be a binary file", _JSONL
     for value in (*head.objects[:3], *([head.whole] if isinstance(head.whole, dict) else ())):
         if found := _object(value):
@@ -219,16 +208,6 @@ def _object(value: Mapping[str, Any]) -> tuple[str, str] | None:
         return "is a session of Gemini CLI, which is not read", "open a session of another program"
     if {"run_type", "trace_id"} <= keys or {"run_type", "dotted_order"} <= keys:
         return "holds runs of LangSmith, which are not read", "open the LangGraph database of the same threads"
-    if {"working_dir", "message_count"} <= keys:
-        return "is a session of Goose, which is not read", "open a session of another program"
-    if str(value.get("type", "")).startswith("session.") and {"data", "timestamp"} <= keys:
-        return "is a session of Copilot CLI, which is not read", "open a session of another program"
-    if {"sessionId", "parts"} <= keys or ("parts" in keys and value.get("role") in ("user", "model")):
-        return "is a session in the form of Gemini's API, which is not read", "open a session of another program"
-    if {"custom_id", "url"} <= keys:
-        return "is a batch of requests", "open a session of another program"
-    if "info" in keys and isinstance(value.get("messages"), list):
-        return "is an export of OpenCode, which is not read", "open a session of another program"
     kind = value.get("type")
     if isinstance(kind, str) and kind.startswith(("thread.", "turn.", "item.")) and "payload" not in keys:
         return "is the output of codex exec --json", "open the rollout in the sessions folder of Codex"

@@ -6,9 +6,9 @@ from typing import Any
 
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, memory_files, size, text
+from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
-from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
+from deepnb.wings.open.values import OTHER_BRANCHES
 
 _SILENT = frozenset(("model_change", "thinking_level_change", "label", "reset", "leaf", "custom"))
 _FAILED = ("aborted", "error")
@@ -22,7 +22,6 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
-    """Return what one line says."""
     kind = text(value.get("type"))
     message = mapping(value.get("message"))
     facts: dict[str, Any] = {"type": kind}
@@ -87,17 +86,7 @@ def _message(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
 def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     failed = message.get("stopReason") in _FAILED
     yield it.Reply(key=key, model=text(message.get("model")), usage=None if failed else _usage(message))
-    for block in blocks(message.get("content")):
-        kind = block.get("type")
-        if kind == "text":
-            yield it.Text(text(block.get("text")), len(text(block.get("text"))), key)
-        elif kind in ("thinking", "redacted_thinking"):
-            yield it.Thought(text(block.get("thinking")) or HIDDEN, 0, key)
-        elif kind in ("toolCall", "tool_use", "toolUse"):
-            args, name = mapping(block.get("arguments")) or mapping(block.get("input")), text(block.get("name"))
-            yield it.Tool("", size(args), key, text(block.get("id")), name, args, memory_files(name, args))
-        else:
-            yield it.Other(f"block {text(kind) or '(no type)'}"[: it.HEAD])
+    yield from (it.block_item(block, key) for block in blocks(message.get("content")))
     if failed:
         yield it.Note(text(message.get("errorMessage")) or f"the reply was {message['stopReason']}")
 

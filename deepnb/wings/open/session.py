@@ -55,11 +55,12 @@ _ID, _WHOLE = 8, 24
 def open_session(
     path: str | Path, thread: str | None = None, *, into: Session | None = None, name: str | None = None
 ) -> OpenedSession:
-    """A session made elsewhere, to look at and to fork from: of Claude Code, Codex, pi, OpenClaw, LangGraph, deepnb.
+    """A session made elsewhere, to look at and to fork from.
 
-    `path` is a file, or the `postgresql://` address of a database with LangGraph's checkpoints; `thread` names one of
-    several in it, else it is the newest. Nothing is written there, and nothing of it is run. It is called `name` here,
-    and forks of it become threads of the session `into`.
+    It is one of Claude Code, Codex, OpenCode, pi, OpenClaw, LangGraph or deepnb. `path` is a file, or the
+    `postgresql://` address of a database with LangGraph's checkpoints; `thread` names one of several in it, else it is
+    the newest. Nothing is written there, and nothing of it is run. It is called `name` here, and forks of it become
+    threads of the session `into`.
     """
     if name is not None:
         check_name(name)
@@ -102,11 +103,9 @@ class OpenedState(State):
         return {path: {"content": text, "encoding": "utf-8"} for path, text in thread.snapshot.files.items()}
 
     def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
-        """Raise an error: an opened session is only for reading."""
         raise refusal(thread.name)
 
     def claimed(self, thread: str) -> AbstractContextManager[None]:
-        """Raise an error: whoever asks is about to write."""
         raise refusal(thread)
 
 
@@ -187,7 +186,7 @@ class OpenedSession(Session):
     @cached_property
     def memory(self) -> SessionMemory:
         """Its memory files, as far as its edits tell them."""
-        return OpenedMemory(self._workspace, self._context)
+        return OpenedMemory(self._workspace, self)
 
     @cached_property
     def subagents(self) -> SessionSubagents:
@@ -248,7 +247,6 @@ class OpenedMemory(SessionMemory):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The files that it edited."""
         turns: tuple[LazyTurn, ...] = tuple(self._workspace.turns)  # type: ignore[arg-type]
         edits = (edit for turn in turns for edit in (turn.figures.edits if turn.figures else ()))
         return tuple(dict.fromkeys(edit.path for edit in edits))
@@ -263,11 +261,9 @@ class OpenedMemory(SessionMemory):
         return self.sources
 
     def paths(self) -> tuple[str, ...]:
-        """The files that it edited."""
         return self.sources
 
     def read(self, path: str) -> str:
-        """What is known of a file."""
         if path not in (files := self._files):
             raise NotFoundError(f"this session did not edit {path}", "%memory shows the files it edited")
         return str(files[path])
@@ -284,11 +280,9 @@ class OpenedMemory(SessionMemory):
         return approximate(text)
 
     def keep(self, directory: str | Path) -> int:
-        """Raise an error: an opened session is only for reading."""
         raise refusal(self._workspace.current.thread.name)
 
     def changes_in(self, turn: Turn) -> bool:
-        """Whether a turn edited memory; known from the index."""
         figures = getattr(turn, "figures", None)
         return bool(figures and figures.edits)
 

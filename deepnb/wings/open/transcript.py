@@ -2,14 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from deepnb.values.agent import TASK
+from deepnb.context.transcript import Line, live_messages
 from deepnb.values.messages import SUMMARY
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, memory_files, size, text
+from deepnb.wings.open.indexing import link
+from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
@@ -17,13 +19,11 @@ _SILENT = frozenset(("turn", "moved", "tool_start", "tool_end", "rewind", "fork"
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether these are lines of a transcript."""
     kinds = {"type": str, "at": str, "session": str, "n": int}
     return bool(objects) and all(isinstance(objects[0].get(key), kind) for key, kind in kinds.items())
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
-    """Return what one line says."""
     kind = text(value.get("type"))
     facts: dict[str, Any] = {"type": kind, "session": text(value.get("session")), "n": count(value.get("n"))}
     if path := tuple(map(text, array(value.get("path")))):
@@ -76,11 +76,7 @@ def _message(value: Mapping[str, Any]) -> Iterator[it.Item]:
             yield it.Reply(key=key, usage=_usage(value))
             yield it.Text(said, len(said), key)
             for call in map(mapping, array(value.get("tool_calls"))):
-                args, name = mapping(call.get("args")), text(call.get("name"))
-                asked = args if name == TASK else {}
-                agent, task = text(asked.get("subagent_type")), text(asked.get("description"))[: it.HEAD]
-                files, id_ = memory_files(name, args), text(call.get("id"))
-                yield it.Tool(agent, size(args), key, id_, name, args, files, task)
+                yield it.Tool.of(text(call.get("id")), text(call.get("name")), mapping(call.get("args")), key)
         case "tool":
             failed = value.get("status") == "error"
             yield it.Result(said, len(said), text(value.get("tool_call_id")), text(value.get("name")), failed)
@@ -120,14 +116,7 @@ def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> 
             elif entry.facts["type"] != "message" or entry.id in live:
                 main.append(entry)
     agents = [it.Agent("/".join(path), call=path[-1], entries=own) for path, own in nested.items()]
-    tasks = {
-        i.id: i.text
-        for e in (*main, *(e for own in nested.values() for e in own))
-        for i in e.items
-        if isinstance(i, it.Tool)
-    }
-    for agent in agents:
-        agent.name = tasks.get(agent.call, "")
+    link(agents, [*main, *chain.from_iterable(nested.values())])
     told = {OTHER_BRANCHES: prompts, "subagents": len(agents)}
     return it.Arrangement(main, agents, {name: n for name, n in told.items() if n})
 
@@ -141,25 +130,14 @@ def _once(entries: list[it.Entry]) -> list[it.Entry]:
     return [e for e in found.values() if e.facts["type"] != "message" or last[e.id] is e]
 
 
-def _live(lines: Sequence[it.Entry]) -> set[str]:
+def _live(entries: Sequence[it.Entry]) -> set[str]:
     """Return ids of the messages on the way from the head to the root, as the session of the last line left it."""
-    session = lines[-1].facts["session"] if lines else ""
-    parents: dict[str, str | None] = {}
-    head: str | None = None
-    for line in lines:
-        kind = line.facts["type"]
-        if kind in ("message", "moved"):
-            parents[line.id] = line.parent
-        if line.facts["session"] == session and not line.facts.get("path"):
-            if kind == "message":
-                head = line.id
-            elif "head" in line.facts:
-                head = line.facts["head"] or None
-    live: set[str] = set()
-    while head is not None and head in parents and head not in live:
-        live.add(head)
-        head = parents[head]
-    return live
+    lines = []
+    for entry in entries:
+        data, facts = {"id": entry.id, "parent": entry.parent}, entry.facts
+        data |= {"head": facts["head"] or None} if "head" in facts else {}
+        lines.append(Line(facts["type"], entry.at, facts["session"], facts["n"], data, path=facts.get("path", ())))
+    return {line.data["id"] for line in live_messages(lines)}
 
 
 TRANSCRIPT = JsonlFormat("deepnb", "deepnb", fits, parse, arrange)

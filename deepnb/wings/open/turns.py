@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar
 
 from deepnb.values.lazy import LazyMapping
@@ -43,12 +43,10 @@ class LazyTurn(Turn):
 
     @property
     def figures(self) -> FileTurn | None:
-        """What the index says of it."""
         return self.__dict__.get("index")
 
     @property
     def first_words(self) -> str:
-        """The first words of the prompt."""
         return self.figures.prompt if self.figures else super().first_words
 
     @property
@@ -58,7 +56,7 @@ class LazyTurn(Turn):
 
     @property
     def requested(self) -> tuple[Call, ...]:
-        """None: no file has requests."""
+        """Return the calls whose request is known: of a turn in a file none."""
         return () if self.figures else super().requested
 
     @property
@@ -92,7 +90,6 @@ class SessionTurns:
         self._messages: list[Messages] = [Messages()]
         """The thread's messages after so many turns, as far as it was read."""
         self.content = lru_cache(maxsize=_KEPT)(session.content)
-        self._known: tuple[FileEdit, ...] | None = None
 
     def turns(self, thread: str) -> tuple[LazyTurn, ...]:
         """Return the turns, under the name of a thread."""
@@ -121,7 +118,7 @@ class SessionTurns:
         """
         files: dict[str, str] = {}
         created: set[str] = set()
-        for edit in self._edits():
+        for edit in self._edits:
             if edit.path not in files and edit.path not in created:
                 if edit.before is not None or edit.hunks:
                     passages = "\n".join(old for old, _ in edit.hunks if old)
@@ -132,12 +129,11 @@ class SessionTurns:
                 files[edit.path] = _edited(files.get(edit.path, ""), edit)
         return files
 
+    @cached_property
     def _edits(self) -> tuple[FileEdit, ...]:
-        """Return all edits of memory files with their texts, read once."""
-        if self._known is None:
-            turns = (turn.number for turn in self._session.index.turns if turn.edits)
-            self._known = tuple(edit for number in turns for edit in self.content(number).edits)
-        return self._known
+        """All edits of memory files with their texts."""
+        turns = (turn.number for turn in self._session.index.turns if turn.edits)
+        return tuple(edit for number in turns for edit in self.content(number).edits)
 
 
 def _edited(text: str, edit: FileEdit) -> str:

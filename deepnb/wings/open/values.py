@@ -26,7 +26,6 @@ class FileEdit:
     path: str
     """As the call named it: it is never opened."""
     call: str
-    """The id of the tool call."""
     turn: int
     before: str | None = None
     """The whole file before, where the session file holds it."""
@@ -71,8 +70,6 @@ class FileTurn:
     compactions: tuple[FileCompaction, ...] = ()
     edits: tuple[FileEdit, ...] = ()
     """Of memory files; without their texts, which `FileContent.edits` has."""
-    places: tuple[tuple[int, int], ...] = ()
-    """[start, end) of its records: bytes of the file, or messages of a checkpointed thread."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.number}: {excerpt(self.prompt)!r} calls={len(self.calls)}")
@@ -99,7 +96,6 @@ class FileContent:
     number: int
     prompt: str
     text: str
-    """The last answer."""
     events: tuple[Event, ...]
     messages: tuple[Message, ...]
     """Of the main agent, the prompt first."""
@@ -113,12 +109,10 @@ class FileContent:
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """Calls of models, in order."""
         return tuple(e.call for e in self.events if isinstance(e, ModelEnded))
 
     @property
     def compactions(self) -> tuple[Offload, ...]:
-        """The compactions of the main agent."""
         return tuple(e.offload for e in self.events if isinstance(e, Compacted) and not e.path)
 
 
@@ -131,7 +125,6 @@ class SessionIndex:
     kind: str
     """As it is shown: `Claude Code`."""
     path: str
-    """Of its file."""
     id: str
     """The session's own; of a database its thread."""
     turns: tuple[FileTurn, ...] = ()
@@ -151,7 +144,6 @@ class SessionIndex:
     bad_lines: tuple[int, ...] = ()
     """Numbers, from 1, of lines that can't be read; the first 100."""
     bad: int = 0
-    """How many there are."""
     notices: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -180,7 +172,6 @@ class SessionRow:
     """A session in a list of sessions, as the beginning and the end of its file tell it."""
 
     path: str
-    """Of its file."""
     id: str
     kind: str
     at: str = ""

@@ -79,7 +79,7 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
     yield "memory files", _some([f"{short(path, 60)} ({counted(n, 'edit')})" for path, n in edited.most_common()])
     yield "unknown", _some([f"{n:,} × {short(what, 40)}" for what, n in index.unknown.items()])
     bad = _some([str(n) for n in index.bad_lines])
-    yield "unreadable", f"{counted(index.bad, 'line')}: {bad}" if index.bad else ""
+    yield "unreadable", f"{counted(index.bad, 'line')}: {bad}".removesuffix(": ") if index.bad else ""
 
 
 def _spent(usage: Usage) -> str:
@@ -126,7 +126,6 @@ def file_turns_view(turns: Sequence[FileTurn], stamp: str = "") -> Picture:
 
 
 def turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
-    """Return a row for each turn."""
     return [
         (
             f"{turn.number}",

@@ -8,11 +8,13 @@ from deepnb.models.keys import OFFLINE, PROVIDERS
 from deepnb.models.resolve import is_tape, resolve
 from deepnb.values.agent import Subagent
 from deepnb.values.approvals import policy_of
-from deepnb.wings.package.installed import distribution, place, requirement
 from deepnb.wings.package.literals import CantWriteError, in_texts, in_value, literal
-from deepnb.wings.package.module import LIST, NAME, Module
-from deepnb.wings.package.values import LeftOut
+from deepnb.wings.package.module import LIST, NAME, distribution, place, requirement
+from deepnb.wings.package.values import Code, LeftOut
 from deepnb.wiring.options import SERVED, Options
+
+_NOT_SAID = ("profile", "client", "async_client", "root_client", "root_async_client")
+"""Fields that a model fills in by itself."""
 
 # -- a chat model as the code that makes it again, less its key, which is read from the environment
 
@@ -44,10 +46,6 @@ def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -
         raise CantWriteError(f"is a {type(made).__name__}, a class of the notebook")
     fields = ", ".join(f"{name}={text}" for name, text in _fields(made))
     return ModelCode(f"{found[1]}({fields})", (f"from {found[0]} import {found[1]}",), needs, key)
-
-
-_NOT_SAID = ("profile", "client", "async_client", "root_client", "root_async_client")
-"""Fields that a model fills in by itself."""
 
 
 def _fields(model: Any) -> Iterator[tuple[str, str]]:
@@ -84,18 +82,7 @@ _ELSEWHERE: Mapping[str, str] = {
 """Option -> why an application does not have it."""
 
 
-@dataclass(frozen=True)
-class AgentFile:
-    """The file, and what it takes."""
-
-    text: str
-    requirements: frozenset[str]
-    keys: tuple[str, ...]
-    """Variables of the environment that hold keys."""
-    left_out: tuple[LeftOut, ...]
-
-
-def agent_file(options: Options, module: Module, known: Sequence[str]) -> AgentFile:
+def agent_file(options: Options, module: Code, known: Sequence[str]) -> Code:
     """Return the file for these options, or raise CantWriteError; `known` are the tools that subagents can name."""
     try:
         models = [model_code(options.model, options.base_url, options.namespace)]
@@ -113,10 +100,10 @@ def agent_file(options: Options, module: Module, known: Sequence[str]) -> AgentF
     gone += [LeftOut(f"allow {one}", asked) for one, rule in rules.items() if rule == "allow"]
     needs = frozenset(line for one in models for line in one.requirements)
     keys = tuple(dict.fromkeys(one.key for one in models if one.key))
-    return AgentFile(_text(given, models, module), needs, keys, (*gone, *left_out))
+    return Code(_text(given, models, module), needs, (*gone, *left_out), keys=keys)
 
 
-def _text(given: Mapping[str, str], models: Sequence[ModelCode], module: Module) -> str:
+def _text(given: Mapping[str, str], models: Sequence[ModelCode], module: Code) -> str:
     used = [LIST, *(name for name in module.names.values() if name in given.get("subagents", ""))]
     imports = {"from deepnb.middleware import application", *(line for one in models for line in one.imports)}
     if module.names:
@@ -148,7 +135,7 @@ def _plain(options: Options) -> Iterator[tuple[str, str]]:
 
 
 def _subagents(
-    options: Options, module: Module, known: Sequence[str], models: list[ModelCode]
+    options: Options, module: Code, known: Sequence[str], models: list[ModelCode]
 ) -> tuple[list[str], list[LeftOut]]:
     """Return the texts of the subagents, and those left out; a model of their own is added to `models`."""
     texts, left_out = list[str](), list[LeftOut]()
@@ -160,7 +147,7 @@ def _subagents(
     return texts, left_out
 
 
-def _subagent(agent: Subagent, options: Options, module: Module, known: Sequence[str], models: list[ModelCode]) -> str:
+def _subagent(agent: Subagent, options: Options, module: Code, known: Sequence[str], models: list[ModelCode]) -> str:
     if agent.more:
         raise CantWriteError(f"has {', '.join(agent.more)}, which is only in this kernel")
     pairs = {name: repr(getattr(agent, name)) for name in ("name", "description", "system_prompt")}
@@ -177,7 +164,7 @@ def _subagent(agent: Subagent, options: Options, module: Module, known: Sequence
     return text
 
 
-def _tool(tool: Any, module: Module, known: Sequence[str]) -> str:
+def _tool(tool: Any, module: Code, known: Sequence[str]) -> str:
     if isinstance(tool, str):
         if tool not in known:
             raise CantWriteError(f"uses the tool {tool}, which is left out")

@@ -9,32 +9,20 @@ import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from types import ModuleType
 from typing import Any
 
-from deepnb.wings.package.installed import distribution, is_builtin, place, requirement
 from deepnb.wings.package.literals import CantWriteError, annotation, in_texts, in_value, is_plain, literal
 from deepnb.wings.package.source import Source, class_source, function_source
-from deepnb.wings.package.values import LeftOut
+from deepnb.wings.package.values import Code, LeftOut
 
 NAME = "notebook_tools"
 """What the module is imported by."""
 
 LIST = "TOOLS"
 """What it calls the list of them all."""
-
-
-@dataclass(frozen=True)
-class Module:
-    """The module, and what it takes."""
-
-    text: str
-    names: Mapping[int, str]
-    """Id of a tool that was given -> its name in the module."""
-    requirements: frozenset[str]
-    """Lines of `requirements.txt`."""
-    left_out: tuple[LeftOut, ...]
 
 
 @dataclass
@@ -53,7 +41,7 @@ class _Draft:
         return _Draft(set(self.imports), dict(self.blocks), dict(self.meaning), set(self.requirements), self.future)
 
 
-def module_of(tools: Sequence[Any], listed: int | None = None) -> Module:
+def module_of(tools: Sequence[Any], listed: int | None = None) -> Code:
     """Return the module of these tools; `TOOLS` in it has the first `listed` of them, all if not given."""
     draft, names, left_out = _Draft(), dict[int, str](), list[LeftOut]()
     for tool in tools:
@@ -66,7 +54,7 @@ def module_of(tools: Sequence[Any], listed: int | None = None) -> Module:
         else:
             draft = trial
     mine = [names[id(tool)] for tool in tools[:listed] if id(tool) in names]
-    return Module(_text(draft, mine), names, frozenset(draft.requirements), tuple(left_out))
+    return Code(_text(draft, mine), frozenset(draft.requirements), tuple(left_out), names)
 
 
 def _text(draft: _Draft, tools: Iterable[str]) -> str:
@@ -206,3 +194,47 @@ def _require(draft: _Draft, module: str) -> None:
 def _check(found: str, what: str) -> None:
     if found:
         raise CantWriteError(f"holds {found} in {what}: read it from os.environ in the function")
+
+
+# -- what another process can import as well: modules of Python and of installed packages
+
+
+_distributions = cache(packages_distributions)
+"""Module -> the installed packages that it comes from."""
+
+
+def distribution(module: str) -> str | None:
+    """Return the installed package that a module comes from; empty for Python itself, None where it comes from none."""
+    top = module.partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return ""
+    if top == "deepnb":
+        return top
+    found = _distributions().get(top)
+    return found[0] if found else None
+
+
+def requirement(name: str) -> str:
+    """Return a line of `requirements.txt` for an installed package, in the version that is there."""
+    if name == "deepnb":  # an editable install keeps the version it was made at
+        return f"{name}=={sys.modules[name].__version__}"
+    try:
+        return f"{name}=={version(name)}"
+    except PackageNotFoundError:
+        raise CantWriteError(f"needs the package {name}, which is not installed") from None
+
+
+def place(value: Any) -> tuple[str, str] | None:
+    """Return (module, name) by which a function or class is imported; None for one of the notebook or a file beside it."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str) or module == "__main__" or "." in name:
+        return None
+    held = sys.modules.get(module)
+    there = isinstance(held, ModuleType) and getattr(held, name, None) is value
+    return (module, name) if there and distribution(module) is not None else None
+
+
+def is_builtin(name: str) -> bool:
+    """Return whether every Python has this name; a shell adds `display` and others, and takes the place of `input`."""
+    value = getattr(builtins, name, None)
+    return name in ("Ellipsis", "NotImplemented") or getattr(value, "__module__", "") in ("builtins", "_io", "io")

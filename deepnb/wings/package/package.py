@@ -19,9 +19,8 @@ from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import disk_path, make_folder, write_whole
 from deepnb.wings.package.agent_file import agent_file
-from deepnb.wings.package.installed import requirement
 from deepnb.wings.package.literals import CantWriteError
-from deepnb.wings.package.module import NAME, module_of
+from deepnb.wings.package.module import NAME, module_of, requirement
 from deepnb.wings.package.values import LeftOut, Package, PackageFile
 from deepnb.workshop.approvals import READS
 
@@ -30,6 +29,17 @@ FILES = "files"
 
 _ENGINE = ("deepnb", "deepagents", "langchain", "langgraph")
 _BY_NAME = "is packaged only if you name it"
+GRAPH = "agent"
+"""The name of the graph on the server."""
+
+COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph dev --no-browser")
+_WHAT: Mapping[str, str] = {
+    "langgraph.json": "what the server reads",
+    "agent.py": "the graph, with your options",
+    f"{NAME}.py": "source of your tools",
+    "requirements.txt": "packages, in the versions of this kernel",
+    "README.md": "how to serve it",
+}
 
 
 def package(workspace: Workspace, directory: str | Path, include: Sequence[str], *, write: bool) -> Package:
@@ -64,15 +74,6 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
         if found := credentials(f"{one.path}\n{one.content.decode('utf-8', 'replace')}"):
             raise RefusedError(f"{one.path} would hold {reasons(found)}", "take it out, then package again")
     return _written(whole) if write else whole
-
-
-_WHAT: Mapping[str, str] = {
-    "langgraph.json": "what the server reads",
-    "agent.py": "the graph, with your options",
-    f"{NAME}.py": "source of your tools",
-    "requirements.txt": "packages, in the versions of this kernel",
-    "README.md": "how to serve it",
-}
 
 
 def _bound(workspace: Workspace) -> Iterator[LeftOut]:
@@ -226,40 +227,8 @@ def _written(made: Package) -> Package:
     return replace(made, written=True)
 
 
-GRAPH = "agent"
-"""The name of the graph on the server."""
-
-COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph dev --no-browser")
-
-
 def readme(title: str, keys: Sequence[str], left_out: Sequence[LeftOut]) -> str:
-    """Return how to serve the agent, and what to know of it."""
     key = f"Set {' and '.join(f'`{name}`' for name in keys)} in the environment first.\n\n" if keys else ""
     gone = "".join(f"- {one.name}: {one.why}\n" for one in left_out)
-    gone = f"\n## Left out\n\n{gone}" if gone else ""
-    return _README.format(title=title, first=COMMANDS[0], second=COMMANDS[1], key=key, left_out=gone)
-
-
-_README = """\
-# {title}
-
-An agent of a notebook as a LangGraph application, written by deepnb. `agent.py` makes the graph, `files/` has its memory
-and skills.
-
-```sh
-{first}
-{second}
-```
-
-{key}**`langgraph dev` has no authentication.** Whoever can reach its port can run the agent with your keys, approve its
-calls, and read its memory. It listens on 127.0.0.1: keep it there.
-
-- The in-memory server (`langgraph-api`, which `langgraph-cli[inmem]` installs) is under the Elastic License 2.0, and is
-  therefore not in `requirements.txt`.
-- The first run of an assistant copies `files/` into the server's store; if the server knows users, each has a copy. From
-  then on the store is the memory, and a change in `files/` reaches new assistants only.
-- A call that can't be undone interrupts the run, also one that writes memory. `approve=` in `agent.py` says which calls do.
-- The system prompt is that of the notebook. `system_prompt=` in `agent.py` sets another.
-- `langgraph dev` sends usage data to LangSmith and asks PyPI for its newest version. To turn that off, set
-  `LANGGRAPH_CLI_NO_ANALYTICS=1`, `LANGGRAPH_NO_VERSION_CHECK=true` and `LANGSMITH_TRACING=false`.
-{left_out}"""
+    template = Path(__file__).with_name("readme.md").read_text(encoding="utf-8").removesuffix("\n")
+    return template.format(title=title, key=key, left_out=f"\n## Left out\n\n{gone}" if gone else "")

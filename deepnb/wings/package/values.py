@@ -1,6 +1,7 @@
 """An agent as the files of a LangGraph application: what is in it, what is left out, and why."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from deepnb.values.text import short_repr
@@ -16,7 +17,6 @@ class PackageFile:
     note: str = ""
     """What is in it, or what was changed in it."""
     replaces: bool = False
-    """Whether another file is there now."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,20 @@ class LeftOut:
 
     name: str
     why: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """A module of the application, and what it takes."""
+
+    text: str
+    requirements: frozenset[str]
+    """Lines of `requirements.txt`."""
+    left_out: tuple[LeftOut, ...]
+    names: Mapping[int, str] = field(default_factory=dict)
+    """Id of a tool that was given -> its name in it."""
+    keys: tuple[str, ...] = ()
+    """Variables of the environment that hold keys."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from time import monotonic
 from typing import Any
@@ -33,6 +34,13 @@ from deepnb.wings.server.threads import interrupts as asked_in
 
 _PLUMBING = ("runtime", "state", "store", "config")
 """What LangGraph adds to the arguments of a call."""
+_STREAM = (*MODES, "events")
+_RECURSION = 9_999
+"""Steps of a graph, as deepagents sets them; a server's own limit of 25 is some eight calls of tools. `max_steps` is the turn's."""
+_LOOK_UP = 0.05
+"""Seconds after which a thread that waits for the server looks whether the run was cancelled."""
+_ENDING = 5.0
+"""Seconds within which the server knows that a run has ended whose stream has."""
 
 
 class EventFeed:
@@ -79,7 +87,6 @@ class EventFeed:
         self._open[None] = [c for c in (last.tool_calls if last else ()) if c["id"] not in done]
 
     def event(self, one: Mapping[str, Any]) -> None:
-        """One event of the stream."""
         data, run = one.get("data") or {}, str(one.get("run_id"))
         match one.get("event"):
             case "on_chat_model_start":
@@ -169,15 +176,6 @@ class EventFeed:
         if isinstance(update, Mapping):
             return Command(update={"messages": self._decoder.messages(update.get("messages"))})
         return output
-
-
-_STREAM = (*MODES, "events")
-_RECURSION = 9_999
-"""Steps of a graph, as deepagents sets them; a server's own limit of 25 is some eight calls of tools. `max_steps` is the turn's."""
-_LOOK_UP = 0.05
-"""Seconds after which a thread that waits for the server looks whether the run was cancelled."""
-_ENDING = 5.0
-"""Seconds within which the server knows that a run has ended whose stream has."""
 
 
 class ServerGraph(Questions):
@@ -388,16 +386,12 @@ class _Run:
         stopping = threading.Thread(target=self._stop, daemon=True, name="deepnb-server-stop")
         stopping.start()
         while stopping.is_alive():
-            try:
+            with suppress(Cancelled):
                 stopping.join()
-            except Cancelled:
-                continue
 
     def _stop(self) -> None:
-        try:
+        with suppress(Exception):  # it has ended, or the server does not answer: that is seen when the thread is read
             self._client.runs.cancel(self._thread, self.id, wait=True)
-        except Exception:  # it has ended, or the server does not answer: what is so is seen when the thread is read
-            return
 
 
 def _writer(nodes: Mapping[str, Any]) -> str:

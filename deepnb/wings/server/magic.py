@@ -6,12 +6,10 @@ from deepnb.magics.commands import attach
 from deepnb.magics.scene import Args, Result, Scene
 from deepnb.values.server_address import server_address
 from deepnb.views.view import table_view
-from deepnb.wings.server.header import enter_header
-from deepnb.wings.server.served import assistants, server
+from deepnb.wings.server.served import assistants, enter_header, server
 
 
 def attach_server(scene: Scene, args: Args) -> Result:
-    """Put the agent at an address in the place of the one in use; of an address without one, list them."""
     address, header = server_address(args["model"]), args["header"]
     if not address.assistant:
         if header:
@@ -19,7 +17,7 @@ def attach_server(scene: Scene, args: Args) -> Result:
             args = {**args, "header": None}
         listed = assistants(server(address))
         if len(listed) != 1:
-            rows = [(one.shown, one.graph, f"%agent use {address.url}/{one.shown}") for one in listed]
+            rows = [(one.name, one.graph, f"%agent use {address.url}/{one.name}") for one in listed]
             return table_view(("assistant", "graph", "type"), rows, f"assistants at {address.host}", (), "none")
-        address = replace(address, assistant=listed[0].shown)
+        address = replace(address, assistant=listed[0].name)
     return attach(scene, {**args, "model": str(address)}, str(address))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from deepnb.engine import keys
+from deepnb.gate import add_own
+from deepnb.models.keys import Key
+from deepnb.session.models import ask_hidden
 from deepnb.values.agent import Feature, Features
 from deepnb.values.budget import rule_for
 from deepnb.values.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
 from deepnb.values.server_address import ServerAddress, server_address
-from deepnb.wings.server.header import kept_header
 from deepnb.wiring.attachment import Attachment, own_ways
 from deepnb.wiring.build import Built
 from deepnb.wiring.layers import Host
@@ -35,11 +38,7 @@ class Assistant:
     id: str
     graph: str
     name: str
-
-    @property
-    def shown(self) -> str:
-        """The name in an address: the graph's own for the assistant that comes with it."""
-        return self.name if self.name else self.graph
+    """As in an address: the graph's own for the assistant that comes with it."""
 
 
 def server(address: ServerAddress) -> Server:
@@ -59,8 +58,8 @@ def assistants(found: Server) -> list[Assistant]:
     rows: Any = found.ask(found.client.assistants.search, limit=100)
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) and "assistant_id" in row for row in rows):
         raise InvalidError(f"what answers at {found.address.url} is no LangGraph server", "%agent use http://host:port")
-    made = [Assistant(str(row["assistant_id"]), str(row["graph_id"]), str(row.get("name") or "")) for row in rows]
-    return sorted(made, key=attrgetter("shown"))
+    named = ((str(row["assistant_id"]), str(row["graph_id"]), str(row.get("name") or "")) for row in rows)
+    return sorted((Assistant(id_, graph, name or graph) for id_, graph, name in named), key=attrgetter("name"))
 
 
 def chosen(found: Server) -> Assistant:
@@ -72,7 +71,7 @@ def chosen(found: Server) -> Assistant:
         if one := next((one for one in listed if name and getattr(one, field) == name), None):
             return one
     url = found.address.url
-    do = ", ".join(f"%agent use {url}/{one.shown}" for one in listed) or "deploy one"
+    do = ", ".join(f"%agent use {url}/{one.name}" for one in listed) or "deploy one"
     if not name:
         raise InvalidError(f"{url} has {len(listed)} assistants", do)
     raise NotFoundError(f"{url} has no assistant {name!r}", do)
@@ -133,7 +132,7 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
     names = {str(node["id"]).partition(".")[0] for node in nodes.get("nodes") or ()}
     graph = ServerGraph(threads, one.id, nodes, channels or (messages,))
     sources = (memory,) if isinstance(memory, str) else tuple(memory)
-    shown = f"{one.shown} at {found.address.host}"
+    shown = f"{one.name} at {found.address.host}"
     stored = _stored(found, one) if keys.TOLD in channels else None
     features = _features(shown, names, channels, sources, stored)
     files = StateBackend() if "files" in channels else None
@@ -158,29 +157,33 @@ def _stored(found: Server, one: Assistant) -> Any:
 
 def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Features:
     """Return what an agent on a server has, as far as the names of its nodes and channels say."""
-    window = Feature("window", "the server does not say it", "Session(graph=URL, max_input_tokens=N)", has=False)
-    files = Feature("files", "those in the state of each thread")
-    if "files" not in channels:
-        files = Feature("files", "its state has none", "add deepagents' FilesystemMiddleware()", has=False)
+
+    def feature(what: str, has: object, said: str, lacks: str, do: str) -> Feature:
+        return Feature(what, said) if has else Feature(what, lacks, do, has=False)
+
     unseen = "the server does not show them", "they are changed where the graph is made"
-    skills = Feature("skills", *unseen, has=False) if stored is None else Feature("skills", "in the server's store")
-    history = Feature("history", "it offloads what it summarizes")
-    if keys.OFFLOAD not in channels:
-        add = "add deepnb.middleware.CompactionMiddleware(model)"
-        history = Feature("history", "it offloads nothing", add, has=False)
-    fork = "%agent fork NAME, then the prompt"
+    add_files, add_history = (
+        "add deepagents' FilesystemMiddleware()",
+        "add deepnb.middleware.CompactionMiddleware(model)",
+    )
+    add_approvals = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
+    asks = stored is not None or any(re.search("HumanInTheLoop|Approval", node) for node in nodes)
+    none_asks = "by the names of its nodes, none asks before a call of a tool"
+    fork, keeps = "%agent fork NAME, then the prompt", "the server keeps its threads"
     found = (
-        window,
+        feature("window", False, "", "the server does not say it", "Session(graph=URL, max_input_tokens=N)"),
         Feature("checkpointer", "the server's: threads go on when this kernel ends"),
-        files,
+        feature("files", "files" in channels, "those in the state of each thread", "its state has none", add_files),
         _memory(nodes, channels, memory, stored),
-        skills,
-        Feature("subagents", *unseen, has=False),
-        history,
-        _approvals(nodes, packaged=stored is not None),
+        feature("skills", stored is not None, "in the server's store", *unseen),
+        feature("subagents", False, "", *unseen),
+        feature(
+            "history", keys.OFFLOAD in channels, "it offloads what it summarizes", "it offloads nothing", add_history
+        ),
+        feature("approvals", asks, "by its own policy", none_asks, add_approvals),
         *own_ways(kept=False),
         Feature("comparisons", "their forks would be its own", fork, has=False, ours=True),
-        Feature("persistence by deepnb", "the server keeps its threads", "%agent threads lists them", has=False),
+        Feature("persistence by deepnb", keeps, "%agent threads lists them", has=False),
     )
     return Features(name, found)
 
@@ -197,8 +200,36 @@ def _memory(nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], s
     return Feature("memory", "no memory files are in its prompt", "add deepnb.middleware.MemoryMiddleware()", has=False)
 
 
-def _approvals(nodes: set[str], *, packaged: bool) -> Feature:
-    if packaged or any(re.search("HumanInTheLoop|Approval", name) for name in nodes):
-        return Feature("approvals", "by its own policy")
-    do = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
-    return Feature("approvals", "by the names of its nodes, none asks before a call of a tool", do, has=False)
+# -- the header that a server asks for: typed where it can't be seen, or of the environment; held in this process
+
+
+_HEADERS: dict[str, tuple[str, Key]] = {}
+"""Where a server is -> the header that it is sent."""
+
+
+def enter_header(address: ServerAddress, name: str) -> None:
+    """Hold a header for a server: its value is that of a variable of the environment, else it is asked for."""
+    variable = f"DEEPNB_HEADER_{re.sub('[^A-Z0-9]', '_', name.upper())}"
+    asked, do = (
+        f"value of the header {name} for {address.host}",
+        f"set {variable} in the environment that starts Jupyter",
+    )
+    value = (os.environ.get(variable) or ask_hidden(asked, "the value of a header", do)).strip()
+    do = f"%agent use {address.url} --header {name} asks again"
+    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+        raise InvalidError(f"{name!r} can't be the name of a header", "--header Authorization, or --header X-Api-Key")
+    if not value:
+        raise InvalidError("nothing was entered", do)
+    if not value.isprintable() or not value.isascii():
+        raise InvalidError("what was entered can't be the value of a header", do)
+    for credential in {value, value.rpartition(" ")[2]}:  # as it is, and without `Bearer`
+        add_own(credential)
+    _HEADERS[address.url] = (name, Key(value))
+
+
+def kept_header(url: str) -> tuple[str, Callable[[], str]]:
+    """Return the name of the header that a server is sent, and what gives its value; empty if none was entered."""
+    if url not in _HEADERS:
+        return "", str
+    name, key = _HEADERS[url]
+    return name, key.reveal

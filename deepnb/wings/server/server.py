@@ -58,7 +58,6 @@ class Server:
             return SyncLangGraphClient(requests)
 
     def close(self) -> None:
-        """Close its connections."""
         if "client" in self.__dict__:
             self.client.close()
 
@@ -128,7 +127,6 @@ class ServerStore(BaseStore):
         self._server = server
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Return the results of the operations, in their order."""
         return [self._done(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:

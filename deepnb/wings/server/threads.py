@@ -4,7 +4,7 @@ A server knows a thread by a UUID. The name that deepnb gives it is in its metad
 its UUID.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -35,11 +35,9 @@ class Decoder:
         self._known: dict[str, tuple[Mapping[str, Any], langchain.BaseMessage]] = {}
 
     def messages(self, listed: Any) -> list[langchain.BaseMessage]:
-        """Return the messages of a list."""
         return [self.message(one) for one in listed] if isinstance(listed, list) else []
 
     def message(self, given: Any) -> langchain.BaseMessage:
-        """Return one message."""
         if not isinstance(given, Mapping):
             return langchain.convert_to_messages([given])[0]
         known = self._known.get(str(given.get("id")))
@@ -88,7 +86,6 @@ def message(given: Mapping[str, Any]) -> langchain.BaseMessage:
 
 
 def interrupts(listed: Any) -> list[Interrupt[Any]]:
-    """Return what a run or a step asks."""
     return [
         Interrupt(one.get("value"), str(one.get("id") or ""), response_schema=one.get("response_schema"))
         for one in listed or ()
@@ -169,7 +166,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
         new = self._ids[name] = str(made["thread_id"])
         metadata = {_PARENT: "", **facts, _NAME: name}
         self.server.ask(self.server.client.threads.update, new, metadata=metadata)
-        self.parents[name] = str(metadata[_PARENT])
+        self._note(name, {"metadata": metadata})
         return new
 
     def listed(self) -> dict[str, str]:
@@ -201,26 +198,24 @@ class ServerThreads(BaseCheckpointSaver[str]):
             raise GoneError(f"the server has no thread {name}", "%agent threads lists its threads")
         return id_
 
+    def _asked(self, name: str, call: Callable[..., Any], **how: Any) -> Any:
+        """Return what a call gives for a thread; None where the server has none of this name."""
+        if (id_ := self.id(name)) is None:
+            return None
+        try:
+            return self.server.ask(call, id_, **how)
+        except GoneError:
+            return None
+
     # -- states and runs
 
     def state(self, name: str, checkpoint: str | None = None) -> dict[str, Any]:
         """Return a state as the server sends it; empty where the server has no such thread."""
-        if (id_ := self.id(name)) is None:
-            return {}
-        try:
-            found: Any = self.server.ask(self.server.client.threads.get_state, id_, checkpoint_id=checkpoint)
-            return dict(found)
-        except GoneError:
-            return {}
+        return dict(self._asked(name, self.server.client.threads.get_state, checkpoint_id=checkpoint) or {})
 
     def run_under_way(self, name: str) -> Mapping[str, Any] | None:
         """Return the run that goes on in a thread, or is to."""
-        if (id_ := self.id(name)) is None:
-            return None
-        try:
-            runs: Any = self.server.ask(self.server.client.runs.list, id_, limit=20)
-        except GoneError:
-            return None
+        runs = self._asked(name, self.server.client.runs.list, limit=20) or ()
         return next((run for run in runs if run["status"] in _GOING), None)
 
     def is_over(self, name: str, run: str) -> bool:
@@ -249,27 +244,14 @@ class ServerThreads(BaseCheckpointSaver[str]):
                 place: Any = {"configurable": {"thread_id": name, "checkpoint_ns": "", "checkpoint_id": at}}
                 yield CheckpointTuple(place, {}, {})  # type: ignore[typeddict-item]
             return
-        name = config["configurable"]["thread_id"]
-        if (id_ := self.id(name)) is None:
-            return
-        try:
-            history = self.server.client.threads.get_history
-            found: Any = self.server.ask(history, id_, limit=limit or _MANY, metadata=filter)
-        except GoneError:
-            return
-        for state in found:
+        name, history = config["configurable"]["thread_id"], self.server.client.threads.get_history
+        for state in self._asked(name, history, limit=limit or _MANY, metadata=filter) or ():
             if (one := self._tuple(name, state)) is not None:
                 yield one
 
     def delete_thread(self, thread_id: str) -> None:
-        """Delete a thread, if the server has it."""
-        if (id_ := self.id(thread_id)) is None:
-            return
+        self._asked(thread_id, self.server.client.threads.delete)
         self._ids.pop(thread_id, None)
-        try:
-            self.server.ask(self.server.client.threads.delete, id_)
-        except GoneError:
-            return
 
     def _tuple(self, name: str, state: Mapping[str, Any]) -> CheckpointTuple | None:
         """Return a checkpoint with what was given to its thread there, if anything was; the values are left out."""

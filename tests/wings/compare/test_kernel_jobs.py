@@ -93,7 +93,9 @@ def test_three_beside_a_cell_that_is_interrupted_and_the_card_of_one(heard: Hear
         if message["msg_type"] == "stream":
             kernel.interrupt()
 
-    busy = kernel.wait(kernel.send("print('busy', flush=True)\nopened.wait(60)"), interrupt)
+    busy = kernel.wait(
+        kernel.send("import time\nprint('busy', flush=True)\nwhile not opened.is_set(): time.sleep(0.01)"), interrupt
+    )
     assert busy.status == "error" and busy.reply["ename"] == "KeyboardInterrupt"
     assert kernel.ok("%agent jobs").text.count("running: gate") == 3, "an interrupt is for the cell alone"
     kernel.ok("opened.set()")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deepnb.wings.course.entries import entries
 from deepnb.wings.course.help import MOST, look_up
+from deepnb.wings.course.reference import entries
 from tests.support.tables import every_row
 from tests.support.wings import wing
 

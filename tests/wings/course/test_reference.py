@@ -10,8 +10,10 @@ from typing import Any
 import deepnb
 from deepnb.magics.config import DeepNB
 from deepnb.magics.usage import MAGICS, OPTIONS, subcommands
-from deepnb.wings.course import source
-from deepnb.wings.course.entries import FILES, FOLDER, MODULES, PARTS, TOPICS, Entry, anchor, entries, reference_text
+from deepnb.wings.course import reference
+from deepnb.wings.course.reference import TOPICS, Entry
+from tests.support import source
+from tests.support.entries import FILES, FOLDER, MODULES, PARTS, anchor, entries, reference_text
 from tests.support.reference import FILE
 from tests.support.tables import every_row
 from tests.support.wings import wing
@@ -26,6 +28,13 @@ def of(kind: str) -> dict[str, Entry]:
 @wing("package")
 def test_the_file_is_current() -> None:
     assert FILE.read_text(encoding="utf-8") == reference_text(), "python -m tests.support.reference writes it"
+
+
+@wing("compare")
+@wing("open")
+@wing("package")
+def test_what_is_read_of_the_file_is_what_it_was_made_of() -> None:
+    assert reference.entries() == entries()
 
 
 @every_row("magic", MAGICS)

@@ -13,7 +13,7 @@ from langgraph.types import Command
 
 import deepnb.testing
 from deepnb.testing import ScriptedModel, call
-from deepnb.wings.course.entries import FOLDER
+from tests.support.entries import FOLDER
 
 TOPIC = FOLDER / "middleware.md"
 

@@ -44,7 +44,7 @@ def installed(unpacked: Path, cwd: Path, *arguments: str, code: Sequence[str] = 
 def test_the_wheel_holds_notebooks_and_data_and_no_more(unpacked: Path) -> None:
     names = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()}
     assert {f"deepnb/notebooks/{START}", f"deepnb/notebooks/{FIRST}", "deepnb/notebooks/data/planets.csv"} <= names
-    assert "deepnb/wings/course/topics/compaction.md" in names, "what %agent help finds"
+    assert "deepnb/notebooks/REFERENCE.md" in names, "what %agent help finds"
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"deepnb"}
     unwanted = {".ipynb_checkpoints", "__pycache__", "tests"}
     assert not [n for n in names if unwanted & set(n.split("/"))]

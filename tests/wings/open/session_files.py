@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -151,6 +152,91 @@ class Pi:
         return self.message(id_, "assistant", list(content), under=under, **more)
 
 
+class OpenCode:
+    """A session of OpenCode: messages and their parts, for its database and for its export."""
+
+    def __init__(self, id_: str = "ses_1", parent: str | None = None, **more: Any) -> None:
+        self.id, self.parent = id_, parent
+        self.info: Value = {"title": "A session", "directory": "/w", "version": "1.2.3", **more}
+        self.messages: list[tuple[Value, list[Value]]] = []
+        self._seconds = count()
+
+    def user(self, id_: str, *parts: Value, **more: Any) -> None:
+        about = {"agent": "build", "model": {"providerID": "p", "modelID": "m"}}
+        self.put(id_, "user", *parts, **{**about, **more})
+
+    def reply(self, id_: str, *parts: Value, given: int = 100, out: int = 10, **more: Any) -> None:
+        """One call of a model, after the user's message that was put last."""
+        asked = next(info["id"] for info, _ in reversed(self.messages) if info["role"] == "user")
+        tokens = {"input": 4, "output": out, "reasoning": 0, "cache": {"read": given - 10, "write": 6}}
+        about = {"parentID": asked, "modelID": "m", "providerID": "p", "tokens": tokens, "cost": 0.01, "finish": "stop"}
+        self.put(id_, "assistant", *parts, **{**about, **more})
+
+    def put(self, id_: str, role: str, *parts: Value, **more: Any) -> None:
+        about = {"id": id_, "role": role, "time": {"created": self.moment()}, **more}
+        self.messages.append((about, [{"id": f"{id_}-{n:02}", **part} for n, part in enumerate(parts)]))
+
+    def moment(self) -> int:
+        return 1_767_261_600_000 + 1_000 * next(self._seconds)
+
+    def export(self) -> Value:
+        messages = [{"info": info, "parts": parts} for info, parts in self.messages]
+        return {"info": {"id": self.id, **self.info, "time": {"updated": 1_767_261_600_000}}, "messages": messages}
+
+
+def opencode_database(path: Path, *sessions: OpenCode, wal: bool = False) -> sqlite3.Connection:
+    """Write sessions as OpenCode does, the last one changed last; with `wal` they stay in the file beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path)
+    if wal:
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(
+        "CREATE TABLE session (id TEXT, project_id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT,"
+        " revert TEXT, time_created INTEGER, time_updated INTEGER, new_column TEXT)"
+    )
+    connection.execute("CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT)")
+    connection.execute("CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT)")
+    for n, one in enumerate(sessions):
+        info, revert = one.info, json.dumps(one.info.get("revert")) if "revert" in one.info else None
+        row = (
+            one.id,
+            "p",
+            one.parent,
+            info["directory"],
+            info["title"],
+            info["version"],
+            revert,
+            n,
+            n + 1_767_261_600_000,
+            "",
+        )
+        connection.execute(f"INSERT INTO session VALUES ({', '.join('?' * 10)})", row)
+        for about, parts in one.messages:
+            data = json.dumps({key: value for key, value in about.items() if key != "id"})
+            connection.execute(
+                "INSERT INTO message VALUES (?, ?, ?, ?)", (about["id"], one.id, about["time"]["created"], data)
+            )
+            for part in reversed(parts):
+                data = json.dumps({key: value for key, value in part.items() if key != "id"})
+                connection.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (part["id"], about["id"], one.id, data))
+    connection.commit()
+    return connection
+
+
+def ran(id_: str, name: str = "bash", output: str = "ok", *, metadata: Value | None = None, **args: Any) -> Value:
+    """A part that tells a call and its result."""
+    time = {"start": 1_767_261_601_000, "end": 1_767_261_604_000}
+    state = {
+        "status": "completed",
+        "input": args,
+        "output": output,
+        "title": "",
+        "metadata": metadata or {},
+        "time": time,
+    }
+    return {"type": "tool", "tool": name, "callID": id_, "state": state}
+
+
 LONG = "Count the units of each region again, and say which sold most. " * 400
 """A prompt of which three fill the window of the teaching model."""
 
@@ -229,8 +315,6 @@ def chat_file(folder: Path) -> Path:
 
 def graph_file(folder: Path) -> Path:
     """A deep agent's thread of two turns in SQLite, with another beside it."""
-    import sqlite3
-
     from langgraph.checkpoint.sqlite import SqliteSaver
 
     file = folder / "sessions.db"
@@ -256,6 +340,26 @@ def graph_threads(saver: Any) -> None:
         agent.invoke({"messages": [("user", prompt)]}, {"configurable": {"thread_id": "main"}})
 
 
+def opencode_file(folder: Path) -> Path:
+    """Two turns with a subagent and an edit of memory, a compaction between them, in a database with another session."""
+    log, agent = OpenCode("ses_2"), OpenCode("ses_3", "ses_2")
+    log.user("m1", says("Remember tabs"))
+    agent.user("n1", says("Look for tabs"))
+    agent.reply("n2", says("There are tabs."), given=50)
+    log.reply("m2", {"type": "step-start"}, ran("t1", "task", "There are tabs.", metadata={"sessionId": "ses_3"}, prompt="Look for tabs", subagent_type="explore"))  # fmt: skip
+    log.reply("m3", ran("t2", "write", filePath="/w/AGENTS.md", content="- tabs\n"), says("Noted."), given=900)
+    log.user("m4", {"type": "compaction", "auto": True})
+    log.reply("m5", says("We use tabs."), given=950, summary=True)
+    log.user("m6", says("And blanks?"))
+    log.reply(
+        "m7",
+        says("None."),
+        {"type": "tool", "tool": "bash", "callID": "t3", "state": {"status": "running", "input": {}}},
+    )
+    opencode_database(folder / "opencode.db", OpenCode("ses_1"), log, agent).close()
+    return folder / "opencode.db"
+
+
 def own_file(folder: Path) -> Path:
     """deepnb's own transcript of two turns."""
     from deepnb import Session
@@ -271,6 +375,7 @@ FORMATS: dict[str, Callable[[Path], Path]] = {
     "codex": codex_file,
     "pi": pi_file,
     "langgraph": graph_file,
+    "opencode": opencode_file,
     "deepnb": own_file,
     "chat": chat_file,
 }

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deepnb.wings.open.opening import list_sessions, open_session
 from tests.support.tables import every_row
-from tests.wings.open.session_files import Claude, Codex, Pi, calls, jsonl, says
+from tests.wings.open.session_files import Claude, Codex, OpenCode, Pi, calls, jsonl, ran, says
 
 JUNK: list[Any] = [
     None,
@@ -88,7 +88,30 @@ def every_kind_of_line() -> dict[str, list[Any]]:
             ]
         }
     ]
-    return {"claude": one.lines, "codex": two.lines, "pi": three.lines, "deepnb": own, "chat": chat}
+    four = OpenCode(revert={"messageID": "m9", "partID": "x"})
+    four.user(
+        "m1",
+        says("Go"),
+        {"type": "file", "filename": "a"},
+        {"type": "subtask", "prompt": "p"},
+        {"type": "compaction", "auto": True},
+    )
+    four.reply("m2", says("So far."), summary=True)
+    edited = {"sessionId": "z", "filediff": {"before": "a", "after": "b"}}
+    four.reply(
+        "m3",
+        {"type": "reasoning", "text": "x"},
+        ran("t1", "edit", metadata=edited, filePath="AGENTS.md", oldString="a", newString="b"),
+    )
+    four.reply("m4", error={"name": "APIError", "data": {"message": "x"}})
+    return {
+        "claude": one.lines,
+        "codex": two.lines,
+        "pi": three.lines,
+        "deepnb": own,
+        "chat": chat,
+        "opencode": [four.export()],
+    }
 
 
 LINES = every_kind_of_line()
@@ -132,9 +155,15 @@ def test_every_line_is_read_as_it_is(tmp_path, name):
 @every_row("name", LINES)
 def test_no_value_of_another_type_raises(tmp_path, name):
     lines = LINES[name]
-    for n in range(1, len(lines)) if name not in ("chat", "deepnb") else range(len(lines)):
+    for n in range(1, len(lines)) if name not in ("chat", "deepnb", "opencode") else range(len(lines)):
         for i, at in enumerate(places(lines[n])):
-            if at == ("messages",) or (name == "chat" and len(at) < 4) or (name == "deepnb" and n == 0 and len(at) < 2):
+            if (
+                at in (("messages",), ("info",))
+                or at == ("messages", 0)
+                or at == ("messages", 0, "parts")
+                or (name == "chat" and len(at) < 4)
+                or (name == "deepnb" and n == 0 and len(at) < 2)
+            ):
                 continue
             values = list(lines)
             values[n] = changed(lines[n], at, JUNK[(i + n) % len(JUNK)])
@@ -146,7 +175,7 @@ def test_no_value_of_another_type_raises(tmp_path, name):
 def test_bytes_that_were_changed_raise_nothing_but_one_line(tmp_path, data):
     name = data.draw(st.sampled_from(sorted(LINES)))
     content = bytearray(jsonl(tmp_path / "a.jsonl", *LINES[name]).read_bytes())
-    first = content.index(b"\n") + 1 if name != "chat" else len(content) // 2
+    first = content.index(b"\n") + 1 if name not in ("chat", "opencode") else len(content) // 2
     for _ in range(data.draw(st.integers(1, 5))):
         content[data.draw(st.integers(first, len(content) - 1)) if first < len(content) else -1] = data.draw(
             st.integers(0, 255)

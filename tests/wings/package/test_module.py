@@ -13,8 +13,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import deepnb
-from deepnb.wings.package.installed import requirement
-from deepnb.wings.package.module import Module, module_of
+from deepnb.wings.package.module import module_of, requirement
+from deepnb.wings.package.values import Code
 from tests.support.credentials import SAMPLES
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
@@ -35,7 +35,7 @@ def notebook() -> Any:
     return run
 
 
-def outcome(module: Module, folder: Path, *calls: str) -> list[Any]:
+def outcome(module: Code, folder: Path, *calls: str) -> list[Any]:
     """What expressions give in another process that has the module alone."""
     (folder / "notebook_tools.py").write_text(module.text)
     code = f"import json, notebook_tools as t; from notebook_tools import *; print(json.dumps([{', '.join(calls)}]))"
@@ -45,7 +45,7 @@ def outcome(module: Module, folder: Path, *calls: str) -> list[Any]:
     return found
 
 
-def why(module: Module) -> dict[str, str]:
+def why(module: Code) -> dict[str, str]:
     return {one.name: one.why for one in module.left_out}
 
 

@@ -11,8 +11,7 @@ import pytest
 
 import deepnb
 from deepnb.values.turn import Notice
-from deepnb.wings.server.header import _HEADERS
-from deepnb.wings.server.served import _features
+from deepnb.wings.server.served import _HEADERS, _features
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
 from tests.support.tables import every_row
 

@@ -1,75 +1,42 @@
-"""The reference: what there is to look up, an entry each, made of parsers, settings, source text and Markdown files."""
+"""The entries of the reference, made of parsers, settings, source text and Markdown files, and the file that has them."""
 
 import ast
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
+import deepnb
 from deepnb.magics.config import DeepNB
 from deepnb.magics.usage import ABOUT, MAGICS, OPTIONS, subcommands
 from deepnb.values import wings
-from deepnb.wings.course import source
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A subcommand, a setting, an option, a Python name, a file, an error or a topic."""
-
-    name: str
-    """What it is called: `fork`, `window`, `Session.fork`, `compaction`."""
-    usage: str
-    """What is typed for it, with the magic before it; of a topic its title."""
-    text: str
-    """What it does, in Markdown."""
-    kind: str
-    """`%agent`, `%memory`, `%skills`, `setting`, `option`, `Python`, `error`, `file` or `topic`."""
-    has_heading: bool = False
-    """Whether it has a heading of its own in the document, above those that belong to it."""
+from deepnb.wings.course.reference import KINDS, TOPICS, Entry
+from tests.support import source
 
 
 @cache
 def entries() -> tuple[Entry, ...]:
     """Return every entry, in the order of the reference."""
     topics = (topic(FOLDER / f"{name}.md") for name in TOPICS)
-    magics = (one for magic in MAGICS for one in magic_entries(magic))
-    modules = (one for module in MODULES for one in module_entries(module))
+    magics = chain.from_iterable(map(magic_entries, MAGICS))
+    modules = chain.from_iterable(map(module_entries, MODULES))
     parts = (one for owner, (module, name) in PARTS.items() for one in class_entries(owner, module, name))
-    return (
-        *topics,
-        *magics,
-        *setting_entries(),
-        *option_entries(),
-        *modules,
-        *parts,
-        *file_entries(),
-        *error_entries(),
+    return tuple(
+        chain(topics, magics, setting_entries(), option_entries(), modules, parts, file_entries(), error_entries())
     )
 
 
 # -- topics: Markdown files that explain one subject each, their title on the first line
 
 
-FOLDER = Path(__file__).parent / "topics"
-TOPICS = (
-    *("prompts", "python", "models", "threads", "memory", "layers", "compaction", "skills", "subagents", "approvals"),
-    *("code", "tools", "background", "compare", "tapes", "persistence", "acp", "sessions", "own-graph", "server"),
-    *("middleware", "package", "search", "front-ends"),
-)
-"""The names that `%agent help` takes, in the order in which a newcomer reads them."""
-
-
-def topic_names() -> tuple[str, ...]:
-    """Return what Tab offers after `%agent help`, beside the subcommands."""
-    return TOPICS
+FOLDER = Path(deepnb.__file__).parent / "wings" / "course" / "topics"
 
 
 def topic(file: Path) -> Entry:
-    """Return the entry of a topic."""
     title, _, text = file.read_text(encoding="utf-8").partition("\n")
-    return Entry(file.stem, title.removeprefix("# "), text.strip(), "topic", has_heading=True)
+    return Entry(file.stem, title.removeprefix("# "), text.strip(), "topic")
 
 
 # -- what is typed after a magic, and the settings
@@ -88,12 +55,8 @@ def magic_entries(magic: str) -> list[Entry]:
 
 
 def setting_entries() -> list[Entry]:
-    """Return the settings of `%config DeepNB`, with their defaults."""
-    traits = DeepNB.class_traits(config=True)
-    own = list(DeepNB.class_own_traits(config=True))
-    return [
-        Entry(name, f"%config DeepNB.{name} = {traits[name].default()!r}", traits[name].help, "setting") for name in own
-    ]
+    traits = DeepNB.class_own_traits(config=True)
+    return [Entry(n, f"%config DeepNB.{n} = {t.default()!r}", t.help, "setting") for n, t in traits.items()]
 
 
 # -- what is used from Python
@@ -133,13 +96,13 @@ def module_entries(module: str) -> Iterator[Entry]:
         one = source.describe(module, name)
         text, _, _ = one.doc.partition("\n\nOptions:\n")
         usage = one.signature if name != "Session" else "Session(model='offline', **options)"
-        yield Entry(name, f"{module}.{usage}", text, "Python", has_heading=True)
+        yield Entry(name, f"{module}.{usage}", text, "Python")
         yield from _members("session" if name == "Session" else name, module, name)
 
 
 def class_entries(owner: str, module: str, name: str) -> Iterator[Entry]:
     """Yield a part of a session, and what it has."""
-    yield Entry(owner, owner, source.describe(module, name).doc, "Python", has_heading=True)
+    yield Entry(owner, owner, source.describe(module, name).doc, "Python")
     yield from _members(owner, module, name)
 
 
@@ -152,7 +115,6 @@ def _members(owner: str, module: str, name: str) -> Iterator[Entry]:
 
 
 def error_entries() -> list[Entry]:
-    """Return the kinds of errors, the one that all are first."""
     names = ["DeepnbError", *(n for n in source.public_names(_ERRORS) if n != "DeepnbError")]
     return [Entry(name, f"deepnb.{name}", source.describe(_ERRORS, name).doc, "error") for name in names]
 
@@ -177,14 +139,13 @@ Without a class the description is that of the module, or of the function that i
 
 
 def file_entries() -> Iterator[Entry]:
-    """Yield one entry for each kind of file."""
     for name, place, module, of, line in FILES:
         is_function = of and not line
         text = source.describe(module, of).doc if is_function else ast.get_docstring(source.tree(module)) or ""
         if line:
             kept = (f"- `{one.signature}`" + (f": {one.doc}" if one.doc else "") for one in source.fields(module, of))
             text = "\n".join([f"{text}\n\nFields of {line}:\n", *kept])
-        yield Entry(name, place, text, "file", has_heading=True)
+        yield Entry(name, place, text, "file")
 
 
 # -- all of it as one Markdown file
@@ -196,24 +157,24 @@ _HEAD = """\
 Every magic, setting, option, Python name, file and error of deepnb, and a page for each topic. In a notebook, `%agent help
 WORD` searches it. This file is generated by `python -m tests.support.reference`.
 """
-_SECTIONS = (
-    ("Topics", "topic", ""),
-    ("%agent", "%agent", "Runs prompts, and shows the agent's state. Options come before the prompt."),
-    ("%memory", "%memory", "Shows and edits what the agent remembers."),
-    ("%skills", "%skills", "Shows and edits the agent's skills."),
-    ("Settings", "setting", "`%config DeepNB` lists them with the values in force."),
-    ("Options of Session", "option", "`session.configure` changes most of them later, from the next turn on."),
-    ("Python", "Python", "A name without parentheses is an attribute or a property."),
-    ("Files", "file", ""),
-    ("Errors", "error", "Each is one line that says what was wrong and what to type next."),
-)
-"""Heading, the kind of entries below it, and what is said before them."""
+_SECTIONS = {
+    "Topics": "",
+    "%agent": "Runs prompts, and shows the agent's state. Options come before the prompt.",
+    "%memory": "Shows and edits what the agent remembers.",
+    "%skills": "Shows and edits the agent's skills.",
+    "Settings": "`%config DeepNB` lists them with the values in force.",
+    "Options of Session": "`session.configure` changes most of them later, from the next turn on.",
+    "Python": "A name without parentheses is an attribute or a property.",
+    "Files": "",
+    "Errors": "Each is one line that says what was wrong and what to type next.",
+}
+"""Heading, and what is said below it before the entries."""
 
 
 def reference_text() -> str:
     """Return the whole file."""
-    contents = "\n".join(f"- [{title}](#{anchor(title)})" for title, _, _ in _SECTIONS)
-    return "\n".join([_HEAD, contents, *(line for section in _SECTIONS for line in _section(*section))]) + "\n"
+    contents = "\n".join(f"- [{title}](#{anchor(title)})" for title in _SECTIONS)
+    return "\n".join([_HEAD, contents, *(line for title in _SECTIONS for line in _section(title))]) + "\n"
 
 
 def anchor(heading: str) -> str:
@@ -222,16 +183,18 @@ def anchor(heading: str) -> str:
     return kept.replace(" ", "-")
 
 
-def _section(title: str, kind: str, intro: str) -> Iterator[str]:
+def _section(title: str) -> Iterator[str]:
+    kind, intro = KINDS.get(title, title), _SECTIONS[title]
     yield from ["", f"## {title}", *(["", intro] if intro else [])]
     below = [one for one in entries() if one.kind == kind]
     if kind == "topic":
         yield from ["", ", ".join(f"[{one.name}](#{anchor(one.usage)})" for one in below)]
     in_list = False
     for one in below:
-        if one.kind == "topic":
+        has_heading = kind == "file" or (kind == "Python" and ("." not in one.name or one.usage == one.name))
+        if kind == "topic":
             yield from ["", f"### {one.usage}", "", one.text]
-        elif one.has_heading:
+        elif has_heading:
             yield from ["", f"### {one.name}"]
             yield from ["", f"`{one.usage}`"] if one.usage != one.name else []
             yield from ["", one.text] if one.text else []
@@ -239,4 +202,4 @@ def _section(title: str, kind: str, intro: str) -> Iterator[str]:
             first, *more = one.text.split("\n")
             yield from [*([] if in_list else [""]), f"- `{one.usage}`: {first}"]
             yield from textwrap.indent("\n".join(more), "  ").split("\n") if more else []
-        in_list = not one.has_heading
+        in_list = not has_heading

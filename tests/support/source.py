@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import deepnb
 from deepnb.values import wings
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.ClassDef | Function
-_PACKAGE = Path(__file__).parents[2]
+_PACKAGE = Path(deepnb.__file__).parent
 _FACTORY = re.compile(r" = [Ff]ield\(.*\)$")  # calls: tuple[Call, ...] = field(default=())
 _LONG = 40
 """Characters of a default that is shown."""
