@@ -300,7 +300,7 @@ class SlowSaver(InMemorySaver):
 
 @pytest.mark.parametrize("kind", ["own", "attached"])
 def test_a_tool_begins_once_its_call_is_stored(kind):
-    stored = []
+    stored: list[str] = []
 
     def look() -> str:
         "Look."
