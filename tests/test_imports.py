@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.tables import every_row
 
-HEAVY = ("deepagents", "langchain", "langchain_core", "langgraph", "ipywidgets", "pandas", "numpy", "tiktoken", "pydantic", "nbformat")  # fmt: skip
+HEAVY = ("deepagents", "langchain", "langchain_core", "langgraph", "ipywidgets", "pandas", "numpy", "tiktoken", "pydantic", "nbformat", "acp")  # fmt: skip
 
 LOADED = """
 from IPython.core.interactiveshell import InteractiveShell

@@ -101,6 +101,7 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
         },
         pictures={"grading:CheckView": "grading:check_picture", "story:StoryView": "story:story_picture"},
     ),
+    "acp": Wing(names={"python -m deepnb acp": "command:run_acp"}),
 }
 
 
