@@ -19,16 +19,7 @@ from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
 _TYPES = ("user", "assistant", "system", "summary", "progress", "attachment")
-_SILENT = (
-    *("file-history-snapshot", "queue-operation", "agent-name", "last-prompt", "mode", "pr-link"),
-    *("permission-mode", "tag", "task-summary"),
-)
-"""Types of lines that say nothing about turns."""
-_PROGRESS = frozenset(
-    ("bash_progress", "hook_progress", "agent_progress", "mcp_progress", "query_update", "search_results_received")
-)
 _ONLY: dict[str, dict[str, Any]] = {kind: {"type": kind} for kind in _TYPES}
-_QUIET = frozenset(("turn_duration", "stop_hook_summary"))
 _NOTICES = frozenset(("local_command", "api_error", "informational", "away_summary"))
 _TITLES = ("customTitle", "aiTitle", "title")
 # <system-reminder>Be brief.</system-reminder> | <ide_selection>lines 1 to 3</ide_selection>
@@ -41,13 +32,8 @@ _PART = re.compile(r"<(command-(?:name|message|args)|bash-input)>(.*?)</\1>", re
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    return any(
-        ("parentUuid" in value and "uuid" in value and value.get("type") in _TYPES)
-        or (value.get("type") == "summary" and "leafUuid" in value)
-        or ("sessionId" in value and (text(value.get("type")) in _SILENT or value.get("type") in ("user", "assistant")))
-        or (value.get("type") == "file-history-snapshot" and "snapshot" in value)
-        for value in objects
-    )
+    names = ("sessionId", "parentUuid", "leafUuid")
+    return any(isinstance(value.get("type"), str) and any(name in value for name in names) for value in objects)
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
@@ -95,24 +81,14 @@ def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
             yield from _assistant(value)
         case "system":
             yield from _system(value)
-        case "progress":
-            found = text(mapping(value.get("data")).get("type"))
-            if found not in _PROGRESS:
-                yield it.Other(f"line progress/{found}"[: it.HEAD])
-        case "attachment":
-            about = mapping(value.get("attachment"))
-            if about.get("type") == "queued_command":
-                said = content_text(about.get("prompt"))
-                yield it.Note(f"typed while it ran: {said}")
-                yield it.Context(said, len(said), "queued prompt")
-            else:
-                yield it.Other(f"line attachment/{text(about.get('type'))}"[: it.HEAD])
+        case "attachment" if (about := mapping(value.get("attachment"))).get("type") == "queued_command":
+            said = content_text(about.get("prompt"))
+            yield it.Note(f"typed while it ran: {said}")
+            yield it.Context(said, len(said), "queued prompt")
         case "summary":
             yield it.Fact(text(value.get("summary")), 0, "summary")
         case "custom-title" | "ai-title":
             yield it.Fact(next((text(value[k]) for k in _TITLES if value.get(k)), ""), 0, "title")
-        case _ if kind not in _SILENT:
-            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
 def _user(value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -191,7 +167,7 @@ def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
         return
     key = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))
     yield it.Reply(key=key, model=model, usage=usage(mapping(message.get("usage"))))
-    yield from (it.block_item(block, key) for block in blocks(message.get("content")))
+    yield from it.reply_items(message.get("content"), key)
 
 
 def usage(told: Mapping[str, Any]) -> Usage | None:
@@ -214,8 +190,6 @@ def _system(value: Mapping[str, Any]) -> Iterator[it.Item]:
     elif kind in _NOTICES:
         said = text(value.get("content")) or text(mapping(value.get("error")).get("message"))
         yield it.Note(_TAG.sub("", said).strip() or kind.replace("_", " "))
-    elif kind not in _QUIET:
-        yield it.Other(f"line system/{kind}"[: it.HEAD])
 
 
 # -- the lines as the tree they are

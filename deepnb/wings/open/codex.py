@@ -12,24 +12,12 @@ from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-_STATE = (
-    *("world_state", "inter_agent_communication", "token_usage_record", "retained_context"),
-    *("security_risk_score", "realtime_item"),
-)
 _BARE = frozenset(("message", "reasoning", "function_call", "function_call_output", "local_shell_call"))
 _CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"))
 _OUTPUTS = frozenset(
     ("function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output")
 )
 _COMPACTED = frozenset(("compaction", "context_compaction", "compaction_summary"))
-_TOLD_TWICE = (
-    *("agent_message", "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break"),
-    *("task_complete", "turn_complete", "entered_review_mode", "exited_review_mode", "patch_apply_begin"),
-    *("patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end"),
-    *("sub_agent_activity", "collab_agent_spawn_end", "exec_command_begin", "exec_command_end", "turn_diff"),
-    *("item_started", "item_completed", "plan_update", "thread_name_updated"),
-)
-"""Events of the screen that other lines tell as well."""
 _INJECTED = (
     "<environment_context>", "<user_instructions>", "<permissions", "<turn_aborted>", "<skill", "# AGENTS.md",
     "<user_shell_command>", "<collaboration_mode>", "<subagent_notification>", "<INSTRUCTIONS>",
@@ -96,8 +84,6 @@ def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str
             encrypted = any(mapping(i).get("encrypted_content") for i in array(payload.get("replacement_history")))
             summary = summary or (HIDDEN if encrypted else "")
             yield it.Compaction(summary, 0 if summary == HIDDEN else len(summary))
-        case _ if kind not in _STATE and kind not in ("turn_context", "response_item"):
-            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
 def _item(kind: str, item: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -123,8 +109,6 @@ def _item(kind: str, item: Mapping[str, Any]) -> Iterator[it.Item]:
         yield _output(item)
     elif kind in _COMPACTED:
         yield it.Compaction(HIDDEN if item.get("encrypted_content") else content_text(item.get("content")))
-    elif kind != "ghost_snapshot":
-        yield it.Other(f"block {kind or '(no type)'}"[: it.HEAD])
 
 
 def _call(kind: str, item: Mapping[str, Any]) -> it.Tool:
@@ -176,8 +160,6 @@ def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[it.Item]:
             yield it.Compaction()
         case "error" | "stream_error" | "warning":
             yield it.Note(text(payload.get("message")))
-        case _ if kind not in _TOLD_TWICE and kind != "thread_rolled_back":
-            yield it.Other(f"line event_msg/{kind}"[: it.HEAD])
 
 
 def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.Arrangement:

@@ -191,11 +191,6 @@ def _compactions(content: FileContent) -> Iterable[FileCompaction]:
             yield FileCompaction(offload, calls)
 
 
-def unknown(entries: Iterable[it.Entry]) -> dict[str, int]:
-    """Return the types of lines and blocks that a reader has no use for -> how many there are."""
-    return dict(Counter(item.text for entry in entries for item in entry.items if isinstance(item, it.Other)))
-
-
 # -- nested agents, and the tool calls that started them
 
 

@@ -4,13 +4,13 @@ A reader makes items of each line; from the same items the index is made (their 
 that a file of any size fits) and, of one turn's lines, the content.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.values.offload import Cause
 from deepnb.values.turn import Usage
-from deepnb.wings.open.json_values import array, content_text, mapping, memory_files, size, text
+from deepnb.wings.open.json_values import array, blocks, content_text, mapping, memory_files, size, text
 from deepnb.wings.open.values import HIDDEN
 
 HEAD = 200
@@ -152,27 +152,24 @@ class Fact(Item):
             Item.cut(self)
 
 
-@dataclass(slots=True)
-class Other(Item):
-    """A type of line or block that the reader has no use for; `text` names it."""
-
-
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "toolCall", "toolUse")
 
 
-def block_item(block: Mapping[str, Any], key: str) -> Item:
-    """Return what a block of a model's reply says, by the names that any of the formats gives it."""
-    kind = text(block.get("type"))
-    if kind in ("text", "output_text"):
-        said = text(block.get("text"))
-        return Text(said, len(said), key)
-    if kind in ("thinking", "reasoning", "redacted_thinking"):
-        told = "\n\n".join(filter(None, (text(mapping(one).get("text")) for one in array(block.get("summary")))))
-        return Thought(text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN, 0, key)
-    if kind in _CALLS:
-        args = mapping(block.get("arguments")) or mapping(block.get("input"))
-        return Tool.of(text(block.get("id")), text(block.get("name")), args, key)
-    return Result.of(block) if kind.endswith("tool_result") else Other(f"block {kind or '(no type)'}"[:HEAD])
+def reply_items(content: object, key: str) -> Iterator[Item]:
+    """Yield what the blocks of a model's reply say, by the names that any of the formats gives them."""
+    for block in blocks(content):
+        kind = text(block.get("type"))
+        if kind in ("text", "output_text"):
+            said = text(block.get("text"))
+            yield Text(said, len(said), key)
+        elif kind in ("thinking", "reasoning", "redacted_thinking"):
+            told = "\n\n".join(filter(None, (text(mapping(one).get("text")) for one in array(block.get("summary")))))
+            yield Thought(text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN, 0, key)
+        elif kind in _CALLS:
+            args = mapping(block.get("arguments")) or mapping(block.get("input"))
+            yield Tool.of(text(block.get("id")), text(block.get("name")), args, key)
+        elif kind.endswith("tool_result"):
+            yield Result.of(block)
 
 
 @dataclass(slots=True, eq=False)

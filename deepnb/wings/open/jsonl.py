@@ -2,7 +2,6 @@
 
 import gc
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file, read_line
 from deepnb.wings.open.indexing import IndexedSession
-from deepnb.wings.open.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
+from deepnb.wings.open.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Prompt, Reply
 from deepnb.wings.open.values import SessionRow
 
 _TAIL = 1 << 17
@@ -60,8 +59,8 @@ class JsonlFormat:
         return (SessionRow(str(head.path), id_, self.kind, at, about, head.size, _context(last)),)
 
     def _read(self, path: Path) -> IndexedSession:
-        files, bad, bad_nested, unknown = [path, *self.companions(path)], BadLines(), BadLines(), Counter[str]()
-        scanned = [self._scan(file, n, bad_nested if n else bad, unknown) for n, file in enumerate(files)]
+        files, bad, bad_nested = [path, *self.companions(path)], BadLines(), BadLines()
+        scanned = [self._scan(file, n, bad_nested if n else bad) for n, file in enumerate(files)]
         arrangement = self.arrange(scanned[0], dict(zip(files[1:], scanned[1:], strict=True)))
         if bad_nested.count:
             arrangement.notices.append(f"lines of nested agents' files that can't be read: {bad_nested.count:,}")
@@ -71,8 +70,7 @@ class JsonlFormat:
         facts: dict[str, Any] = {"format": self.name, "kind": self.kind, "path": str(path)}
         facts |= {"id": found.get("id") or path.stem, "title": found.get("title") or found.get("summary", "")}
         facts |= {"cwd": found.get("cwd", ""), "version": found.get("version", ""), "bytes": path.stat().st_size}
-        facts |= {"system_prompt": found.get("system_prompt"), "unknown": dict(unknown)}
-        facts |= {"bad_lines": tuple(bad.numbers), "bad": bad.count}
+        facts |= {"system_prompt": found.get("system_prompt"), "bad_lines": tuple(bad.numbers), "bad": bad.count}
         facts["window"] = int(found["window"]) if found.get("window") else None
 
         def full(entry: Entry) -> list[Item]:
@@ -81,7 +79,7 @@ class JsonlFormat:
 
         return IndexedSession(arrangement, facts, full)
 
-    def _scan(self, path: Path, file: int, bad: BadLines, unknown: Counter[str]) -> list[Entry]:
+    def _scan(self, path: Path, file: int, bad: BadLines) -> list[Entry]:
         entries = []
         with open_file(path) as opened:
             for number, place, value in json_lines(opened, bad):
@@ -90,8 +88,6 @@ class JsonlFormat:
                     one.line, one.place, one.file = number, place, file
                     for item in one.items:
                         item.cut()
-                        if isinstance(item, Other):
-                            unknown[item.text] += 1
                 entries.append(entry)
         return entries
 

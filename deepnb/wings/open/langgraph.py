@@ -14,7 +14,7 @@ from deepnb.values.errors import DeepnbError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.chat import message, message_items
 from deepnb.wings.open.file import Head, chosen
-from deepnb.wings.open.indexing import IndexedSession, link, unknown
+from deepnb.wings.open.indexing import IndexedSession, link
 from deepnb.wings.open.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.wings.open.json_values import array, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
@@ -85,8 +85,7 @@ def open_thread(place: Path | str, session: str | None) -> IndexedSession:
         }  # fmt: skip
     arranged = _arranged(root, nested)
     arranged.notices += notices
-    entries = [*arranged.main, *(entry for agent in arranged.agents for entry in agent.entries)]
-    return IndexedSession(arranged, {**facts, "unknown": unknown(entries)})
+    return IndexedSession(arranged, facts)
 
 
 def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:

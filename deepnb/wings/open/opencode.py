@@ -16,7 +16,7 @@ from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import Head, chosen, object_of, read_database
-from deepnb.wings.open.indexing import IndexedSession, link, unknown
+from deepnb.wings.open.indexing import IndexedSession, link
 from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import changed
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES, SessionRow
@@ -25,7 +25,6 @@ TABLES = frozenset(("session", "message", "part"))
 _MOST_ROWS, _MOST_AGENTS = 1_000, 200
 _MOST_BYTES = 256 << 20
 """Bytes of one session with those that it started."""
-_SILENT = frozenset(("step-start", "step-finish", "snapshot", "patch", "agent", "retry"))
 
 Object = Mapping[str, Any]
 Told = Sequence[tuple[Object, Sequence[Object]]]
@@ -73,10 +72,9 @@ class OpenCodeFormat:
             raise NotFoundError(f"{head.path} has no session {session}", f"its session is {id_}")
         arranged = _arranged(stored, nested)
         arranged.notices += notices
-        entries = [*arranged.main, *(entry for agent in arranged.agents for entry in agent.entries)]
         facts = {"format": self.name, "kind": self.kind, "path": str(head.path), "id": id_, "bytes": head.size}
         facts |= {"title": info["title"], "cwd": info["directory"], "version": info["version"]}
-        return IndexedSession(arranged, {**facts, "bad": stored.bad, "unknown": unknown(entries)})
+        return IndexedSession(arranged, {**facts, "bad": stored.bad})
 
 
 def _row(head: Head, info: Object) -> SessionRow:
@@ -192,8 +190,6 @@ def _entries(messages: Told) -> list[it.Entry]:
                 used = None if message.get("summary") is True else _usage(message)
                 context = used.input if used else context
                 found += filter(None, map(_result, parts))
-            case role:
-                entry.items = [it.Other(f"line message/{text(role) or '(no role)'}"[: it.HEAD])]
     return found
 
 
@@ -219,8 +215,6 @@ def _user(parts: Iterable[Object], context: int, summed: bool) -> Iterator[it.It
             case "compaction":
                 cause: Cause = "overflow" if part.get("overflow") else "trigger" if part.get("auto") else "by hand"
                 others.append(it.Compaction("", 0, context, cause=cause))
-            case kind if text(kind) not in _SILENT:
-                others.append(_other(kind))
     if whole := "\n\n".join(filter(None, said)):
         yield it.Prompt(whole, len(whole))
     yield from others
@@ -241,8 +235,6 @@ def _assistant(message: Object, parts: Iterable[Object], key: str) -> Iterator[i
                 yield it.Thought(words or HIDDEN, 0, key)
             case "tool":
                 yield _call(part, key)
-            case kind if text(kind) not in _SILENT:
-                yield _other(kind)
     if error:
         why = text(mapping(error.get("data")).get("message")) or text(error.get("name")) or "the reply failed"
         yield it.Interruption() if error.get("name") == "MessageAbortedError" else it.Note(why)
@@ -271,10 +263,6 @@ def _result(part: Object) -> it.Entry | None:
 
 def _id(part: Object) -> str:
     return text(part.get("callID")) or text(part.get("id"))
-
-
-def _other(kind: object) -> it.Other:
-    return it.Other(f"block {text(kind) or '(no type)'}"[: it.HEAD])
 
 
 def _usage(message: Object) -> Usage | None:

@@ -6,11 +6,10 @@ from typing import Any
 
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, text
+from deepnb.wings.open.json_values import content_text, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
-_SILENT = frozenset(("model_change", "thinking_level_change", "label", "reset", "leaf", "custom"))
 _FAILED = ("aborted", "error")
 _LEAVES = ("leafId", "targetId", "entryId")
 
@@ -54,8 +53,6 @@ def _items(kind: str, value: Mapping[str, Any], message: Mapping[str, Any]) -> I
             yield it.Fact(text(value.get("name")), 0, "title")
         case "custom" if value.get("customType") == "openclaw:prompt-error":
             yield it.Note(text(mapping(value.get("data")).get("error")) or "a prompt failed")
-        case _ if kind not in _SILENT:
-            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
 def _message(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
@@ -79,14 +76,12 @@ def _message(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
                 yield it.Context(ran, len(ran), "bash")
         case "custom" | "hookMessage" | "branchSummary" | "compactionSummary" | "system":
             yield it.Context(said, len(said), text(message.get("customType"))[: it.HEAD] or text(role))
-        case _:
-            yield it.Other(f"line message/{text(role) or '(no role)'}"[: it.HEAD])
 
 
 def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     failed = message.get("stopReason") in _FAILED
     yield it.Reply(key=key, model=text(message.get("model")), usage=None if failed else _usage(message))
-    yield from (it.block_item(block, key) for block in blocks(message.get("content")))
+    yield from it.reply_items(message.get("content"), key)
     if failed:
         yield it.Note(text(message.get("errorMessage")) or f"the reply was {message['stopReason']}")
 

@@ -15,8 +15,6 @@ from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, t
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
-_SILENT = frozenset(("turn", "moved", "tool_start", "tool_end", "rewind", "fork", "undo", "head"))
-
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
     kinds = {"type": str, "at": str, "session": str, "n": int}
@@ -63,8 +61,6 @@ def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
                 yield it.Interruption(why)
             if why := text(value.get("error")):
                 yield it.Note(why)
-        case _ if kind not in _SILENT:
-            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
 def _message(value: Mapping[str, Any]) -> Iterator[it.Item]:

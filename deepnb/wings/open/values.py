@@ -139,8 +139,6 @@ class SessionIndex:
     bytes: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     """What else was counted: `commands`, `turns in other branches`, `subagents`."""
-    unknown: Mapping[str, int] = field(default_factory=dict)
-    """Types of lines (`line NAME`) and of blocks (`block NAME`) that this reader has no use for -> how many."""
     bad_lines: tuple[int, ...] = ()
     """Numbers, from 1, of lines that can't be read; the first 100."""
     bad: int = 0

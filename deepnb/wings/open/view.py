@@ -77,7 +77,6 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
     yield "also", ", ".join(also)
     edited = Counter(edit.path for turn in turns for edit in turn.edits)
     yield "memory files", _some([f"{short(path, 60)} ({counted(n, 'edit')})" for path, n in edited.most_common()])
-    yield "unknown", _some([f"{n:,} × {short(what, 40)}" for what, n in index.unknown.items()])
     bad = _some([str(n) for n in index.bad_lines])
     yield "unreadable", f"{counted(index.bad, 'line')}: {bad}".removesuffix(": ") if index.bad else ""
 

@@ -123,7 +123,7 @@ def test_a_plain_graph(tmp_path):
     session = open_session(talk(tmp_path / "a.db", "one", "two"))
     assert [(t.prompt, len(t.calls)) for t in session.index.turns] == [("one", 1), ("two", 1)]
     assert session.content(2).text == "re: two"
-    assert (session.index.context, session.index.window, session.index.unknown) == (None, None, {})
+    assert (session.index.context, session.index.window) == (None, None)
 
 
 def test_threads(tmp_path):
@@ -332,7 +332,6 @@ def test_results_and_calls(tmp_path):
     events = session.content(1).events
     assert [(e.name, e.args) for e in events if isinstance(e, ToolStarted)] == [("ls", {"path": "/"}), ("rm", {})]
     assert [(e.id, e.status) for e in events if isinstance(e, ToolEnded)] == [("c1", "error"), ("c2", "cut")]
-    assert session.index.unknown == {"block hologram": 1}
 
 
 def test_without_langgraphs_saver_a_line_says_what_to_install(tmp_path, monkeypatch):

@@ -174,7 +174,7 @@ def test_a_session_with_no_turns(shell: Shell, tmp_path: Path) -> None:
     log.put("a1", "system", subtype="informational", content="x")
     log.put("a2", "mystery")
     shown = shell.ok(f"%agent open {log.write(tmp_path / 's.jsonl')}")
-    assert "0 turns" in shown and "1 × line mystery" in shown
+    assert "0 turns" in shown
     for line in ("turns", "budget", "history", "transcript", "threads"):
         shell.ok(f"%agent {line}")
     assert "no turn" in shell.fails("%agent turns 1") and "has no turns" in shell.fails("%agent fork live")

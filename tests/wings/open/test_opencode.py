@@ -84,7 +84,7 @@ def test_each_form_tells_the_same(tmp_path, how):
         "Thanks",
     )
     assert [c.usage for c in first.calls] == [Usage(5_310, 200, 5_300, 0.01), Usage(5_400, 10, 5_390, 0.01)]
-    assert (index.context, index.unknown, index.bad, index.counts, index.notices) == (5_400, {}, 0, {}, ())
+    assert (index.context, index.bad, index.counts, index.notices) == (5_400, 0, {}, ())
     assert [(m.role, m.text, m.source) for m in session.content(1).messages] == [
         ("user", "Fix it\n\n[file: a.py]", None), ("user", "a file's text", "synthetic"),
         ("assistant", "", None), ("tool", "a.py", None), ("assistant", "Done.", None),
