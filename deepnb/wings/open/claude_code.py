@@ -44,8 +44,6 @@ def parse(value: dict[str, Any]) -> it.Entry:
     if kind == "system" or (kind == "user" and "toolUseResult" not in value):
         names = (("id", "sessionId"), ("cwd", "cwd"), ("version", "version"))
         items += (it.Fact(text(value.get(key)), 0, name) for name, key in names if text(value.get(key)))
-    if kind == "progress" and mapping(value.get("data")).get("type") == "agent_progress":
-        facts = {**facts, **_mirror(value)}
     return it.Entry(items, iso(value.get("timestamp")), text(value.get("uuid")), parent, facts)
 
 
@@ -59,18 +57,6 @@ def _facts(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
         facts["logical"] = text(value.get("logicalParentUuid"))
         facts["keeps"] = bool(about.get("preservedSegment") or about.get("preservedMessages"))
     return {"type": kind, **facts} if facts or kind not in _ONLY else _ONLY[kind]
-
-
-def _mirror(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line of a nested agent that a progress line repeats."""
-    data = mapping(value.get("data"))
-    inner = mapping(data.get("message"))
-    if inner.get("type") not in ("user", "assistant"):
-        return {}
-    agent = text(data.get("agentId")) or text(value.get("toolUseID"))
-    facts = {"inner": True, "side": True, "agent": agent, "call": text(value.get("parentToolUseID"))}
-    items, at = list(_items(inner["type"], inner)), iso(inner.get("timestamp")) or iso(value.get("timestamp"))
-    return {"mirror": it.Entry(items, at, text(inner.get("uuid")), facts=facts)}
 
 
 def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -402,7 +388,7 @@ def _is_boundary(entry: it.Entry) -> bool:
 
 
 def _agents(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> list[it.Agent]:
-    """Return nested agents: of files of their own, of side chains, or, if there is neither, of progress lines."""
+    """Return nested agents: of files of their own, and of side chains."""
     found: dict[str, it.Agent] = {}
     for path, own in nested.items():
         id_ = path.stem.removeprefix("agent-")
@@ -411,15 +397,6 @@ def _agents(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> list
     for id_, chain in _chains(entries).items():
         if id_ not in found:
             found[id_] = it.Agent(id_, entries=chain)
-    for entry in entries:
-        mirror = entry.facts.get("mirror")
-        if mirror is None:
-            continue
-        id_ = mirror.facts["agent"]
-        agent = found.setdefault(id_, it.Agent(id_, call=mirror.facts["call"], entries=[]))
-        agent.call = agent.call or mirror.facts["call"]
-        if all(e.facts.get("inner") for e in agent.entries):
-            agent.entries.append(mirror)
     agents = list(found.values())
     link(agents, [*entries, *(e for agent in agents for e in agent.entries)])
     return agents

@@ -74,8 +74,7 @@ class JsonlFormat:
         facts["window"] = int(found["window"]) if found.get("window") else None
 
         def full(entry: Entry) -> list[Item]:
-            read = self.parse(read_line(files[entry.file], entry.place))
-            return list((read.facts["mirror"] if entry.facts.get("inner") else read).items)
+            return self.parse(read_line(files[entry.file], entry.place)).items
 
         return IndexedSession(arrangement, facts, full)
 
@@ -84,10 +83,9 @@ class JsonlFormat:
         with open_file(path) as opened:
             for number, place, value in json_lines(opened, bad):
                 entry = self.parse(value)
-                for one in filter(None, (entry, entry.facts.get("mirror"))):
-                    one.line, one.place, one.file = number, place, file
-                    for item in one.items:
-                        item.cut()
+                entry.line, entry.place, entry.file = number, place, file
+                for item in entry.items:
+                    item.cut()
                 entries.append(entry)
         return entries
 

@@ -436,25 +436,9 @@ def test_an_agent_with_a_file_of_its_own_is_found_by_its_id(file, folder):
     assert session.index.notices == ("lines of nested agents' files that can't be read: 1",)
 
 
-def mirrored(log, agent):
-    for n, line in enumerate(agent.lines):
-        data = {"type": "agent_progress", "agentId": "ab12", "message": line}
-        log.put(f"p{n}", "progress", toolUseID="agent_m1", parentToolUseID="t1", data=data)
-
-
-def test_mirrors_stand_in_for_an_agents_file(file):
+def test_the_file_beside_an_agents_own_names_its_call(file):
     log = Claude()
-    task(log)
-    mirrored(log, side())
-    log.result("r1", "t1", "All surveyed.")
-    log.reply("a2", "m2", says("done"))
-    check_nested(open_session(log.write(file)))
-
-
-def test_mirrors_count_nothing_twice_where_there_is_the_file(file):
-    log = Claude()
-    task(log)
-    mirrored(log, side())
+    task(log, prompt="other words")
     log.result("r1", "t1", "All surveyed.")
     log.reply("a2", "m2", says("done"))
     side(agentId="ab12").write(file.parent / "s/subagents/agent-ab12.jsonl")
