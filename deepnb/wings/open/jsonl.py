@@ -1,7 +1,6 @@
 """Sessions that are files of JSON lines: what all such formats have in common."""
 
 import gc
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,13 +10,11 @@ from typing import Any
 
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
-from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file, read_line
+from deepnb.wings.open.file import BadLines, Head, json_lines, open_file, read_line
 from deepnb.wings.open.indexing import IndexedSession
-from deepnb.wings.open.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Prompt, Reply
+from deepnb.wings.open.items import HEAD, Arrangement, Entry, Fact, Item, Prompt
 from deepnb.wings.open.values import SessionRow
 
-_TAIL = 1 << 17
-"""Bytes of a file's end that a list of sessions looks at."""
 _LAST = ("title", "summary", "window", "version", "at")
 """Facts of which the last one counts."""
 
@@ -49,14 +46,11 @@ class JsonlFormat:
 
     def rows(self, head: Head) -> tuple[SessionRow, ...]:
         first = [self.parse(value) for value in head.objects]
-        last = [self.parse(value) for value in _tail(head.path)]
-        facts = _facts(first) | {k: v for k, v in _facts(last).items() if k in _LAST}
+        facts = _facts(first)
         prompt = next((i.text for e in first for i in e.items if isinstance(i, Prompt)), "")
-        at = next((e.at for e in reversed(last) if e.at), "") or changed(head.path)
-        title = facts.get("title") or facts.get("summary", "")
-        about = excerpt(title or prompt, HEAD)
+        about = excerpt(facts.get("title") or facts.get("summary") or prompt, HEAD)
         id_ = facts.get("id") or head.path.stem
-        return (SessionRow(str(head.path), id_, self.kind, at, about, head.size, _context(last)),)
+        return (SessionRow(str(head.path), id_, self.kind, changed(head.path), about, head.size),)
 
     def _read(self, path: Path) -> IndexedSession:
         files, bad, bad_nested = [path, *self.companions(path)], BadLines(), BadLines()
@@ -109,26 +103,6 @@ def _facts(entries: Iterable[Entry]) -> dict[str, str]:
             if isinstance(item, Fact) and item.text and (item.name in _LAST or item.name not in found):
                 found[item.name] = item.text
     return found
-
-
-def _tail(path: Path) -> list[dict[str, Any]]:
-    with open_file(path) as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _TAIL))
-        pieces = file.read().split(b"\n")
-    values = (object_of(piece) for piece in (pieces[1:] if size > _TAIL else pieces) if piece.strip())
-    return [value for value in values if value is not None]
-
-
-def _context(entries: Sequence[Entry]) -> int | None:
-    """Return tokens that the last call was given, if no compaction came after it."""
-    for entry in reversed(entries):
-        for item in reversed(entry.items):
-            if isinstance(item, Compaction) and not item.cleared:
-                return item.after or None
-            if isinstance(item, Reply) and item.usage and item.usage.input and not entry.facts.get("side"):
-                return item.usage.input
-    return None
 
 
 def changed(path: Path) -> str:

@@ -114,7 +114,7 @@ def format_of(head: Head) -> Format:
 
 
 def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
-    """Return the sessions below a directory, or in a file, newest first; of each only beginning and end are read."""
+    """Return the sessions below a directory, or in a file, newest first; of each only the beginning is read."""
     if str(path).startswith(POSTGRES):
         return SessionRows(_named(rows_of(str(path))))
     place = disk_path(path)

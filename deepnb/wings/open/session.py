@@ -69,7 +69,7 @@ def open_session(
 
 
 def list_sessions(path: str | Path) -> SessionRows:
-    """The sessions below a directory, or in a file or database, the newest first; of each only the ends are read."""
+    """The sessions below a directory, or in a file or database, the newest first; of each only the beginning is read."""
     return read_list(path)
 
 

@@ -167,18 +167,16 @@ class SessionIndex:
 
 @dataclass(frozen=True)
 class SessionRow:
-    """A session in a list of sessions, as the beginning and the end of its file tell it."""
+    """A session in a list of sessions, as the beginning of its file tells it."""
 
     path: str
     id: str
     kind: str
     at: str = ""
-    """ISO timestamp of its last line, or of the file's last change."""
+    """ISO timestamp of its last change, or of the file's."""
     prompt: str = ""
     """First words of the first prompt, or the title."""
     bytes: int = 0
-    context: int | None = None
-    """Tokens that the last call was given; None where the end of the file does not say."""
     several: bool = False
     """Whether its file may have others, so that its id is to be named."""
     problem: str = ""

@@ -146,19 +146,17 @@ def sessions_view(rows: Sequence[SessionRow], place: str) -> Picture:
     for row in shown:
         at, kind = row.at[:16].replace("T", " "), short(row.kind, 20)
         large, about = size(row.bytes) if row.bytes else "", row.problem or row.prompt or "(no words)"
-        context = f"{row.context:,} tokens" if row.context else ""
-        lines += ["", "  ".join(filter(None, (at, kind, large, context, short(about, 56))))]
+        lines += ["", "  ".join(filter(None, (at, kind, large, short(about, 56))))]
         lines += [] if row.problem else [f"  {open_cell(row)}"]
-        figure = "" if row.context is None else f"{row.context:,}"
         typed = h.muted("can't be opened") if row.problem else h.code(open_cell(row))
-        cells.append((at, kind, large, figure, short(about, 72), typed))
+        cells.append((at, kind, large, short(about, 72), typed))
     more = f", the newest {len(shown):,} are listed" if len(rows) > len(shown) else ""
     title = (f"sessions{f' in {short(place, 80)}' if place else ''}", f"{len(rows):,}{more}")
     if not rows:
         nothing = "no session of a known kind"
         return Picture(title, ["", nothing], [h.muted(nothing)])
-    head = ("time", "made by", "size", "context", "first words", "to open it")
-    return Picture(title, lines, [table_html(head, cells, (2, 3))])
+    head = ("time", "made by", "size", "first words", "to open it")
+    return Picture(title, lines, [table_html(head, cells, (2,))])
 
 
 def open_cell(row: SessionRow) -> str:

@@ -134,9 +134,9 @@ def test_a_directory(tmp_path):
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "p.jsonl")
     before = sorted(tmp_path.rglob("*"))
     rows = list_sessions(tmp_path)
-    good = [(row.kind, row.id, row.prompt, row.context, bool(row.at)) for row in rows if not row.problem]
+    good = [(row.kind, row.id, row.prompt, bool(row.at)) for row in rows if not row.problem]
     assert sorted(good) == [
-        ("Claude Code", "aaaa", "Fix it", 106, True), ("Codex", "u", "List files", 9_000, True), ("pi", "p", "hi", 100, True),
+        ("Claude Code", "aaaa", "Fix it", True), ("Codex", "u", "List files", True), ("pi", "p", "hi", True),
     ]  # fmt: skip
     assert [(row.id, "database" in row.problem) for row in rows if row.problem] == [("broken", True)]
     assert all(row.bytes == os.path.getsize(row.path) for row in rows if not row.problem)
@@ -144,7 +144,7 @@ def test_a_directory(tmp_path):
     assert len(list_sessions(tmp_path, most=1)) == 1
 
 
-def test_a_list_reads_only_the_ends_of_a_large_file(tmp_path, monkeypatch):
+def test_a_list_reads_only_the_beginning_of_a_large_file(tmp_path, monkeypatch):
     log = Claude(session="s")
     log.user("u1", "Begin")
     for n in range(400):
@@ -159,7 +159,7 @@ def test_a_list_reads_only_the_ends_of_a_large_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(json, "loads", loads)
     (row,) = list_sessions(tmp_path)
-    assert (row.prompt, row.context) == ("Begin", 96 + 399)
+    assert row.prompt == "Begin"
     assert sum(read) < file.stat().st_size / 2
 
 
