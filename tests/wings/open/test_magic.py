@@ -163,7 +163,7 @@ def test_two_sessions_of_one_name(shell: Shell, tmp_path: Path) -> None:
 
 def test_a_file_of_no_known_kind_is_one_line(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b,c\n1,2,3\n")
-    assert "seems to be a table (CSV)" in shell.fails(f"%agent open {tmp_path}/a.csv")
+    assert "is a file of no kind that is known here" in shell.fails(f"%agent open {tmp_path}/a.csv")
     assert "there is no file" in shell.fails(f"%agent open {tmp_path}/none.jsonl")
     assert shell.ok(f"%agent open {tmp_path}").endswith("no session of a known kind\n")
     assert not sessions(shell).opened
