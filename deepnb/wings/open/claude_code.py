@@ -14,7 +14,7 @@ from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import BadLines, json_lines, object_of, open_file
 from deepnb.wings.open.indexing import link
-from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, text
+from deepnb.wings.open.json_values import blocks, content_text, count, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
@@ -85,7 +85,12 @@ def _user(value: Mapping[str, Any]) -> Iterator[it.Item]:
         return
     for block in blocks(content):
         if block.get("type") == "tool_result":
-            yield _result(block, value.get("toolUseResult") if len(results) == 1 else None)
+            result = it.Result.of(block)
+            if len(results) == 1:
+                more = mapping(value.get("toolUseResult"))
+                result.agent, original = text(more.get("agentId")), more.get("originalFile")
+                result.original = text(original) if isinstance(original, str) else None
+            yield result
         elif said := content_text([block]):
             stopped = said.startswith("[Request interrupted")
             yield it.Interruption(said, len(said)) if stopped else it.Context(said, len(said))
@@ -116,33 +121,6 @@ def _command(said: str) -> str:
         return f"!{parts['bash-input']}"
     name = parts.get("command-name") or parts.get("command-message") or "command"
     return f"/{name.lstrip('/')} {parts.get('command-args', '')}".strip()
-
-
-def _result(block: Mapping[str, Any], structured: object) -> it.Result:
-    result, more = it.Result.of(block), mapping(structured)
-    result.agent = text(more.get("agentId"))
-    result.before, result.after = _whole_files(more)
-    return result
-
-
-def _whole_files(more: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return (the file before, the file after) of the structured result of an edit."""
-    original = more.get("originalFile")
-    before = text(original) if isinstance(original, str) else None
-    if more.get("type") in ("create", "update") and isinstance(more.get("content"), str):
-        return before, text(more["content"])
-    if before is None or not isinstance(more.get("filePath"), str):
-        return before, None
-    after = before
-    edits = [mapping(edit) for edit in array(more.get("edits"))]
-    for one in edits or [more]:
-        names = ("oldString", "newString") if "oldString" in one else ("old_string", "new_string")
-        old, new = (text(one.get(name)) for name in names)
-        everywhere = one.get("replaceAll") or one.get("replace_all")
-        if old and old not in after:
-            return before, None
-        after = (after.replace(old, new) if everywhere else after.replace(old, new, 1)) if old else after + new
-    return before, None if more.get("userModified") else after
 
 
 def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:

@@ -15,7 +15,7 @@ from deepnb.values.messages import SUMMARY, Message, ToolCall
 from deepnb.values.offload import Offload
 from deepnb.values.text import moment
 from deepnb.wings.open import items as it
-from deepnb.wings.open.json_values import changes, is_memory_file
+from deepnb.wings.open.json_values import changes
 from deepnb.wings.open.values import FileContent, FileEdit
 
 INTERRUPTED = "stopped by the user"
@@ -264,12 +264,10 @@ def larger(one: values.Usage | None, other: values.Usage | None) -> values.Usage
 
 def _edits(tool: it.Tool, result: it.Result, turn: int) -> Iterator[FileEdit]:
     """Yield what a call did to memory files; of items of the index, which hold no texts, their names only."""
-    found = {path: (after, hunks) for path, after, hunks in changes(tool.name, tool.args) if is_memory_file(path)}
+    found = {path: (after, hunks) for path, after, hunks in changes(tool.name, tool.args)}
+    before = result.original if len(tool.memory) == 1 else None
     for path in tool.memory:
-        after, hunks = found.get(path, (None, ()))
-        whole = result.after if result.after is not None and len(tool.memory) == 1 else after
-        before = result.before if len(tool.memory) == 1 else None
-        yield FileEdit(path, tool.id, turn, before, whole, () if whole is not None and before is not None else hunks)
+        yield FileEdit(path, tool.id, turn, before, *found.get(path, (None, ())))
 
 
 def seconds_between(start: str, end: str) -> float:

@@ -88,19 +88,7 @@ def whole_items(full: Full, entry: it.Entry) -> list[it.Item]:
     """Return the items of an entry with their whole texts, and with what was found about them as the file was indexed."""
     if not entry.place[1]:  # made when the file was indexed
         return entry.items
-    found = full(entry)
-    for n, (whole, known) in enumerate(zip(found, entry.items, strict=False)):
-        if isinstance(known, it.Prompt) and not isinstance(whole, it.Prompt):
-            found[n] = it.Prompt(whole.text, whole.size)
-        elif isinstance(whole, it.Reply) and isinstance(known, it.Reply):
-            whole.key, whole.model, whole.usage, whole.summary = known.key, known.model, known.usage, known.summary
-        elif hasattr(whole, "key") and hasattr(known, "key"):
-            whole.key = known.key
-        if isinstance(whole, it.Result) and isinstance(known, it.Result):
-            whole.name, whole.error = known.name or whole.name, known.error
-        if isinstance(whole, it.Compaction) and isinstance(known, it.Compaction):
-            whole.before, whole.after = known.before, known.after
-    return found
+    return [it.restored(known, read) for known, read in zip(entry.items, full(entry), strict=False)]
 
 
 def drafts(entries: Sequence[it.Entry]) -> list[Draft]:

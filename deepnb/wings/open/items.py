@@ -5,7 +5,7 @@ that a file of any size fits) and, of one turn's lines, the content.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deepnb.values.offload import Cause
@@ -25,11 +25,6 @@ class Item:
 
     text: str = ""
     size: int = 0
-
-    def cut(self) -> None:
-        """Keep the first words only."""
-        if len(self.text) > HEAD:
-            self.text = self.text[:HEAD]
 
 
 @dataclass(slots=True)
@@ -81,10 +76,6 @@ class Tool(Item):
     task: str = ""
     """First words of what a nested agent was asked."""
 
-    def cut(self) -> None:
-        Item.cut(self)
-        self.args = {}
-
     @classmethod
     def of(cls, id_: str, name: str, args: Mapping[str, Any], key: str = "") -> "Tool":
         """Return a call; the text of one that hands a task on is the name of the nested agent."""
@@ -100,13 +91,8 @@ class Result(Item):
     error: bool = False
     agent: str = ""
     """Id of the nested agent that did it."""
-    before: str | None = None
-    after: str | None = None
-    """The file it changed, whole, where the line holds it."""
-
-    def cut(self) -> None:
-        Item.cut(self)
-        self.before = self.after = None
+    original: str | None = None
+    """The file before it was changed, whole, where the line holds it."""
 
     @classmethod
     def of(cls, block: Mapping[str, Any]) -> "Result":
@@ -147,9 +133,24 @@ class Fact(Item):
 
     name: str = ""
 
-    def cut(self) -> None:
-        if self.name != "system_prompt":
-            Item.cut(self)
+
+_WHOLE: Mapping[str, Any] = {"args": {}, "original": None}
+"""Fields that the index does not keep, and what it has in their places; of a text it keeps the first words."""
+
+
+def cut(item: Item) -> None:
+    """Leave of an item what the index keeps."""
+    if not (isinstance(item, Fact) and item.name == "system_prompt"):
+        item.text = item.text[:HEAD]
+    for name, nothing in _WHOLE.items():
+        if hasattr(item, name):
+            setattr(item, name, nothing)
+
+
+def restored(known: Item, read: Item) -> Item:
+    """Return an item of the index with what `cut` took, out of the same item as it was read again."""
+    names = (name for name in ("text", *_WHOLE) if hasattr(known, name) and hasattr(read, name))
+    return replace(known, **{name: getattr(read, name) for name in names})
 
 
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "toolCall", "toolUse")

@@ -12,7 +12,7 @@ from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.file import BadLines, Head, json_lines, open_file, read_line
 from deepnb.wings.open.indexing import IndexedSession
-from deepnb.wings.open.items import HEAD, Arrangement, Entry, Fact, Item, Prompt
+from deepnb.wings.open.items import HEAD, Arrangement, Entry, Fact, Item, Prompt, cut
 from deepnb.wings.open.values import SessionRow
 
 _LAST = ("title", "summary", "window", "version", "at")
@@ -79,7 +79,7 @@ class JsonlFormat:
                 entry = self.parse(value)
                 entry.line, entry.place, entry.file = number, place, file
                 for item in entry.items:
-                    item.cut()
+                    cut(item)
                 entries.append(entry)
         return entries
 

@@ -254,10 +254,10 @@ def _result(part: Object) -> it.Entry | None:
     if part.get("type") != "tool" or not (failed or state.get("status") == "completed"):
         return None
     said, about = text(state.get("error" if failed else "output")), mapping(state.get("metadata"))
-    file = mapping(about.get("filediff"))
-    before, after = (text(file[key]) if isinstance(file.get(key), str) else None for key in ("before", "after"))
+    before = mapping(about.get("filediff")).get("before")
+    original = text(before) if isinstance(before, str) else None
     agent = text(about.get("sessionId")) or text(about.get("sessionID"))
-    result = it.Result(said, len(said), _id(part), text(part.get("tool")), failed, agent, before, after)
+    result = it.Result(said, len(said), _id(part), text(part.get("tool")), failed, agent, original)
     return it.Entry([result], iso(mapping(state.get("time")).get("end")))
 
 

@@ -126,7 +126,8 @@ class SessionTurns:
                 else:
                     created.add(edit.path)
             if edit.turn <= number:
-                files[edit.path] = _edited(files.get(edit.path, ""), edit)
+                text = files.get(edit.path, "") if edit.before is None else edit.before
+                files[edit.path] = _edited(text, edit)
         return files
 
     @cached_property
@@ -141,7 +142,7 @@ def _edited(text: str, edit: FileEdit) -> str:
         return edit.after
     for old, new in edit.hunks:
         if old and old in text:
-            text = text.replace(old, new, 1)
+            text = text.replace(old, new)  # there once, unless the call said that all are meant
         elif new not in text:
             text = f"{text.rstrip()}\n{new}" if text.strip() else new
     return text

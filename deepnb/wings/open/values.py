@@ -30,9 +30,9 @@ class FileEdit:
     before: str | None = None
     """The whole file before, where the session file holds it."""
     after: str | None = None
-    """The whole file after, where the session file holds it."""
+    """The whole file after, where the call wrote it."""
     hunks: tuple[tuple[str, str], ...] = ()
-    """What was replaced by what, where the whole is not known."""
+    """What was replaced by what, where it did not."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.path} in turn {self.turn}")

@@ -477,11 +477,11 @@ def test_an_edit_of_memory_with_the_file_it_changed(file):
         "filePath": "/w/CLAUDE.md",
         "oldString": "tea",
         "newString": "coffee",
-        "originalFile": "- tea\n- tea\n",
+        "originalFile": "- tea\n",
     }
     (edit,) = edits(file, block, structured)
     assert (edit.path, edit.call, edit.turn) == ("/w/CLAUDE.md", "t1", 1)
-    assert (edit.before, edit.after) == ("- tea\n- tea\n", "- coffee\n- tea\n")
+    assert (edit.before, edit.hunks) == ("- tea\n", (("tea", "coffee"),))
 
 
 def test_an_edit_of_memory_without_it_has_what_was_replaced(file):

@@ -164,14 +164,14 @@ def test_what_failed_says_nothing_of_the_context(tmp_path):
     assert [e.text for e in content.events if isinstance(e, Notice)] == ["overloaded", "a compaction that did not end"]
 
 
-def test_an_edit_tells_the_whole_file(tmp_path):
+def test_an_edit_tells_the_whole_file_before(tmp_path):
     log = OpenCode()
     log.user("m1", says("Go"))
     diff = {"filediff": {"file": "/w/AGENTS.md", "before": "- blanks\n", "after": "- tabs\n"}}
     log.reply("m2", ran("t1", "edit", metadata=diff, filePath="/w/AGENTS.md", oldString="blanks", newString="tabs"))
     log.reply("m3", ran("t2", "edit", filePath="/w/CLAUDE.md", oldString="a", newString="b"))
     first, second = session_of(tmp_path, log).content(1).edits
-    assert (first.before, first.after, second.hunks) == ("- blanks\n", "- tabs\n", (("a", "b"),))
+    assert (first.before, first.hunks, second.hunks) == ("- blanks\n", (("blanks", "tabs"),), (("a", "b"),))
 
 
 def test_what_a_writer_has_not_yet_put_into_the_database_is_read(tmp_path):
