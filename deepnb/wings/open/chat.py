@@ -170,7 +170,7 @@ def _entries(value: Any) -> list[it.Entry]:
     for n, given in enumerate(_messages(value)):
         one = message(given) if isinstance(given, dict) else None
         items = list(message_items(one, f"message-{n}", system="prompt")) if one else []
-        out.append(it.Entry(items, "", f"message-{n}", line=n + 1, place=(n, n + 1)))
+        out.append(it.Entry(items, "", f"message-{n}", line=n + 1))
     return out
 
 

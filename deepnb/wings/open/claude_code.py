@@ -13,7 +13,6 @@ from typing import Any
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import BadLines, json_lines, object_of, open_file
-from deepnb.wings.open.indexing import link
 from deepnb.wings.open.json_values import blocks, content_text, count, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
@@ -177,7 +176,6 @@ def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.A
         OTHER_BRANCHES: len({e.id or str(e.line) for e in left}),
         "commands": sum(e.has(it.Command) for e in main),
         "queued prompts": sum(isinstance(i, it.Context) and i.source == "queued prompt" for e in main for i in e.items),
-        "subagents": len(agents),
     }
     many = f"{tree.absent} line{'s' if tree.absent > 1 else ''} of it"
     absent = f"the parent of {many} is not in the file: read as if it were the line before"
@@ -190,7 +188,7 @@ def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.A
         notices.append(f"the context was cleared {times}: what was said before is shown, and was not sent any more")
     if tree.flat:
         notices.append("no line of it names its parent: read in the order of the file")
-    return it.Arrangement(main, agents, {name: n for name, n in counts.items() if n}, notices)
+    return it.Arrangement(main, agents, counts, notices)
 
 
 def _once(entries: list[it.Entry]) -> tuple[list[it.Entry], int]:
@@ -375,9 +373,7 @@ def _agents(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> list
     for id_, chain in _chains(entries).items():
         if id_ not in found:
             found[id_] = it.Agent(id_, entries=chain)
-    agents = list(found.values())
-    link(agents, [*entries, *(e for agent in agents for e in agent.entries)])
-    return agents
+    return list(found.values())
 
 
 def _chains(entries: Iterable[it.Entry]) -> dict[str, list[it.Entry]]:

@@ -170,8 +170,7 @@ def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.A
     notices = []
     if any(e.facts.get("copied") for e in entries) or sum(e.facts["type"] == "session_meta" for e in entries) > 1:
         notices.append("it begins with a copy of another session's lines: their turns and tokens are counted here, too")
-    counts = {OTHER_BRANCHES: rollout.undone} if rollout.undone else {}
-    return it.Arrangement(rollout.main, counts=counts, notices=notices)
+    return it.Arrangement(rollout.main, counts={OTHER_BRANCHES: rollout.undone}, notices=notices)
 
 
 class _Rollout:

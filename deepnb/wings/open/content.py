@@ -6,7 +6,7 @@ The index is made of the same: content of items that hold only the first words, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from deepnb.values import turn as values
@@ -75,6 +75,8 @@ class Builder:
     _window: int | None
     _elsewhere: Collection[str]
     """Replies that other turns count, and calls whose results they have."""
+    _read: Callable[[it.Entry], list[it.Item]]
+    """Gives the items of an entry of a nested agent."""
     _calls: int = 0
     _events: list[values.Event] = field(default_factory=list)
     _messages: list[Message] = field(default_factory=list)
@@ -154,7 +156,7 @@ class Builder:
     def _nested(self, call: str, path: values.Path) -> None:
         agent = self._agents.get(call)
         if agent is not None and len(path) < _DEPTH and call not in path:
-            self._run([(entry, entry.items) for entry in agent.entries], (*path, call), agent.name)
+            self._run([(entry, self._read(entry)) for entry in agent.entries], (*path, call), agent.name)
 
     def _other(self, item: it.Item, entry: it.Entry, path: values.Path) -> None:
         match item:

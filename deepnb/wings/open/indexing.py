@@ -10,6 +10,7 @@ from typing import Any
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import Compacted, ModelEnded, ToolStarted
+from deepnb.views.text import counted
 from deepnb.wings.open import items as it
 from deepnb.wings.open.content import Builder, Visible
 from deepnb.wings.open.values import Begin, FileCompaction, FileContent, FileTurn, SessionIndex
@@ -17,8 +18,8 @@ from deepnb.wings.open.values import Begin, FileCompaction, FileContent, FileTur
 _ALIKE = it.HEAD - 20
 """Characters by which a task is known."""
 
-Full = Callable[[it.Entry], list[it.Item]]
-"""Gives the items of an entry with their whole texts."""
+Read = Callable[[it.Entry], list[it.Item]]
+"""Gives the items of an entry."""
 
 
 @dataclass
@@ -38,15 +39,18 @@ class Draft:
 class IndexedSession:
     """A session: the figures of its turns at once, their content when asked for."""
 
-    def __init__(self, arrangement: it.Arrangement, facts: Mapping[str, Any], full: Full = attrgetter("items")) -> None:
+    def __init__(self, arrangement: it.Arrangement, facts: Mapping[str, Any], read: Read = attrgetter("items")) -> None:
         """`facts` are fields of its index that the arrangement does not tell."""
-        self._full = full
-        self._agents = {agent.call: agent for agent in arrangement.agents if agent.call}
+        self._read = read
+        agents = link(arrangement.agents, arrangement.main)
+        self._agents = {agent.call: agent for agent in agents}
         self._drafts = drafts(arrangement.main)
-        _adopt(arrangement.agents, self._drafts, self._agents)
         _across(self._drafts)
         self._window: int | None = facts.get("window")
-        counts, notices = arrangement.counts, tuple(arrangement.notices)
+        told = {**arrangement.counts, "subagents": len(agents)}
+        counts, notices = {name: n for name, n in told.items() if n}, tuple(arrangement.notices)
+        if left := len(arrangement.agents) - len(agents):
+            notices += (f"{counted(left, 'nested agent')} that no call of a tool names: left out",)
         self.index = SessionIndex(turns=tuple(self._figures()), counts=counts, notices=notices, **facts)
 
     def content(self, turn: int) -> FileContent:
@@ -55,40 +59,38 @@ class IndexedSession:
             there = f"has turns 1 to {len(self._drafts)}" if self._drafts else "has no turns"
             raise NotFoundError(f"no turn {turn}: session {self.index.id} {there}", "%agent turns lists them")
         draft = self._drafts[turn - 1]
-        agents = {call: self._whole(agent) for call, agent in self._agents.items() if call in self._calls(draft)}
-        told = [(entry, whole_items(self._full, entry)[start:end]) for entry, start, end in draft.entries]
-        return Builder(turn, agents, draft.visible.copy(), self._window, draft.elsewhere).build(told)
+        return self._content(draft, draft.visible.copy(), self._whole)
+
+    def _content(self, draft: Draft, visible: Visible, read: Read) -> FileContent:
+        told = [(entry, read(entry)[start:end]) for entry, start, end in draft.entries]
+        return Builder(draft.number, self._agents, visible, self._window, draft.elsewhere, read).build(told)
+
+    def _whole(self, entry: it.Entry) -> list[it.Item]:
+        """Return the items of an entry with their whole texts, and with what was found about them as it was indexed."""
+        return [it.restored(known, read) for known, read in zip(entry.items, self._read(entry), strict=False)]
 
     def _figures(self) -> Iterable[FileTurn]:
         visible = Visible()
         for draft in self._drafts:
             draft.visible = visible.copy()
-            told = [(entry, entry.items[start:end]) for entry, start, end in draft.entries]
-            content = Builder(draft.number, self._agents, visible, self._window, draft.elsewhere).build(told)
-            yield _figures(draft, content)
-
-    def _calls(self, draft: Draft) -> set[str]:
-        """Return ids of all tool calls of a turn, those of nested agents included."""
-        found: set[str] = set()
-        open_ = [entry for entry, _, _ in draft.entries]
-        while open_:
-            for item in open_.pop().items:
-                if isinstance(item, it.Tool | it.Result) and item.id not in found:
-                    found.add(item.id)
-                    if item.id in self._agents:
-                        open_ += self._agents[item.id].entries
-        return found
-
-    def _whole(self, agent: it.Agent) -> it.Agent:
-        entries = [replace(entry, items=whole_items(self._full, entry)) for entry in agent.entries]
-        return replace(agent, entries=entries)
-
-
-def whole_items(full: Full, entry: it.Entry) -> list[it.Item]:
-    """Return the items of an entry with their whole texts, and with what was found about them as the file was indexed."""
-    if not entry.place[1]:  # made when the file was indexed
-        return entry.items
-    return [it.restored(known, read) for known, read in zip(entry.items, full(entry), strict=False)]
+            content = self._content(draft, visible, attrgetter("items"))
+            own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
+            nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
+            times = [entry.at for entry, _, _ in draft.entries if entry.at]
+            asked = [entry.at for entry, _, _ in draft.entries if entry.has(it.Prompt) and entry.at]
+            yield FileTurn(
+                number=draft.number,
+                prompt=excerpt(content.prompt, it.HEAD),
+                begin=draft.begin,
+                started=next(iter((*asked, *times)), ""),
+                ended=times[-1] if times else "",
+                models=tuple(dict.fromkeys(call.model for call in content.calls if call.model and not call.path)),
+                calls=content.calls,
+                tools=dict(own),
+                nested_tools=dict(nested),
+                compactions=tuple(_compactions(content)),
+                edits=content.edits,
+            )
 
 
 def drafts(entries: Sequence[it.Entry]) -> list[Draft]:
@@ -117,19 +119,6 @@ def _started(entries: list[tuple[it.Entry, int, int]]) -> Draft:
     return Draft(1, "command" if any(e.has(it.Command) for e, _, _ in entries) else "start", entries)
 
 
-def _adopt(agents: Iterable[it.Agent], made: list[Draft], known: dict[str, it.Agent]) -> None:
-    """Put nested agents that no call of a tool names where the first of their entries was, as one."""
-    for agent in agents:
-        if agent.call or not agent.entries or not made:
-            continue
-        at = agent.entries[0].at
-        home = next((d for d in reversed(made) if d.entries and d.entries[0][0].at <= at), made[0])
-        agent.call = f"agent-{agent.id}"
-        known[agent.call] = agent
-        stub: list[it.Item] = [it.Result("", 0, agent.call, agent.name or "subagent")]
-        home.entries.append((it.Entry(stub, agent.entries[-1].at, agent.call), 0, 1))
-
-
 def _across(made: Sequence[Draft]) -> None:
     """Find what is told in more turns than one, and give results the names of the tools that were called before."""
     replies: dict[str, int] = {}
@@ -148,27 +137,6 @@ def _across(made: Sequence[Draft]) -> None:
                         first.elsewhere.add(item.id)
 
 
-def _figures(draft: Draft, content: FileContent) -> FileTurn:
-    own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
-    nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
-    times = [entry.at for entry, _, _ in draft.entries if entry.at]
-    asked = [entry.at for entry, _, _ in draft.entries if entry.has(it.Prompt) and entry.at]
-    first = next(iter((*asked, *times)), "")
-    return FileTurn(
-        number=draft.number,
-        prompt=excerpt(content.prompt, it.HEAD),
-        begin=draft.begin,
-        started=first,
-        ended=times[-1] if times else "",
-        models=tuple(dict.fromkeys(call.model for call in content.calls if call.model and not call.path)),
-        calls=content.calls,
-        tools=dict(own),
-        nested_tools=dict(nested),
-        compactions=tuple(_compactions(content)),
-        edits=content.edits,
-    )
-
-
 def _compactions(content: FileContent) -> Iterable[FileCompaction]:
     calls = 0
     for event in content.events:
@@ -182,24 +150,23 @@ def _compactions(content: FileContent) -> Iterable[FileCompaction]:
 # -- nested agents, and the tool calls that started them
 
 
-def link(agents: Sequence[it.Agent], entries: Iterable[it.Entry]) -> None:
-    """Find the tool call that started each agent: by the id its result names, or by the task's words."""
+def link(agents: Sequence[it.Agent], main: Iterable[it.Entry]) -> list[it.Agent]:
+    """Return the agents whose calls are found: by the id that the result of the call names, or by the task's words."""
+    entries = [*main, *(entry for agent in agents for entry in agent.entries)]
     items = [(entry, item) for entry in entries for item in entry.items if isinstance(item, it.Tool | it.Result)]
     by_result = {item.agent: item.id for _, item in items if isinstance(item, it.Result) and item.agent}
     tasks = [(entry, item) for entry, item in items if isinstance(item, it.Tool) and item.task]
-    taken = {agent.call for agent in agents if agent.call}
     for agent in agents:
         agent.call = agent.call or by_result.get(agent.id, "")
-        taken.add(agent.call)
+    taken = {agent.call for agent in agents}
     for agent in agents:
         prompts = (item.text.strip() for entry in agent.entries for item in entry.items if isinstance(item, it.Prompt))
         if not agent.call and (asked := next(prompts, "")[:_ALIKE]):
             own = set(map(id, agent.entries))
             others = (t for e, t in tasks if t.id not in taken and id(e) not in own)
-            fitting = (t for t in others if t.task.strip()[:_ALIKE] == asked)
-            if (task := next(fitting, None)) is not None:
-                agent.call = task.id
-                taken.add(task.id)
+            agent.call = next((t.id for t in others if t.task.strip()[:_ALIKE] == asked), "")
+            taken.add(agent.call)
     names = {item.id: item.text for _, item in tasks}
     for agent in agents:
         agent.name = agent.name or names.get(agent.call, "")
+    return [agent for agent in agents if agent.call]

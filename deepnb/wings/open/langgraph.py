@@ -14,7 +14,7 @@ from deepnb.values.errors import DeepnbError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.chat import message, message_items
 from deepnb.wings.open.file import Head, chosen
-from deepnb.wings.open.indexing import IndexedSession, link
+from deepnb.wings.open.indexing import IndexedSession
 from deepnb.wings.open.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.wings.open.json_values import array, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
@@ -95,13 +95,7 @@ def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:
         for entry, checkpoint in zip(prompts, root.inputs, strict=True):
             entry.at = time_of(checkpoint)
     agents = [Agent(space, entries=_entries(one, space)) for space, one in nested.items() if one.messages]
-    link(agents, [*main, *(entry for agent in agents for entry in agent.entries)])
-    linked = [agent for agent in agents if agent.call]
-    counts = {OTHER_BRANCHES: root.left, "subagents": len(linked)}
-    notices = list(_pending(root))
-    if left := len(agents) - len(linked):
-        notices.append(f"{left} nested graph{'s' if left > 1 else ''} that no call of a tool names: left out")
-    return Arrangement(main, linked, {name: n for name, n in counts.items() if n}, notices)
+    return Arrangement(main, agents, {OTHER_BRANCHES: root.left}, list(_pending(root)))
 
 
 def _entries(found: Branch, space: str) -> list[Entry]:
@@ -118,7 +112,7 @@ def _entries(found: Branch, space: str) -> list[Entry]:
         if one is not None:
             key = text(one.get("id")) or f"{space}message-{n}"
             items = list(message_items(one, key))
-            out.append(Entry(items, "", key, line=n + 1, place=(n, n + 1)))
+            out.append(Entry(items, "", key, line=n + 1))
     out += (_compaction(event) for _, event in events)
     return out
 

@@ -16,7 +16,7 @@ from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import Head, chosen, object_of, read_database
-from deepnb.wings.open.indexing import IndexedSession, link
+from deepnb.wings.open.indexing import IndexedSession
 from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, memory_files, size, text
 from deepnb.wings.open.jsonl import changed
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES, SessionRow
@@ -159,10 +159,7 @@ def _arranged(stored: Stored, nested: Mapping[str, Stored]) -> it.Arrangement:
     kept, undone = _split(stored.messages, text(revert.get("messageID")), text(revert.get("partID")))
     main = _entries(kept)
     agents = [it.Agent(id_, entries=_entries(one.messages)) for id_, one in nested.items() if one.messages]
-    link(agents, [*main, *(entry for agent in agents for entry in agent.entries)])
-    left = sum(entry.has(it.Prompt) for entry in _entries(undone))
-    counts = {OTHER_BRANCHES: left, "subagents": len(agents)}
-    return it.Arrangement(main, agents, {name: n for name, n in counts.items() if n})
+    return it.Arrangement(main, agents, {OTHER_BRANCHES: sum(entry.has(it.Prompt) for entry in _entries(undone))})
 
 
 def _split(messages: Told, message: str, part: str) -> tuple[Told, Told]:
@@ -180,7 +177,7 @@ def _entries(messages: Told) -> list[it.Entry]:
     context = 0
     for n, (message, parts) in enumerate(messages, 1):
         id_, at = text(message.get("id")) or f"message-{n}", iso(mapping(message.get("time")).get("created"))
-        entry = it.Entry([], at, id_, line=n, place=(n - 1, n))
+        entry = it.Entry([], at, id_, line=n)
         found.append(entry)
         match message.get("role"):
             case "user":

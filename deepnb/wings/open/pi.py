@@ -116,7 +116,7 @@ def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.A
         at = by_id.get(at.parent or "")
     main = list(reversed(path.values()))
     left = sum(entry.has(it.Prompt) for entry in entries if entry.id and id(entry) not in path)
-    return it.Arrangement(main, counts={OTHER_BRANCHES: left} if left else {})
+    return it.Arrangement(main, counts={OTHER_BRANCHES: left})
 
 
 PI = JsonlFormat("pi", "pi", fits, parse, arrange)

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from deepnb.context.transcript import Line, live_messages
 from deepnb.values.messages import SUMMARY
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.indexing import link
 from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
@@ -112,9 +110,7 @@ def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> 
             elif entry.facts["type"] != "message" or entry.id in live:
                 main.append(entry)
     agents = [it.Agent("/".join(path), call=path[-1], entries=own) for path, own in nested.items()]
-    link(agents, [*main, *chain.from_iterable(nested.values())])
-    told = {OTHER_BRANCHES: prompts, "subagents": len(agents)}
-    return it.Arrangement(main, agents, {name: n for name, n in told.items() if n})
+    return it.Arrangement(main, agents, {OTHER_BRANCHES: prompts})
 
 
 def _once(entries: list[it.Entry]) -> list[it.Entry]:
