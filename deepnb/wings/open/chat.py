@@ -144,7 +144,7 @@ class ChatFormat:
             notices.append(f"the file has {len(found):,} conversations: this is {id_}")
         facts = {
             "format": self.name, "kind": self.kind, "path": str(head.path), "id": id_, "bytes": head.size,
-            "system_prompt": system, "bad_lines": tuple(bad.numbers), "bad": bad.count,
+            "system_prompt": system, "bad": bad.count,
         }  # fmt: skip
         return IndexedSession(it.Arrangement(entries, notices=notices), facts)
 

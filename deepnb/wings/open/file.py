@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -18,8 +18,6 @@ from deepnb.values.errors import LimitError, NotFoundError, NotInstalledError, R
 BOM = b"\xef\xbb\xbf"
 _UNPACKED = 1 << 30
 """Bytes that a compressed file may hold."""
-_NAMED = 100
-"""Bad lines whose numbers are kept."""
 
 try:  # it comes with langsmith, which langchain-core needs, and takes a third of the time
     import orjson
@@ -34,14 +32,8 @@ class BadLines:
     """Lines that could not be read."""
 
     count: int = 0
-    numbers: list[int] = field(default_factory=list)
     last: bool = False
     """Whether it is only the file's last one, without its line feed: the writer may still be at it."""
-
-    def add(self, number: int) -> None:
-        self.count += 1
-        if len(self.numbers) < _NAMED:
-            self.numbers.append(number)
 
 
 def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, tuple[int, int], dict[str, Any]]]:
@@ -59,7 +51,7 @@ def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, tuple[int, 
             continue
         value = object_of(body)
         if value is None:
-            bad.add(number)
+            bad.count += 1
             bad.last = not raw.endswith(b"\n")
         else:
             yield number, (start, at), value

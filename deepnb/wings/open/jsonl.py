@@ -64,7 +64,7 @@ class JsonlFormat:
         facts: dict[str, Any] = {"format": self.name, "kind": self.kind, "path": str(path)}
         facts |= {"id": found.get("id") or path.stem, "title": found.get("title") or found.get("summary", "")}
         facts |= {"cwd": found.get("cwd", ""), "version": found.get("version", ""), "bytes": path.stat().st_size}
-        facts |= {"system_prompt": found.get("system_prompt"), "bad_lines": tuple(bad.numbers), "bad": bad.count}
+        facts |= {"system_prompt": found.get("system_prompt"), "bad": bad.count}
         facts["window"] = int(found["window"]) if found.get("window") else None
 
         def full(entry: Entry) -> list[Item]:

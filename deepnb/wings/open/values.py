@@ -139,9 +139,8 @@ class SessionIndex:
     bytes: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     """What else was counted: `commands`, `turns in other branches`, `subagents`."""
-    bad_lines: tuple[int, ...] = ()
-    """Numbers, from 1, of lines that can't be read; the first 100."""
     bad: int = 0
+    """Lines that can't be read."""
     notices: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

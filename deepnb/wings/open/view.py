@@ -77,8 +77,7 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
     yield "also", ", ".join(also)
     edited = Counter(edit.path for turn in turns for edit in turn.edits)
     yield "memory files", _some([f"{short(path, 60)} ({counted(n, 'edit')})" for path, n in edited.most_common()])
-    bad = _some([str(n) for n in index.bad_lines])
-    yield "unreadable", f"{counted(index.bad, 'line')}: {bad}".removesuffix(": ") if index.bad else ""
+    yield "unreadable", counted(index.bad, "line") if index.bad else ""
 
 
 def _spent(usage: Usage) -> str:
