@@ -17,8 +17,9 @@ from deepnb.wings.open.json_values import blocks, content_text, count, iso, mapp
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
-_TYPES = ("user", "assistant", "system", "summary", "progress", "attachment")
-_ONLY: dict[str, dict[str, Any]] = {kind: {"type": kind} for kind in _TYPES}
+_SPOKEN = ("user", "assistant")
+_FACTS = {kind: {"type": kind} for kind in (*_SPOKEN, "system", "progress", "attachment")}
+"""What the tree needs to know of most lines of a type: one object for all."""
 _NOTICES = frozenset(("local_command", "api_error", "informational", "away_summary"))
 _TITLES = ("customTitle", "aiTitle", "title")
 # <system-reminder>Be brief.</system-reminder> | <ide_selection>lines 1 to 3</ide_selection>
@@ -37,25 +38,20 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 
 def parse(value: dict[str, Any]) -> it.Entry:
     kind = text(value.get("type"))
-    facts = _facts(kind, value)
-    parent = text(value.get("parentUuid")) or None
-    items = list(_items(kind, value))
-    if kind == "system" or (kind == "user" and "toolUseResult" not in value):
-        names = (("id", "sessionId"), ("cwd", "cwd"), ("version", "version"))
-        items += (it.Fact(text(value.get(key)), 0, name) for name, key in names if text(value.get(key)))
-    return it.Entry(items, iso(value.get("timestamp")), text(value.get("uuid")), parent, facts)
-
-
-def _facts(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what only the tree needs to know of a line; of most lines that is their type, and one object for all."""
-    facts: dict[str, Any] = {}
+    facts: dict[str, Any] = {"type": kind}
     if value.get("isSidechain"):
-        facts = {"side": True, "agent": text(value.get("agentId"))}
+        facts |= {"side": True, "agent": text(value.get("agentId"))}
     if kind == "system":
         about = mapping(value.get("compactMetadata"))
         facts["logical"] = text(value.get("logicalParentUuid"))
         facts["keeps"] = bool(about.get("preservedSegment") or about.get("preservedMessages"))
-    return {"type": kind, **facts} if facts or kind not in _ONLY else _ONLY[kind]
+    facts = facts if len(facts) > 1 else _FACTS.get(kind, facts)
+    items = list(_items(kind, value))
+    if kind == "system" or (kind == "user" and "toolUseResult" not in value):
+        names = (("id", "sessionId"), ("cwd", "cwd"), ("version", "version"))
+        items += (it.Fact(text(value.get(key)), 0, name) for name, key in names if text(value.get(key)))
+    parent = text(value.get("parentUuid")) or None
+    return it.Entry(items, iso(value.get("timestamp")), text(value.get("uuid")), parent, facts)
 
 
 def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -165,36 +161,42 @@ _MOST_AGENTS = 2_000
 def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the conversation as it stands, in the order of the file, and its nested agents."""
     entries, again = _once(entries)
-    nested = {path: _once(own)[0] for path, own in nested.items()}
-    only_side = not any(e.facts["type"] in ("user", "assistant") and not e.facts.get("side") for e in entries)
-    tree = Tree([e for e in entries if only_side or not e.facts.get("side")])
-    main = tree.conversation()
-    agents = [] if only_side else _agents(entries, nested)
-    on_path = set(map(id, main))
-    left = [e for e in tree.entries if e.has(it.Prompt) and id(e) not in on_path and e.id not in tree.told]
+    spoken = [e for e in entries if e.facts["type"] in _SPOKEN]
+    only_side = all(e.facts.get("side") for e in spoken)
+    known = (e for e in entries if e.id or e.facts["type"] in _SPOKEN)
+    lines = [e for e in known if only_side or not e.facts.get("side")]
+    above, absent = _parents(lines)
+    out = _taken_back(lines, above)
+    main, told, roots, begun = list[it.Entry](), set[str](), list[int](), set[int]()
+    for n, entry in enumerate(lines):
+        up = above[n]
+        roots.append(n if up is None or up >= n else roots[up])
+        if n not in out and not (entry.id and entry.id in told):  # a compaction writes what it kept again
+            told.add(entry.id)
+            main.append(entry)
+            begun |= {roots[n]} if entry.has(it.Prompt, it.Reply) else set()
     counts = {
-        OTHER_BRANCHES: len({e.id or str(e.line) for e in left}),
+        OTHER_BRANCHES: len({lines[n].id for n in out if lines[n].has(it.Prompt)} - told),
         "commands": sum(e.has(it.Command) for e in main),
         "queued prompts": sum(isinstance(i, it.Context) and i.source == "queued prompt" for e in main for i in e.items),
     }
-    many = f"{tree.absent} line{'s' if tree.absent > 1 else ''} of it"
-    absent = f"the parent of {many} is not in the file: read as if it were the line before"
-    notices = [absent] if tree.absent else []
+    notices = []
+    if absent:
+        many = f"{absent} line{'s' if absent > 1 else ''} of it"
+        notices.append(f"the parent of {many} is not in the file: read as if it were the line before")
     if again:
-        lines = f"{again} lines are" if again > 1 else "1 line is"
-        notices.append(f"{lines} in the file again: each is read once, where it was first")
-    if tree.cleared:
-        times = "once" if tree.cleared == 1 else f"{tree.cleared} times"
+        many = f"{again} lines are" if again > 1 else "1 line is"
+        notices.append(f"{many} in the file again: each is read once, where it was first")
+    if len(begun) > 1 and any(up is not None for up in above):
+        times = "once" if len(begun) == 2 else f"{len(begun) - 1} times"
         notices.append(f"the context was cleared {times}: what was said before is shown, and was not sent any more")
-    if tree.flat:
-        notices.append("no line of it names its parent: read in the order of the file")
-    return it.Arrangement(main, agents, counts, notices)
+    return it.Arrangement(main, [] if only_side else _agents(entries, nested), counts, notices)
 
 
 def _once(entries: list[it.Entry]) -> tuple[list[it.Entry], int]:
     """Return the lines, one that is in the file again at its first place, in its last words; and how many those are.
 
-    What a compaction keeps is written again, too, but below another line: that stays, and the tree sees to it.
+    What a compaction keeps is written again, too, but below another line: that stays.
     """
     first: dict[str, int] = {}
     moved: set[str] = set()
@@ -216,187 +218,101 @@ def _once(entries: list[it.Entry]) -> tuple[list[it.Entry], int]:
     return out, again
 
 
-class Tree:
-    """The lines that have a place in the conversation, by their parents."""
+def _parents(lines: list[it.Entry]) -> tuple[list[int | None], int]:
+    """Return the line above each, and of how many it is not in the file: they follow the line before.
 
-    def __init__(self, entries: list[it.Entry]) -> None:
-        self.entries = entries
-        self.absent = 0
-        """Lines whose parent is not in the file."""
-        self.cleared = 0
-        """How often the conversation went on from nothing, in the same file."""
-        self.flat = len(entries) > 1 and not any(e.parent for e in entries)
-        """Whether no line names its parent."""
-        self.told: set[str] = set()
-        """Ids of what is in the conversation."""
-        self._at: dict[str, list[int]] = defaultdict(list)
-        self._replies: dict[str, list[int]] = defaultdict(list)
-        self._results: dict[str, list[int]] = defaultdict(list)
-        self._boundaries: list[int] = []
-        for n, entry in enumerate(entries):
-            if entry.id:
-                self._at[entry.id].append(n)
-            for item in entry.items:
-                if isinstance(item, it.Reply):
-                    self._replies[item.key].append(n)
-                elif isinstance(item, it.Result):
-                    self._results[item.id].append(n)
-                elif isinstance(item, it.Compaction) and not item.cleared:
-                    self._boundaries.append(n)
-        self._parent = [self._parent_of(n) for n in range(len(entries))]
-        self._children: dict[int, list[int]] = defaultdict(list)
-        for n, parent in enumerate(self._parent):
-            if parent is not None:
-                self._children[parent].append(n)
+    Above a compaction is the last line before it; an early version wrote only its summary.
+    """
+    places: dict[str, list[int]] = defaultdict(list)
+    for n, entry in enumerate(lines):
+        places[entry.id].append(n)
+    above, absent = list[int | None](), 0
+    for n, entry in enumerate(lines):
+        name = entry.parent or entry.facts.get("logical")
+        named = [m for m in places.get(name, ()) if m != n] if name else []
+        up = max((m for m in named if m < n), default=min(named, default=None))
+        if up is None and n and (entry.parent or entry.has(it.Summary) or _is_boundary(entry)):
+            up, absent = n - 1, absent + bool(entry.parent)
+        above.append(up)
+    return above, absent
 
-    def conversation(self) -> list[it.Entry]:
-        """Return all on the way from the last message to the root, and what belongs to it though it is no ancestor."""
-        path = self._path()
-        self._add_compactions(path)
-        self._add_branches(path)
-        self._add_replies(path)
-        out = []
-        for n in sorted(path):
-            entry = self.entries[n]
-            if entry.id and entry.id in self.told:
-                continue  # a compaction kept it word for word: it is there twice
-            self.told.add(entry.id)
-            out.append(entry)
-        return out
 
-    def _parent_of(self, n: int) -> int | None:
-        """Return the line above: of a boundary, the last one before the compaction; the line before if that is not here."""
-        entry = self.entries[n]
-        if self.flat:
-            return n - 1 if n else None
-        if entry.parent:
-            named = self._find(entry.parent, n)
-            if named is None and (before := self._before(n)) is not None:
-                self.absent += 1
-                return before
-            return named
-        if _is_boundary(entry):
-            named = self._find(str(entry.facts.get("logical", "")), n)
-            return self._before(n) if named is None else named
-        return self._before(n) if entry.has(it.Summary) else None  # an early version wrote no boundary before it
+def _taken_back(lines: list[it.Entry], above: list[int | None]) -> set[int]:
+    """Return the lines that are not in the conversation: of branches beside the newest one, if a prompt makes the difference.
 
-    def _find(self, id_: str, below: int) -> int | None:
-        """Return the last line of this id above another one, or else the first."""
-        found = self._at.get(id_)
-        if not found:
-            return None
-        above = [n for n in found if n < below]
-        return above[-1] if above else next((n for n in found if n != below), None)
+    Parallel calls, hooks and notices make branches, too, which all count.
+    """
+    below: dict[int, list[int]] = defaultdict(list)
+    for n, up in enumerate(above):
+        if up is not None:
+            below[up].append(n)
+    newest: dict[int, int] = {}
+    for last in reversed(range(len(lines))):
+        n = last
+        while lines[last].facts["type"] in _SPOKEN and (up := above[n]) is not None and up not in newest:
+            newest[up] = n
+            n = up
+    out: set[int] = set()
+    for up, child in newest.items():
+        others = [n for n in below[up] if n != child]
+        asks = bool(others) and _asks(lines, below, child)
+        for other in others:
+            branch, open_ = set[int](), [other]
+            while open_:
+                if (n := open_.pop()) not in branch:
+                    branch.add(n)
+                    open_ += below[n]
+            if asks or any(lines[n].has(it.Prompt) or _is_boundary(lines[n]) for n in branch):
+                out |= branch
+    for n in [n for n in out if lines[n].facts.get("keeps")]:  # its kept messages hang above it
+        out -= {n, *(m for m in below[n] if lines[m].has(it.Summary))}
+    if out:  # other blocks of replies that are in the conversation belong to it, and the results of their calls
+        kept = [item for n, entry in enumerate(lines) if n not in out for item in entry.items]
+        keys = {item.key for item in kept if isinstance(item, it.Reply)}
+        blocks = {n for n in out if any(isinstance(i, it.Reply) and i.key in keys for i in lines[n].items)}
+        kept += (item for n in blocks for item in lines[n].items)
+        calls = {item.id for item in kept if isinstance(item, it.Tool)}
+        out -= {n for n in out if any(isinstance(i, it.Result) and i.id in calls for i in lines[n].items)} | blocks
+    return out
 
-    def _before(self, n: int) -> int | None:
-        return next((m for m in range(n - 1, -1, -1) if self.entries[m].id), None)
 
-    def _path(self) -> set[int]:
-        """Return the way from the last message to its root; if that began anew, also the way from the last one before it."""
-        spoken = [n for n, e in enumerate(self.entries) if e.facts["type"] in ("user", "assistant")]
-        path: set[int] = set()
-        while spoken:
-            at: int | None = spoken[-1]
-            root, later, said = spoken[-1], bool(path), False
-            while at is not None and at not in path:
-                path.add(at)
-                said = said or self.entries[at].has(it.Prompt, it.Reply)
-                root, at = min(root, at), self._parent[at]
-            self.cleared += later and said
-            if at is not None:  # its links go round
-                break
-            while spoken and spoken[-1] >= root:
-                spoken.pop()
-        return path
-
-    def _add_compactions(self, path: set[int]) -> None:
-        """Add compactions whose kept messages hang above them, so that the way from below passes them by."""
-        last = max(path, default=-1)
-        for n in self._boundaries:
-            if n in path or self._parent[n] not in path:
-                continue
-            if n < last and not self.entries[n].facts.get("keeps"):
-                continue  # it was taken back
-            path.add(n)
-            path.update(m for m in self._children[n] if self.entries[m].has(it.Summary))
-
-    def _add_branches(self, path: set[int]) -> None:
-        """Add branches without a prompt: parallel calls, hooks and notices, but nothing that was taken back."""
-        for n in list(path):
-            hanging = [m for m in self._children[n] if m not in path]
-            if hanging and not any(self._asks(m) for m in self._children[n] if m in path):
-                for branch in hanging:
-                    below = self._below(branch)
-                    if not any(self.entries[m].has(it.Prompt) or _is_boundary(self.entries[m]) for m in below):
-                        path.update(below)
-
-    def _asks(self, n: int) -> bool:
-        """Return whether what goes on here is a prompt, behind notices and the like."""
-        seen = 0
-        while seen < 50:
-            entry = self.entries[n]
-            if entry.has(it.Prompt):
-                return True
-            if entry.facts["type"] in ("user", "assistant") or len(self._children[n]) != 1:
-                return False
-            n, seen = self._children[n][0], seen + 1
-        return False
-
-    def _below(self, n: int) -> set[int]:
-        found, open_ = set[int](), [n]
-        while open_:
-            at = open_.pop()
-            if at not in found:
-                found.add(at)
-                open_ += self._children[at]
-        return found
-
-    def _add_replies(self, path: set[int]) -> None:
-        """Add the other blocks of replies that are on the path, and the results of their calls."""
-        for key in {item.key for n in path for item in self.entries[n].items if isinstance(item, it.Reply)}:
-            path.update(self._replies[key])
-        for call in {item.id for n in path for item in self.entries[n].items if isinstance(item, it.Tool)}:
-            path.update(self._results[call])
+def _asks(lines: list[it.Entry], below: Mapping[int, list[int]], n: int) -> bool:
+    """Return whether a branch begins with a prompt, behind notices and the like."""
+    for _ in range(50):
+        if lines[n].has(it.Prompt):
+            return True
+        if lines[n].facts["type"] in _SPOKEN or len(below.get(n, ())) != 1:
+            return False
+        n = below[n][0]
+    return False
 
 
 def _is_boundary(entry: it.Entry) -> bool:
     return any(isinstance(item, it.Compaction) and not item.cleared for item in entry.items)
 
 
-def _agents(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> list[it.Agent]:
-    """Return nested agents: of files of their own, and of side chains."""
-    found: dict[str, it.Agent] = {}
-    for path, own in nested.items():
-        id_ = path.stem.removeprefix("agent-")
-        about = _meta(path)
-        found[id_] = it.Agent(id_, text(about.get("agentType")), text(about.get("toolUseId")), own)
-    for id_, chain in _chains(entries).items():
-        if id_ not in found:
-            found[id_] = it.Agent(id_, entries=chain)
-    return list(found.values())
-
-
-def _chains(entries: Iterable[it.Entry]) -> dict[str, list[it.Entry]]:
-    """Return side chains in the session's own file: by agent, or else by the chain's first line."""
+def _agents(entries: Iterable[it.Entry], nested: Mapping[Path, list[it.Entry]]) -> list[it.Agent]:
+    """Return nested agents: of files of their own, and of side chains, by agent or else by the chain's first line."""
     roots: dict[str, str] = {}
-    found: dict[str, list[it.Entry]] = defaultdict(list)
+    found: dict[str, it.Agent] = {}
     for entry in entries:
         if entry.facts.get("side"):
             root = entry.facts.get("agent") or roots.get(entry.parent or "") or entry.id
             roots[entry.id] = root
-            found[root].append(entry)
-    return found
+            found.setdefault(root, it.Agent(root)).entries.append(entry)
+    for path, own in nested.items():
+        id_, about = path.stem.removeprefix("agent-"), _meta(path)
+        found[id_] = it.Agent(id_, text(about.get("agentType")), text(about.get("toolUseId")), _once(own)[0])
+    return list(found.values())
 
 
-def _meta(path: Path) -> dict[str, object]:
+def _meta(path: Path) -> Mapping[str, object]:
     """Return what the file beside an agent's own says of it."""
     meta = path.with_name(f"{path.stem}.meta.json")
     if not meta.is_file() or meta.is_symlink() or meta.stat().st_size > _META:
         return {}
     with open_file(meta) as file:
-        about = object_of(file.read().strip()) or {}
-    names = {"agentType": ("agentType", "agent_type", "type"), "toolUseId": ("toolUseId", "toolUseID", "tool_use_id")}
-    return {name: next((about[k] for k in keys if about.get(k)), "") for name, keys in names.items()}
+        return object_of(file.read().strip()) or {}
 
 
 def companions(path: Path) -> Iterator[Path]:
