@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import attrgetter
@@ -59,7 +60,7 @@ class IndexedSession:
             there = f"has turns 1 to {len(self._drafts)}" if self._drafts else "has no turns"
             raise NotFoundError(f"no turn {turn}: session {self.index.id} {there}", "%agent turns lists them")
         draft = self._drafts[turn - 1]
-        return self._content(draft, draft.visible.copy(), self._whole)
+        return self._content(draft, deepcopy(draft.visible), self._whole)
 
     def _content(self, draft: Draft, visible: Visible, read: Read) -> FileContent:
         told = [(entry, read(entry)[start:end]) for entry, start, end in draft.entries]
@@ -72,7 +73,7 @@ class IndexedSession:
     def _figures(self) -> Iterable[FileTurn]:
         visible = Visible()
         for draft in self._drafts:
-            draft.visible = visible.copy()
+            draft.visible = deepcopy(visible)
             content = self._content(draft, visible, attrgetter("items"))
             own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
             nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
@@ -129,7 +130,7 @@ def _across(made: Sequence[Draft]) -> None:
                 if isinstance(item, it.Reply) and replies.setdefault(item.key, draft.number) != draft.number:
                     draft.elsewhere.add(item.key)
                 elif isinstance(item, it.Tool):
-                    called.setdefault(item.id, (draft, item.name))
+                    called[item.id] = draft, item.name
                 elif isinstance(item, it.Result) and item.id in called:
                     first, name = called[item.id]
                     item.name = item.name or name

@@ -191,6 +191,11 @@ class Entry:
     file: int = 0
     """Which of the session's files: 0 is its own, the others are those of nested agents."""
 
+    @property
+    def name(self) -> str:
+        """What its message is known by."""
+        return self.id or f"line-{self.line}"
+
     def has(self, *kinds: type[Item]) -> bool:
         """Return whether it holds an item of one of these kinds."""
         return any(isinstance(item, kinds) for item in self.items)
