@@ -84,7 +84,7 @@ def _shown(name: str, scene: Scene, args: Args) -> Result:
         case ["agent", "subagents"] if args["what"] is None:
             spent = [
                 (name, f"{one.calls:,}", tokens(one.input, one.exact), tokens(one.output, one.exact))
-                for name, one in opened.spent().items()
+                for name, one in opened.subagents.spent().items()
             ]
             head = ("subagent", "calls", "in", "out")
             return table_view(head, spent, "subagents", (1, 2, 3), "no subagents", scene.stamp)

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from deepnb.running.storage import Place
 
-MOST_CHARACTERS = 8_000_000
-"""Characters of messages that a fork begins with."""
 MOST_LINES = 200
 """Lines of memory that are offered."""
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")  # the blanks and the slash of `my logs/1`
@@ -123,13 +121,13 @@ class OpenedWorkspace(Workspace):
         thread.root = self.content.snapshot(name, 0)
         thread.snapshot = self.content.snapshot(name, len(thread.turns))
         self.current.read_only = refusal(name)
-        self.home.place = lambda home: self._place()
+        self.home.place = self._place
 
     def fills(self) -> tuple[list[int], list[int]]:
         """Return what the index says of the requests: no turn is read."""
         return context_series(self._figures)
 
-    def _place(self) -> Place:
+    def _place(self, home: str) -> Place:
         """Return the home of its memory, as far as the session's edits tell it; whatever would write is an error."""
         from deepnb.engine.state_backend import HomeBackend
         from deepnb.running.storage import Place
@@ -200,12 +198,6 @@ class OpenedSession(Session):
         about: dict[str, Any] = {"compacted": compacted, "prompts": words, "source": self.source}
         return ThreadInfos([ThreadInfo(self.thread, len(self.figures), 0, True, **about)])
 
-    def switch(self, name: str) -> str:
-        """Its one thread, or an error: the others are threads of the session that opened it."""
-        if name != self.thread:
-            raise NotFoundError(f"no thread {name!r} in this file", f"%agent switch {name}")
-        return name
-
     def fork(self, name: str | None = None, at: int | None = None) -> str:
         """Start a thread after turn `at` (by default the last) in the session that opened this; returns its name.
 
@@ -220,10 +212,6 @@ class OpenedSession(Session):
         """What the last request held, as far as the file tells it."""
         budgets = [turn.budget for turn in self.turns if turn.budget is not None]
         return replace(budgets[-1], growth=growth([one.total for one in budgets])) if budgets else None
-
-    def spent(self) -> dict[str, Spent]:
-        """Name of a nested agent -> what it spent."""
-        return self.subagents.spent()
 
     def history(self) -> HistorySections:
         """What its compactions removed, word for word, credentials masked."""
@@ -364,23 +352,11 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
 
 
 def view(opened: OpenedWorkspace, turns: Sequence[FileTurn]) -> tuple[int, list[Message]]:
-    """Return (number of the first turn in it, what the model had after these turns): the last summary, and what came since.
-
-    Turns before the last ones are left out where all are more than any model takes.
-    """
-    kept: list[list[Message]] = []
-    last = max((turn.number for turn in turns if turn.compactions), default=1)
-    first, room = last, MOST_CHARACTERS
-    for turn in reversed(turns[last - 1 :]):
-        found = list(opened.content.content(turn.number).messages)
-        at = [n for n, message in enumerate(found) if message.source == SUMMARY] if turn.compactions else []
-        found = found[at[-1] :] if at else found
-        room -= sum(len(message.text) for message in found)
-        if kept and room < 0:
-            first = turn.number + 1
-            break
-        kept.append(found)
-    return first, [message for found in reversed(kept) for message in found]
+    """Return (number of the first turn in it, what the model had after these turns): the last summary, and what came since."""
+    first = max((turn.number for turn in turns if turn.compactions), default=1)
+    messages = [m for turn in turns[first - 1 :] for m in opened.content.content(turn.number).messages]
+    begin = max((n for n, message in enumerate(messages) if message.source == SUMMARY), default=0)
+    return first, messages[begin:]
 
 
 def _turns(opened: OpenedWorkspace, index: SessionIndex, made: Thread, number: int, first: int) -> list[Turn]:

@@ -275,14 +275,6 @@ def test_a_fork_is_kept_with_its_session(opened: OpenedSession, tmp_path: Path) 
         assert len(again.turns) == 3
 
 
-def test_more_than_any_model_takes_is_left_out(opened: OpenedSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepnb.wings.open.session.MOST_CHARACTERS", 10)
-    opened.fork("live", at=1)
-    assert len(opened.into.snapshot.messages) == 5, "the last turn is whole"
-    opened.fork("later", at=2)
-    assert [turn.first_words for turn in opened.into.turns] == [t.first_words for t in opened.turns[:2]]
-
-
 def test_an_attached_graph_has_no_forks_of_it(tmp_path: Path) -> None:
     from tests.support.graphs import GRAPHS
 
