@@ -17,7 +17,7 @@ from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import Head, chosen, object_of, read_database
 from deepnb.wings.open.indexing import IndexedSession
-from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, memory_files, size, text
+from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import changed
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES, SessionRow
 
@@ -65,13 +65,19 @@ class OpenCodeFormat:
             with _database(head.path) as rows:
                 stored, nested, notices = _read(rows, str(head.path), session)
         else:
-            stored, nested, notices = _of_export(_exported(head) or {}), {}, list[str]()
+            whole = _exported(head) or {}
+            told = [one for one in array(whole.get("messages")) if isinstance(one, dict)]
+            messages = [(mapping(one.get("info")), [mapping(part) for part in array(one.get("parts"))]) for one in told]
+            stored = Stored(mapping(whole.get("info")), messages, len(array(whole.get("messages"))) - len(told))
+            nested, notices = {}, list[str]()
         info = {key: text(stored.info.get(key)) for key in ("id", "title", "directory", "version")}
         id_ = info["id"] or head.path.stem
         if session not in (None, id_):
             raise NotFoundError(f"{head.path} has no session {session}", f"its session is {id_}")
-        arranged = _arranged(stored, nested)
-        arranged.notices += notices
+        kept, undone = _split(stored)
+        left = sum(entry.has(it.Prompt) for entry in _entries(undone))
+        agents = [it.Agent(id_, entries=_entries(one.messages)) for id_, one in nested.items() if one.messages]
+        arranged = it.Arrangement(_entries(kept), agents, {OTHER_BRANCHES: left}, notices)
         facts = {"format": self.name, "kind": self.kind, "path": str(head.path), "id": id_, "bytes": head.size}
         facts |= {"title": info["title"], "cwd": info["directory"], "version": info["version"]}
         return IndexedSession(arranged, {**facts, "bad": stored.bad})
@@ -91,13 +97,6 @@ def _exported(head: Head) -> Object | None:
     whole = mapping(head.whole)
     first = next(iter(array(whole.get("messages"))), None)
     return whole if isinstance(whole.get("info"), dict) and isinstance(mapping(first).get("parts"), list) else None
-
-
-def _of_export(value: Object) -> Stored:
-    told = array(value.get("messages"))
-    good = [one for one in told if isinstance(one, dict)]
-    messages = [(mapping(one.get("info")), [mapping(part) for part in array(one.get("parts"))]) for one in good]
-    return Stored(mapping(value.get("info")), messages, len(told) - len(good))
 
 
 @contextmanager
@@ -154,21 +153,12 @@ def _object(stored: object) -> Object:
 # -- what they say
 
 
-def _arranged(stored: Stored, nested: Mapping[str, Stored]) -> it.Arrangement:
+def _split(stored: Stored) -> tuple[Told, Told]:
+    """Return the messages that count, and those that were taken back."""
     revert = mapping(stored.info.get("revert")) or _object(stored.info.get("revert"))
-    kept, undone = _split(stored.messages, text(revert.get("messageID")), text(revert.get("partID")))
-    main = _entries(kept)
-    agents = [it.Agent(id_, entries=_entries(one.messages)) for id_, one in nested.items() if one.messages]
-    return it.Arrangement(main, agents, {OTHER_BRANCHES: sum(entry.has(it.Prompt) for entry in _entries(undone))})
-
-
-def _split(messages: Told, message: str, part: str) -> tuple[Told, Told]:
-    """Return the messages that count, and those that were taken back, from a message, or a part of it, on."""
-    for n, (one, parts) in enumerate(messages):
-        if message and one.get("id") == message:
-            kept = next((parts[:at] for at, p in enumerate(parts) if part and p.get("id") == part), ())
-            return [*messages[:n], *([(one, kept)] if kept else [])], messages[n + bool(kept) :]
-    return messages, ()
+    ids = [one.get("id") for one, _ in stored.messages]
+    first = ids.index(revert["messageID"]) if revert.get("messageID") in ids else len(ids)
+    return stored.messages[:first], stored.messages[first:]
 
 
 def _entries(messages: Told) -> list[it.Entry]:
@@ -231,17 +221,11 @@ def _assistant(message: Object, parts: Iterable[Object], key: str) -> Iterator[i
             case "reasoning":
                 yield it.Thought(words or HIDDEN, 0, key)
             case "tool":
-                yield _call(part, key)
+                args = mapping(mapping(part.get("state")).get("input"))
+                yield it.Tool.of(_id(part), text(part.get("tool")), args, key)
     if error:
         why = text(mapping(error.get("data")).get("message")) or text(error.get("name")) or "the reply failed"
         yield it.Interruption() if error.get("name") == "MessageAbortedError" else it.Note(why)
-
-
-def _call(part: Object, key: str) -> it.Tool:
-    name, args = text(part.get("tool")), mapping(mapping(part.get("state")).get("input"))
-    task = text(args.get("prompt") or args.get("description"))[: it.HEAD] if name == "task" else ""
-    agent = text(args.get("subagent_type")) if name == "task" else ""
-    return it.Tool(agent, size(args), key, _id(part), name, args, memory_files(name, args), task)
 
 
 def _result(part: Object) -> it.Entry | None:
