@@ -47,25 +47,17 @@ def parse(value: dict[str, Any]) -> it.Entry:
         facts["model"] = text(payload.get("model"))
     elif kind == "session_meta" and (payload.get("forked_from_id") or "subagent" in mapping(payload.get("source"))):
         facts["copied"] = True
-    elif kind == "event_msg":
-        facts |= _event_facts(inner, payload)
+    elif kind == "event_msg" and inner == "thread_rolled_back":
+        facts["rollback"] = count(payload.get("num_turns"))
+    elif kind == "event_msg" and inner == "token_count":
+        info = mapping(payload.get("info"))
+        total, last = mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage"))
+        state = tuple(count((total or last).get(name)) for name in _FIGURES)
+        facts |= {"tokens": state if total or last else None, "sum": count(last.get("total_tokens"))}
     elif kind == "response_item" and payload.get("role") == "user":
         facts["user"] = True
     items = list(_items(kind, inner, payload, value))
     return it.Entry(items, iso(value.get("timestamp")), text(payload.get("id")), None, facts)
-
-
-def _event_facts(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    if kind == "thread_rolled_back":
-        return {"rollback": count(payload.get("num_turns"))}
-    if kind == "context_compacted":
-        return {"echo": True}
-    if kind != "token_count":
-        return {}
-    info = mapping(payload.get("info"))
-    total, last = mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage"))
-    state = tuple(count(one.get(k)) for one in (total, last if not total else {}) for k in _FIGURES)
-    return {"tokens": state, "sum": count(last.get("total_tokens"))} if total or last else {"tokens": None}
 
 
 def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -195,47 +187,34 @@ class _Rollout:
         self._model = entry.facts.get("model") or self._model
         if "tokens" in entry.facts:
             self._tokens(entry)
-        elif entry.facts.get("rollback"):
-            self._roll_back(entry.facts["rollback"])
+        elif turns := entry.facts.get("rollback"):
+            starts = [n for n, one in enumerate(self.main) if one.has(it.Prompt)][-turns:]
+            self.undone += len(starts)
+            del self.main[starts[0] if starts else len(self.main) :]
+            self._open, self._compaction = False, None
         elif entry.has(it.Compaction):
             self._compact(entry)
-        elif entry.facts.get("user"):
-            self._user(entry)
         elif entry.items:
             self._item(entry)
 
-    def _user(self, entry: it.Entry) -> None:
-        """Take what the model got as the user's: prompts are told by events, if a file has them."""
-        said = entry.items[0] if entry.items else it.Context()
-        injected = said.text.lstrip().startswith(_INJECTED)
-        if self._typed and not injected:
-            return
-        if not injected and said.text:
-            entry.items = [it.Prompt(said.text, said.size)]
-            self._end()
-        self.main.append(entry)
-
     def _item(self, entry: it.Entry) -> None:
+        said = entry.items[0]
+        if entry.facts.get("user") and not said.text.lstrip().startswith(_INJECTED):
+            if self._typed:  # events tell prompts, if a file has them
+                return
+            entry.items = [it.Prompt(said.text, said.size)] if said.text else entry.items
         if entry.has(it.Prompt, it.Interruption):
-            self._end()
+            self._open, self._compaction = False, None
         for item in entry.items:
             if isinstance(item, it.Reply):
-                self._begin()
+                self._calls += not self._open
+                self._open, self._compaction = True, None
                 item.key, item.model = f"call-{self._calls}", self._model
             elif isinstance(item, it.Text | it.Thought | it.Tool):
                 item.key = f"call-{self._calls}"
             elif isinstance(item, it.Result) and not self._counted:
                 self._open = False
         self.main.append(entry)
-
-    def _begin(self) -> None:
-        self._compaction = None
-        if not self._open:
-            self._calls += 1
-            self._open = True
-
-    def _end(self) -> None:
-        self._open, self._compaction = False, None
 
     def _tokens(self, entry: it.Entry) -> None:
         """Take the tokens of a call, told after it; often again, unchanged."""
@@ -256,22 +235,13 @@ class _Rollout:
     def _compact(self, entry: it.Entry) -> None:
         """Take a compaction; up to three lines tell of one."""
         known = self._compaction
-        if known is not None:
-            if entry.facts["type"] == "compacted" and known.facts["type"] != "compacted":
-                _compaction(entry).before = _compaction(known).before
-                self.main[self.main.index(known)] = self._compaction = entry
-            return
-        _compaction(entry).before = self._last.input if self._last else 0
-        self._open, self._compaction = False, entry
-        self.main.append(entry)
-
-    def _roll_back(self, turns: int) -> None:
-        starts = [n for n, entry in enumerate(self.main) if entry.has(it.Prompt)]
-        if starts:
-            turns = min(turns, len(starts))
-            self.undone += turns
-            del self.main[starts[-turns] :]
-        self._end()
+        if known is None:
+            _compaction(entry).before = self._last.input if self._last else 0
+            self._open, self._compaction = False, entry
+            self.main.append(entry)
+        elif entry.facts["type"] == "compacted" != known.facts["type"]:
+            _compaction(entry).before = _compaction(known).before
+            self.main[self.main.index(known)] = self._compaction = entry
 
 
 def _compaction(entry: it.Entry) -> it.Compaction:
