@@ -10,7 +10,7 @@ from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file
+from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
 from deepnb.wings.open.indexing import IndexedSession
 from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
@@ -97,10 +97,8 @@ def _tools(message: Mapping[str, Any], key: str) -> Iterator[it.Tool]:
         calls = [{"id": text(old.get("name")), "function": old}]  # its result names the function, and no id
     for call in map(mapping, [*calls, *array(message.get("invalid_tool_calls"))]):
         function = mapping(call.get("function")) or call
-        given: object = next((function[k] for k in ("args", "arguments") if function.get(k) is not None), {})
-        args = object_of(given.encode(errors="replace")) if isinstance(given, str) else mapping(given)
-        args = {"arguments": text(given)} if args is None else args
-        yield it.Tool.of(text(call.get("id")), text(function.get("name")), args, key)
+        given = function["args"] if function.get("args") is not None else function.get("arguments")
+        yield it.Tool.of(text(call.get("id")), text(function.get("name")), given, key)
 
 
 # -- files of them

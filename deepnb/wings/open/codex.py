@@ -7,16 +7,11 @@ from typing import Any
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import object_of
-from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, text
+from deepnb.wings.open.json_values import array, content_text, count, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-_BARE = frozenset(("message", "reasoning", "function_call", "function_call_output", "local_shell_call"))
-_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"))
-_OUTPUTS = frozenset(
-    ("function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output")
-)
 _COMPACTED = frozenset(("compaction", "context_compaction", "compaction_summary"))
 _INJECTED = (
     "<environment_context>", "<user_instructions>", "<permissions", "<turn_aborted>", "<skill", "# AGENTS.md",
@@ -29,18 +24,20 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
     if any(isinstance(value.get("payload"), dict) and value.get("type") in _LINES for value in objects):
         return True
     first = objects[0] if objects else {}
-    bare = any(text(value.get("type")) in _BARE - {"message"} or "record_type" in value for value in objects)
-    messages = [value.get("content") for value in objects if value.get("type") == "message"]
-    kinds = {text(block.get("type")) for content in messages for block in blocks(content)}
-    known = bare or bool(kinds & {"input_text", "output_text"}) or "instructions" in first
+    known = "instructions" in first or any(_is_bare(value) for value in objects)
     return "type" not in first and "id" in first and "timestamp" in first and known
+
+
+def _is_bare(value: Mapping[str, Any]) -> bool:
+    """Return whether a line is an item that later versions have as a payload."""
+    kind = text(value.get("type"))
+    return kind in ("message", "reasoning") or kind.endswith(("_call", "_output")) or "record_type" in value
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
     kind, payload = text(value.get("type")), mapping(value.get("payload"))
     if "payload" not in value:
-        bare = kind in _BARE | _CALLS | _OUTPUTS or "record_type" in value
-        kind, payload = ("response_item" if bare else "session_meta" if "id" in value and not kind else kind), value
+        kind, payload = "response_item" if _is_bare(value) else kind or "session_meta", value
     facts: dict[str, Any] = {"type": kind}
     inner = text(payload.get("type"))
     if kind == "turn_context":
@@ -92,27 +89,17 @@ def _item(kind: str, item: Mapping[str, Any]) -> Iterator[it.Item]:
         thought = "\n\n".join(filter(None, (text(mapping(one).get("text")) for one in told)))
         yield it.Reply()
         yield it.Thought(thought or HIDDEN, 0)
-    elif kind in _CALLS:
+    elif kind.endswith("_call"):
+        name = text(item.get("name")) or {"local_shell_call": "shell"}.get(kind, kind.removesuffix("_call"))
+        given = {"input": text(item.get("input"))} if kind == "custom_tool_call" else item.get("arguments")
         yield it.Reply()
-        yield _call(kind, item)
+        yield it.Tool.of(text(item.get("call_id")) or text(item.get("id")), name, given or item.get("action"))
         if kind == "web_search_call":
             yield it.Result(text(item.get("status")), 0, text(item.get("call_id")) or text(item.get("id")))
-    elif kind in _OUTPUTS:
+    elif kind.endswith("_output"):
         yield _output(item)
     elif kind in _COMPACTED:
         yield it.Compaction(HIDDEN if item.get("encrypted_content") else content_text(item.get("content")))
-
-
-def _call(kind: str, item: Mapping[str, Any]) -> it.Tool:
-    name = text(item.get("name")) or {"local_shell_call": "shell"}.get(kind, kind.removesuffix("_call"))
-    args: Mapping[str, Any]
-    if isinstance(given := item.get("arguments"), str):
-        args = object_of(given.encode(errors="replace")) or {"arguments": text(given)}
-    elif kind == "custom_tool_call":
-        args = {"input": text(item.get("input"))}
-    else:
-        args = mapping(item.get("arguments")) or mapping(item.get("action"))
-    return it.Tool.of(text(item.get("call_id")) or text(item.get("id")), name, args)
 
 
 def _output(item: Mapping[str, Any]) -> it.Result:

@@ -10,6 +10,7 @@ from typing import Any
 
 from deepnb.values.offload import Cause
 from deepnb.values.turn import Usage
+from deepnb.wings.open.file import object_of
 from deepnb.wings.open.json_values import array, blocks, content_text, mapping, memory_files, size, text
 from deepnb.wings.open.values import HIDDEN
 
@@ -77,8 +78,12 @@ class Tool(Item):
     """First words of what a nested agent was asked."""
 
     @classmethod
-    def of(cls, id_: str, name: str, args: Mapping[str, Any], key: str = "") -> "Tool":
-        """Return a call; the text of one that hands a task on is the name of the nested agent."""
+    def of(cls, id_: str, name: str, args: object, key: str = "") -> "Tool":
+        """Return a call, its arguments as an object or as JSON; the text of one of `_TASKS` is the nested agent's name."""
+        if isinstance(args, str):
+            found = object_of(args.encode(errors="replace"))
+            args = {"arguments": text(args)} if found is None else found
+        args = mapping(args)
         given = args if name in _TASKS else {}
         agent, task = text(given.get("subagent_type")), text(given.get("prompt") or given.get("description"))
         return cls(agent, size(args), key, id_, name, args, memory_files(name, args), task[:HEAD])
