@@ -58,8 +58,6 @@ def size(value: object) -> int:
 def iso(value: object) -> str:
     """Return a moment as an ISO timestamp: given as one, or in milliseconds since 1970; empty if it is none."""
     if isinstance(value, str):
-        if value.isdigit() and len(value) > 9:
-            return iso(int(value))
         return value if len(value) <= 40 and value[:4].isdigit() else ""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 10**14:
         return ""
@@ -89,21 +87,10 @@ def block_text(block: Mapping[str, Any]) -> str:
         return text(block["text"])
     kind = text(block.get("type"))
     if kind in ("image", "document", "input_image", "image_url", "file", "audio", "input_audio", "input_file"):
-        return f"[{kind.removeprefix('input_').removesuffix('_url')}: {_medium(block)}]"
-    if kind == "tool_reference":
-        return text(block.get("tool_name"))
-    return ""
-
-
-def _medium(block: Mapping[str, Any]) -> str:
-    source = mapping(block.get("source")) or block
-    named = source.get("media_type") or source.get("mimeType") or source.get("mime_type")
-    if named:
-        return text(named)[:100]
-    url = block.get("image_url")
-    url = mapping(url).get("url") if isinstance(url, dict) else url
-    where = text(url) or text(source.get("url"))
-    return where[5:].partition(";")[0][:100] if where.startswith("data:") else where[:200] or "data"
+        source = mapping(block.get("source")) or block
+        named = text(source.get("media_type") or source.get("mimeType") or source.get("mime_type"))[:100]
+        return f"[{kind.removeprefix('input_').removesuffix('_url')}{': ' * bool(named)}{named}]"
+    return text(block.get("tool_name")) if kind == "tool_reference" else ""
 
 
 # -- what a tool call does to memory files

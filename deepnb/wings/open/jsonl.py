@@ -1,8 +1,7 @@
 """Sessions that are files of JSON lines: what all such formats have in common."""
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,8 +37,13 @@ class JsonlFormat:
         return self.fits(head.objects)
 
     def open(self, head: Head, session: str | None) -> IndexedSession:
-        with _no_collection():
+        collects = gc.isenabled()
+        gc.disable()  # looking for cycles among a million objects took half the time
+        try:
             opened = self._read(head.path)
+        finally:
+            if collects:
+                gc.enable()
         if session not in (None, opened.index.id):
             raise NotFoundError(f"{head.path} has no session {session}", f"its session is {opened.index.id}")
         return opened
@@ -82,18 +86,6 @@ class JsonlFormat:
                     cut(item)
                 entries.append(entry)
         return entries
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep objects that are made in the block: looking for cycles among a million of them took half the time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _facts(entries: Iterable[Entry]) -> dict[str, str]:

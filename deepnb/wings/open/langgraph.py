@@ -83,19 +83,13 @@ def open_thread(place: Path | str, session: str | None) -> IndexedSession:
             "cwd": text(root.metadata.get("cwd")), "bytes": database.size(thread),
             "version": text(mapping(root.metadata.get("versions")).get("deepagents")),
         }  # fmt: skip
-    arranged = _arranged(root, nested)
-    arranged.notices += notices
-    return IndexedSession(arranged, facts)
-
-
-def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:
     main = _entries(root, "")
     prompts = [entry for entry in main if entry.has(Prompt)]
     if len(prompts) == len(root.inputs):  # each began a turn
         for entry, checkpoint in zip(prompts, root.inputs, strict=True):
             entry.at = time_of(checkpoint)
     agents = [Agent(space, entries=_entries(one, space)) for space, one in nested.items() if one.messages]
-    return Arrangement(main, agents, {OTHER_BRANCHES: root.left}, list(_pending(root)))
+    return IndexedSession(Arrangement(main, agents, {OTHER_BRANCHES: root.left}, [*_pending(root), *notices]), facts)
 
 
 def _entries(found: Branch, space: str) -> list[Entry]:

@@ -80,16 +80,24 @@ def _message(value: Mapping[str, Any]) -> Iterator[it.Item]:
 
 def _usage(value: Mapping[str, Any]) -> Usage | None:
     told = mapping(value.get("usage"))
-    if not told:
-        return None
     cached = None if told.get("cached") is None else count(told["cached"])
-    return Usage(count(told.get("input")), count(told.get("output")), cached, dollars(told.get("cost")))
+    given = Usage(count(told.get("input")), count(told.get("output")), cached, dollars(told.get("cost")))
+    return given if told else None
 
 
 def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the thread as it stands, and its nested agents by the calls of `task`."""
-    lines = _once(entries)
-    live = _live(lines)
+    known: dict[tuple[str, int], it.Entry] = {}
+    for entry in entries:  # a line may be in the file again
+        known.setdefault((entry.facts["session"], entry.facts["n"]), entry)
+    last = {e.id: e for e in known.values() if e.facts["type"] == "message"}
+    lines = [e for e in known.values() if e.facts["type"] != "message" or last[e.id] is e]
+    told = []
+    for one in lines:
+        data, facts = {"id": one.id, "parent": one.parent}, one.facts
+        data |= {"head": facts["head"] or None} if "head" in facts else {}
+        told.append(Line(facts["type"], one.at, facts["session"], facts["n"], data, path=facts.get("path", ())))
+    live = {line.data["id"] for line in live_messages(told)}
     stretches: list[list[it.Entry]] = [[]]
     for entry in lines:
         if entry.facts["type"] == "turn" and not entry.facts.get("resumed"):
@@ -111,25 +119,6 @@ def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> 
                 main.append(entry)
     agents = [it.Agent("/".join(path), call=path[-1], entries=own) for path, own in nested.items()]
     return it.Arrangement(main, agents, {OTHER_BRANCHES: prompts})
-
-
-def _once(entries: list[it.Entry]) -> list[it.Entry]:
-    """Return each line once, and of a message that was written again the last."""
-    found: dict[tuple[str, int], it.Entry] = {}
-    for entry in entries:
-        found.setdefault((entry.facts["session"], entry.facts["n"]), entry)
-    last = {e.id: e for e in found.values() if e.facts["type"] == "message"}
-    return [e for e in found.values() if e.facts["type"] != "message" or last[e.id] is e]
-
-
-def _live(entries: Sequence[it.Entry]) -> set[str]:
-    """Return ids of the messages on the way from the head to the root, as the session of the last line left it."""
-    lines = []
-    for entry in entries:
-        data, facts = {"id": entry.id, "parent": entry.parent}, entry.facts
-        data |= {"head": facts["head"] or None} if "head" in facts else {}
-        lines.append(Line(facts["type"], entry.at, facts["session"], facts["n"], data, path=facts.get("path", ())))
-    return {line.data["id"] for line in live_messages(lines)}
 
 
 TRANSCRIPT = JsonlFormat("deepnb", "deepnb", fits, parse, arrange)
