@@ -27,8 +27,8 @@ Read = Callable[[it.Entry], list[it.Item]]
 class Draft:
     """A turn and its entries."""
 
-    number: int
-    begin: Begin
+    begin: Begin = "start"
+    number: int = 0
     entries: list[tuple[it.Entry, int, int]] = field(default_factory=list)
     """(entry, from which to which of its items): a line may end one turn and begin another."""
     visible: Visible = field(default_factory=Visible)
@@ -96,28 +96,22 @@ class IndexedSession:
 
 def drafts(entries: Sequence[it.Entry]) -> list[Draft]:
     """Return the turns of a thread: each begins with a prompt; what comes before the first is one if a model replied."""
-    made: list[Draft] = []
-    before: list[tuple[it.Entry, int, int]] = []
+    made = [Draft()]
     for entry in entries:
-        starts = [n for n, item in enumerate(entry.items) if isinstance(item, it.Prompt)]
-        first = starts[0] if starts else len(entry.items)
-        if first or not starts:
-            (made[-1].entries if made else before).append((entry, 0, first))
-        for start, end in pairwise([*starts, len(entry.items)]):
-            if not made and _replied(before):
-                made.append(_started(before))
-                before = []
-            made.append(Draft(len(made) + 1, "prompt", [*before, (entry, start, end)]))
-            before = []
-    return made or ([_started(before)] if _replied(before) else [])
-
-
-def _replied(entries: Iterable[tuple[it.Entry, int, int]]) -> bool:
-    return any(entry.has(it.Reply, it.Tool, it.Result, it.Compaction) for entry, _, _ in entries)
-
-
-def _started(entries: list[tuple[it.Entry, int, int]]) -> Draft:
-    return Draft(1, "command" if any(e.has(it.Command) for e, _, _ in entries) else "start", entries)
+        starts = {n for n, item in enumerate(entry.items) if isinstance(item, it.Prompt)}
+        for start, end in pairwise([0, *sorted(starts - {0}), len(entry.items)]):
+            made += [Draft("prompt")] if start in starts else []
+            made[-1].entries.append((entry, start, end))
+    before = [entry for entry, _, _ in made[0].entries]
+    if any(entry.has(it.Reply, it.Tool, it.Result, it.Compaction) for entry in before):
+        made[0].begin = "command" if any(entry.has(it.Command) for entry in before) else "start"
+    else:
+        first, *made = made
+        for draft in made[:1]:
+            draft.entries[:0] = first.entries
+    for number, draft in enumerate(made, 1):
+        draft.number = number
+    return made
 
 
 def _across(made: Sequence[Draft]) -> None:

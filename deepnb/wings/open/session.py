@@ -33,7 +33,7 @@ from deepnb.values.turn import Compacted, Event, ModelEnded, Snapshot, ThreadInf
 from deepnb.wings.open.opening import SessionFile
 from deepnb.wings.open.opening import list_sessions as read_list
 from deepnb.wings.open.opening import open_session as read_session
-from deepnb.wings.open.turns import LazyTurn, SessionTurns
+from deepnb.wings.open.turns import SessionTurns
 from deepnb.wings.open.values import FileContent, FileTurn, SessionIndex, SessionRows
 from deepnb.wings.open.view import context_series
 from deepnb.wiring.options import Options
@@ -90,14 +90,12 @@ class OpenedState(State):
     """The state of a thread as its file tells it; whatever would write is an error."""
 
     def ensure_checkpoint(self, thread: Thread) -> None:
-        """Nothing: the thread is whole."""
+        pass  # the thread is whole
 
     def snapshot(self, thread: Thread) -> Snapshot:
-        """Return the state that the thread ended with, memory included."""
         return thread.snapshot
 
     def read(self, thread: Thread) -> Mapping[str, Any]:
-        """Its memory files, as far as the session's edits tell them: path -> FileData."""
         return {path: {"content": text, "encoding": "utf-8"} for path, text in thread.snapshot.files.items()}
 
     def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
@@ -115,7 +113,7 @@ class OpenedWorkspace(Workspace):
         super().__init__(Options(), opener.clock, first=name)
         self.state = OpenedState(self.current, self.home, self.graphs)
         self.threads = Threads(self.state, self.current)
-        self._figures = file.index.turns
+        self.figures = file.index.turns
         self.content, thread = SessionTurns(file), self.current.thread
         thread.turns = list(self.content.turns(name))
         thread.root = self.content.snapshot(name, 0)
@@ -124,11 +122,9 @@ class OpenedWorkspace(Workspace):
         self.home.place = self._place
 
     def fills(self) -> tuple[list[int], list[int]]:
-        """Return what the index says of the requests: no turn is read."""
-        return context_series(self._figures)
+        return context_series(self.figures)  # no turn is read
 
     def _place(self, home: str) -> Place:
-        """Return the home of its memory, as far as the session's edits tell it; whatever would write is an error."""
         from deepnb.engine.state_backend import HomeBackend
         from deepnb.running.storage import Place
 
@@ -227,6 +223,7 @@ class OpenedSession(Session):
 class OpenedMemory(SessionMemory):
     """The memory files of an opened session, as far as its edits tell them."""
 
+    _workspace: OpenedWorkspace
     known_state = "edited"
 
     @property
@@ -235,17 +232,13 @@ class OpenedMemory(SessionMemory):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        turns: tuple[LazyTurn, ...] = tuple(self._workspace.turns)  # type: ignore[arg-type]
-        edits = (edit for turn in turns for edit in (turn.figures.edits if turn.figures else ()))
-        return tuple(dict.fromkeys(edit.path for edit in edits))
+        return tuple(dict.fromkeys(edit.path for turn in self._workspace.figures for edit in turn.edits))
 
     def shares(self) -> dict[str, tuple[int, int]]:
-        """Nothing: what its prompts held is not known."""
-        return {}
+        return {}  # what its prompts held is not known
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The files that it edited: a session in a file has no other layers."""
         return self.sources
 
     def paths(self) -> tuple[str, ...]:
@@ -257,47 +250,43 @@ class OpenedMemory(SessionMemory):
         return str(files[path])
 
     def mark_shown(self, snapshot: Snapshot) -> None:
-        """Nothing is written on top of it."""
+        pass  # nothing is written on top of it
 
     def log_entries(self) -> tuple[Entry, ...]:
-        """Nothing: its edits are in its turns."""
-        return ()
+        return ()  # its edits are in its turns
 
     def count(self, text: str) -> int:
-        """Tokens of a text, an estimate."""
         return approximate(text)
 
     def keep(self, directory: str | Path) -> int:
         raise refusal(self._workspace.current.thread.name)
 
     def changes_in(self, turn: Turn) -> bool:
-        figures = getattr(turn, "figures", None)
-        return bool(figures and figures.edits)
+        return bool(self._workspace.figures[turn.number - 1].edits)
 
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
         return {path: redact(text) for path, text in files.items()}
 
 
 class OpenedSubagents(SessionSubagents):
-    """The agents that an opened session called."""
+    """The agents that an opened session called; how often each was used is not known."""
+
+    _workspace: OpenedWorkspace
 
     def spent(self) -> dict[str, Spent]:
-        """Name -> what it spent; how often it was used is not known."""
         from deepnb.session.tables import spent_by
 
-        turns: tuple[LazyTurn, ...] = tuple(self._workspace.turns)  # type: ignore[arg-type]
-        return spent_by((call for turn in turns for call in turn.calls if call.path), {})
+        return spent_by((call for turn in self._workspace.figures for call in turn.calls if call.path), {})
 
 
 def _sections(session: OpenedSession) -> Iterator[HistorySection]:
     """Yield for each compaction the messages that came since the one before it."""
     gone: list[Message] = []
-    turns: tuple[LazyTurn, ...] = tuple(session.turns)  # type: ignore[arg-type]
     last = max((turn.number for turn in session.figures if turn.compactions), default=0)
-    for turn in turns[:last]:
+    for turn in session.figures[:last]:
         content = session.file.content(turn.number)
-        offloads, messages = list(content.compactions), list(content.messages)
-        for message in messages:
+        offloads = list(content.compactions)
+        for message in content.messages:
             if message.source == SUMMARY and offloads:
                 yield _section(session, gone, offloads.pop(0))
                 gone = []
@@ -333,15 +322,18 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
     if work.options.graph is not None:
         what = "a graph of your own can't go on from an opened session"
         raise RefusedError(what, "%agent use MODEL, then fork again")
-    source = opened.current.thread.name
-    first, messages = view(opened, index.turns[:number])
+    source, turns = opened.current.thread.name, index.turns[:number]
+    first = max((turn.number for turn in turns if turn.compactions), default=1)
+    messages = [m for turn in turns[first - 1 :] for m in opened.content.content(turn.number).messages]
+    # What the model had after these turns: the last summary, and what came since.
+    messages = messages[max((n for n, message in enumerate(messages) if message.source == SUMMARY), default=0) :]
     origin = f"{index.kind}, session {index.id}, turns {first} to {number}"
     tools = {tool for tool, _ in work.built.tools}
     made = work.threads.new(name, origin=f"{source}@{number}")
     try:
         work.state.ensure_checkpoint(made)
         work.state.write_values(made, {keys.MESSAGES: live_messages(messages, tools, index.kind, origin)})
-        made.turns = _turns(opened, index, made, number, first)
+        made.turns = _turns(opened, turns, made, first)
         work.transcripts.outside(made.name, made.snapshot.messages, ())
     except BaseException:
         work.threads.undo()
@@ -351,18 +343,10 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
     return made.name
 
 
-def view(opened: OpenedWorkspace, turns: Sequence[FileTurn]) -> tuple[int, list[Message]]:
-    """Return (number of the first turn in it, what the model had after these turns): the last summary, and what came since."""
-    first = max((turn.number for turn in turns if turn.compactions), default=1)
-    messages = [m for turn in turns[first - 1 :] for m in opened.content.content(turn.number).messages]
-    begin = max((n for n, message in enumerate(messages) if message.source == SUMMARY), default=0)
-    return first, messages[begin:]
-
-
-def _turns(opened: OpenedWorkspace, index: SessionIndex, made: Thread, number: int, first: int) -> list[Turn]:
+def _turns(opened: OpenedWorkspace, told: Sequence[FileTurn], made: Thread, first: int) -> list[Turn]:
     """Return the turns as the thread's own: those that a compaction has removed by their first words and figures."""
     turns = []
-    for figures in index.turns[:number]:
+    for figures in told:
         if figures.number >= first:
             content = opened.content.content(figures.number)
         else:
