@@ -69,8 +69,10 @@ def look_up(words: str, entries: Sequence[Entry], magic: str = "agent") -> list[
 
     def order(n: int) -> tuple[int, bool, int, int]:
         one, rank = entries[n], ranks.get(n, 4 * MOST)
-        late = MOST * (n in ranks and one.kind == "Python")  # of these there are most
-        return (*_nearness(one, name, magic), rank + late)
+        if name in _names(one):
+            whole = name in (one.name.casefold(), f"{one.kind} {one.name}".lstrip("%").casefold())
+            return not whole, one.kind != f"%{magic}", _KINDS.index(one.kind), rank
+        return 2, False, 0, rank + MOST * (n in ranks and one.kind == "Python")  # of these there are most
 
     named = {n for n, one in enumerate(entries) if name in _names(one)}
     made = []
@@ -104,23 +106,9 @@ def _pieces(text: str) -> list[str]:
 
 
 def _names(one: Entry) -> set[str]:
-    """Return what an entry is called, alone or at the end: `fork` is the name of `session.fork`, too."""
+    """Return what an entry is called: `fork` is the name of `session.fork`, too."""
     names = {one.name, one.name.rpartition(".")[2], f"{one.kind} {one.name}".lstrip("%")}
     return {name.casefold() for name in names}
-
-
-def _nearness(one: Entry, words: str, magic: str) -> tuple[int, bool, int]:
-    """Sort what has that name first, then what has the word in its name, what says the words side by side, all else."""
-    if words in (one.name.casefold(), f"{one.kind} {one.name}".lstrip("%").casefold()):
-        place = 0
-    elif words in _names(one):
-        place = 1
-    elif words in re.findall(r"\w+", one.name.casefold()):
-        place = 2
-    else:
-        has_phrase = " " in words and words in " ".join(one.text.casefold().split())
-        return 3 if has_phrase else 4, False, 0
-    return place, one.kind != f"%{magic}", _KINDS.index(one.kind)
 
 
 def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int) -> Picture:
