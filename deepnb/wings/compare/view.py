@@ -66,7 +66,11 @@ class ComparisonView:
             first = seen.setdefault(answer, column.name)
             said = answer if first == column.name else f"(the same answer as with {first})"
             said = short(said, _BRIEF) if self.brief else said
-            lines += ["", f"{column.name}  {_state(column)}", *([indent(said)] if answer else [])]
+            lines += [
+                "",
+                f"{column.name}  {_STATES.get(column.state, column.state)}",
+                *([indent(said)] if answer else []),
+            ]
             calls = () if self.brief else _calls(column)
             lines += [f"  {DIFFERS if self._only(call) else '→'} {call_line(*call)}  {how}" for call, how in calls]
             lines += [f"  {line}" for line in _remarks(column)]
@@ -84,7 +88,8 @@ class ComparisonView:
 
     def _card(self, column: Column, answer: h.Html) -> h.Html:
         colour = _COLOURS.get(column.state, h.ORANGE.format(0.22))
-        head = h.el("div", h.el("b", column.name), " ", h.swatch(_state(column), colour))
+        state = h.swatch(_STATES.get(column.state, column.state), colour)
+        head = h.el("div", h.el("b", column.name), " ", state)
         mark = h.el("mark", f"{DIFFERS} differs", style=MARK)
         calls = (
             h.el("div", mark if self._only(call) else None, tool_html(Tool("", *call, status=cast(Status, how))))
@@ -126,8 +131,8 @@ def _figures(columns: Sequence[Column]) -> Iterator[Figure]:
     yield row("tokens in", (tokens(c.usage.input, c.usage.exact) for c in columns))
     yield row("tokens out", (tokens(c.usage.output, c.usage.exact) for c in columns))
     if any(c.cached is not None for c in columns):
-        yield row("cached", (_share(c.cached) for c in columns))
-    yield row("cacheable", (_share(c.cacheable) for c in columns))
+        yield row("cached", (_UNKNOWN if c.cached is None else percent(c.cached, 1) for c in columns))
+    yield row("cacheable", (_UNKNOWN if c.cacheable is None else percent(c.cacheable, 1) for c in columns))
     yield row("model calls", (f"{len(c.calls):,}" for c in columns))
     yield row("tool calls", (f"{len(c.tool_calls):,}" for c in columns))
     if any(c.compactions for c in columns):
@@ -160,14 +165,6 @@ def _remarks(column: Column) -> list[str]:
 
 def _calls(column: Column) -> list[tuple[tuple[str, dict[str, object]], str]]:
     return [((call.name, dict(call.args)), how) for call, how in column.tool_calls]
-
-
-def _state(column: Column) -> str:
-    return _STATES.get(column.state, column.state)
-
-
-def _share(value: float | None) -> str:
-    return _UNKNOWN if value is None else percent(value, 1)
 
 
 # -- answers with the words marked in which they differ
