@@ -159,7 +159,7 @@ def _conversations(head: Head, bad: BadLines) -> Iterator[tuple[str, Any]]:
         yield "1", head.whole
         return
     with open_file(head.path) as file:
-        for n, (_, _, value) in enumerate(json_lines(file, bad), 1):
+        for n, (_, value) in enumerate(json_lines(file, bad), 1):
             yield text(value.get("id")) or str(n), value
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import BadLines, json_lines, object_of, open_file
-from deepnb.wings.open.json_values import blocks, content_text, count, iso, mapping, text
+from deepnb.wings.open.json_values import blocks, content_text, count, is_memory_file, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
@@ -84,7 +84,8 @@ def _user(value: Mapping[str, Any]) -> Iterator[it.Item]:
             if len(results) == 1:
                 more = mapping(value.get("toolUseResult"))
                 result.agent, original = text(more.get("agentId")), more.get("originalFile")
-                result.original = text(original) if isinstance(original, str) else None
+                if isinstance(original, str) and is_memory_file(text(more.get("filePath"))):
+                    result.original = text(original)
             yield result
         elif said := content_text([block]):
             stopped = said.startswith("[Request interrupted")
@@ -328,7 +329,7 @@ def companions(path: Path) -> Iterator[Path]:
             if mixed:
                 with open_file(file) as opened:
                     first = next(json_lines(opened, BadLines()), None)
-                if first is None or text(first[2].get("sessionId")) != path.stem:
+                if first is None or text(first[1].get("sessionId")) != path.stem:
                     continue
             found += 1
             yield file

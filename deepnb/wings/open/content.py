@@ -1,12 +1,12 @@
 """Items of one turn -> its content: events in the order in which they are shown, messages, and edits of memory files.
 
-The index is made of the same: content of items that hold only the first words, from which the figures are taken.
+The figures of the index are taken from the same.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -16,7 +16,7 @@ from deepnb.values.messages import SUMMARY, Message, ToolCall
 from deepnb.values.offload import Offload
 from deepnb.values.text import moment
 from deepnb.wings.open import items as it
-from deepnb.wings.open.json_values import changes
+from deepnb.wings.open.json_values import changes, is_memory_file
 from deepnb.wings.open.values import FileContent, FileEdit
 
 Told = list[tuple[it.Entry, list[it.Item]]]
@@ -75,8 +75,6 @@ class Builder:
     _window: int | None
     _elsewhere: Collection[str]
     """Replies that other turns count, and calls whose results they have."""
-    _read: Callable[[it.Entry], list[it.Item]]
-    """Gives the items of an entry of a nested agent."""
     _calls: int = 0
     _events: list[values.Event] = field(default_factory=list)
     _messages: list[Message] = field(default_factory=list)
@@ -149,13 +147,16 @@ class Builder:
         if not path:
             said = Message(f"result-{item.id}", "tool", item.text, (), name or None, item.id, status)
             self._say(said, "tool results", item.size)
-        if asked and asked[0].memory and not item.error:
-            self._edits += _edits(asked[0], item, self._number)
+        if asked and not item.error:
+            tool = asked[0]
+            edits = [one for one in changes(tool.name, tool.args) if is_memory_file(one[0])]
+            before = item.original if len(edits) == 1 else None
+            self._edits += (FileEdit(path, tool.id, self._number, before, *how) for path, *how in edits)
 
     def _nested(self, call: str, path: values.Path) -> None:
         agent = self._agents.get(call)
         if agent is not None and len(path) < _DEPTH and call not in path:
-            self._run([(entry, self._read(entry)) for entry in agent.entries], (*path, call), agent.name)
+            self._run([(entry, entry.items) for entry in agent.entries], (*path, call), agent.name)
 
     def _other(self, item: it.Item, entry: it.Entry, path: values.Path) -> None:
         match item:
@@ -226,14 +227,6 @@ def _replies(told: Told) -> dict[str, _Reply]:
                 else:
                     reply.usage = one or item.usage
     return replies
-
-
-def _edits(tool: it.Tool, result: it.Result, turn: int) -> Iterator[FileEdit]:
-    """Yield what a call did to memory files; of items of the index, which hold no texts, their names only."""
-    found = {path: (after, hunks) for path, after, hunks in changes(tool.name, tool.args)}
-    before = result.original if len(tool.memory) == 1 else None
-    for path in tool.memory:
-        yield FileEdit(path, tool.id, turn, before, *found.get(path, (None, ())))
 
 
 def seconds_between(start: str, end: str) -> float:

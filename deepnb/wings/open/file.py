@@ -36,14 +36,9 @@ class BadLines:
     """Whether it is only the file's last one, without its line feed: the writer may still be at it."""
 
 
-def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, tuple[int, int], dict[str, Any]]]:
-    """Yield (number from 1, [start, end) in the file, object) of the lines that hold one; others are added to `bad`.
-
-    Blank ones are left out.
-    """
-    at = 0
+def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (number from 1, object) of the lines that hold one; others but blank ones are added to `bad`."""
     for number, raw in enumerate(file, 1):
-        start, at = at, at + len(raw)
         body = raw.strip()
         if number == 1 and body.startswith(BOM):
             body = body[len(BOM) :]
@@ -54,7 +49,7 @@ def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, tuple[int, 
             bad.count += 1
             bad.last = not raw.endswith(b"\n")
         else:
-            yield number, (start, at), value
+            yield number, value
 
 
 def object_of(body: bytes) -> dict[str, Any] | None:
@@ -68,17 +63,6 @@ def object_of(body: bytes) -> dict[str, Any] | None:
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, dict) else None
-
-
-def read_line(path: Path, place: tuple[int, int]) -> dict[str, Any]:
-    """Return the object at a place in a file; an empty one if the file has changed since."""
-    try:
-        with open_file(path) as file:
-            file.seek(place[0])
-            raw = file.read(place[1] - place[0])
-    except OSError:
-        return {}
-    return object_of(raw.strip().removeprefix(BOM)) or {}
 
 
 def open_file(path: Path) -> BinaryIO:

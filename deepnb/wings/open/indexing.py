@@ -1,11 +1,10 @@
 """The entries of a session, arranged -> its turns: which entries each has, and its figures."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from operator import attrgetter
 from typing import Any
 
 from deepnb.values.errors import NotFoundError
@@ -18,9 +17,6 @@ from deepnb.wings.open.values import Begin, FileCompaction, FileContent, FileTur
 
 _ALIKE = it.HEAD - 20
 """Characters by which a task is known."""
-
-Read = Callable[[it.Entry], list[it.Item]]
-"""Gives the items of an entry."""
 
 
 @dataclass
@@ -40,9 +36,8 @@ class Draft:
 class IndexedSession:
     """A session: the figures of its turns at once, their content when asked for."""
 
-    def __init__(self, arrangement: it.Arrangement, facts: Mapping[str, Any], read: Read = attrgetter("items")) -> None:
+    def __init__(self, arrangement: it.Arrangement, facts: Mapping[str, Any]) -> None:
         """`facts` are fields of its index that the arrangement does not tell."""
-        self._read = read
         agents = link(arrangement.agents, arrangement.main)
         self._agents = {agent.call: agent for agent in agents}
         self._drafts = drafts(arrangement.main)
@@ -60,21 +55,17 @@ class IndexedSession:
             there = f"has turns 1 to {len(self._drafts)}" if self._drafts else "has no turns"
             raise NotFoundError(f"no turn {turn}: session {self.index.id} {there}", "%agent turns lists them")
         draft = self._drafts[turn - 1]
-        return self._content(draft, deepcopy(draft.visible), self._whole)
+        return self._content(draft, deepcopy(draft.visible))
 
-    def _content(self, draft: Draft, visible: Visible, read: Read) -> FileContent:
-        told = [(entry, read(entry)[start:end]) for entry, start, end in draft.entries]
-        return Builder(draft.number, self._agents, visible, self._window, draft.elsewhere, read).build(told)
-
-    def _whole(self, entry: it.Entry) -> list[it.Item]:
-        """Return the items of an entry with their whole texts, and with what was found about them as it was indexed."""
-        return [it.restored(known, read) for known, read in zip(entry.items, self._read(entry), strict=False)]
+    def _content(self, draft: Draft, visible: Visible) -> FileContent:
+        told = [(entry, entry.items[start:end]) for entry, start, end in draft.entries]
+        return Builder(draft.number, self._agents, visible, self._window, draft.elsewhere).build(told)
 
     def _figures(self) -> Iterable[FileTurn]:
         visible = Visible()
         for draft in self._drafts:
             draft.visible = deepcopy(visible)
-            content = self._content(draft, visible, attrgetter("items"))
+            content = self._content(draft, visible)
             own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
             nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
             times = [entry.at for entry, _, _ in draft.entries if entry.at]

@@ -1,21 +1,20 @@
 """What a line of a session file can say, in one vocabulary for all formats.
 
-A reader makes items of each line; from the same items the index is made (their texts cut to the first words, so
-that a file of any size fits) and, of one turn's lines, the content.
+A reader makes items of each line; of the same items the index of a session is made, and the content of a turn.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.values.offload import Cause
 from deepnb.values.turn import Usage
 from deepnb.wings.open.file import object_of
-from deepnb.wings.open.json_values import array, blocks, content_text, mapping, memory_files, size, text
+from deepnb.wings.open.json_values import array, blocks, content_text, mapping, size, text
 from deepnb.wings.open.values import HIDDEN
 
 HEAD = 200
-"""Characters of a text that the index keeps."""
+"""Characters of a text that the index shows."""
 _TASKS = ("task", "Task", "Agent")
 """Tools by which an agent hands a task to a nested one, in whichever program."""
 
@@ -72,8 +71,6 @@ class Tool(Item):
     id: str = ""
     name: str = ""
     args: Mapping[str, Any] = field(default_factory=dict)
-    memory: tuple[str, ...] = ()
-    """Memory files that it changes."""
     task: str = ""
     """First words of what a nested agent was asked."""
 
@@ -86,7 +83,7 @@ class Tool(Item):
         args = mapping(args)
         given = args if name in _TASKS else {}
         agent, task = text(given.get("subagent_type")), text(given.get("prompt") or given.get("description"))
-        return cls(agent, size(args), key, id_, name, args, memory_files(name, args), task[:HEAD])
+        return cls(agent, size(args), key, id_, name, args, task[:HEAD])
 
 
 @dataclass(slots=True)
@@ -97,7 +94,7 @@ class Result(Item):
     agent: str = ""
     """Id of the nested agent that did it."""
     original: str | None = None
-    """The file before it was changed, whole, where the line holds it."""
+    """The memory file before it was changed, whole, where the line holds it."""
 
     @classmethod
     def of(cls, block: Mapping[str, Any]) -> "Result":
@@ -139,25 +136,6 @@ class Fact(Item):
     name: str = ""
 
 
-_WHOLE: Mapping[str, Any] = {"args": {}, "original": None}
-"""Fields that the index does not keep, and what it has in their places; of a text it keeps the first words."""
-
-
-def cut(item: Item) -> None:
-    """Leave of an item what the index keeps."""
-    if not (isinstance(item, Fact) and item.name == "system_prompt"):
-        item.text = item.text[:HEAD]
-    for name, nothing in _WHOLE.items():
-        if hasattr(item, name):
-            setattr(item, name, nothing)
-
-
-def restored(known: Item, read: Item) -> Item:
-    """Return an item of the index with what `cut` took, out of the same item as it was read again."""
-    names = (name for name in ("text", *_WHOLE) if hasattr(known, name) and hasattr(read, name))
-    return replace(known, **{name: getattr(read, name) for name in names})
-
-
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "toolCall", "toolUse")
 
 
@@ -191,10 +169,6 @@ class Entry:
     """What only its own reader knows the use of; small."""
     line: int = 0
     """Number in the file, from 1."""
-    place: tuple[int, int] = (0, 0)
-    """[start, end) in the file."""
-    file: int = 0
-    """Which of the session's files: 0 is its own, the others are those of nested agents."""
 
     @property
     def name(self) -> str:

@@ -118,11 +118,6 @@ def is_memory_file(path: str) -> bool:
     return name in NAMES or (name.endswith(".md") and (rule or "memory" in folders))
 
 
-def memory_files(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:
-    found = (path for path, _, _ in changes(tool, args))
-    return tuple(dict.fromkeys(path for path in found if is_memory_file(path)))
-
-
 def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
     """Yield each file that a call changes."""
     name = tool.lower()

@@ -9,9 +9,9 @@ from typing import Any
 
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
-from deepnb.wings.open.file import BadLines, Head, json_lines, open_file, read_line
+from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
 from deepnb.wings.open.indexing import IndexedSession
-from deepnb.wings.open.items import HEAD, Arrangement, Entry, Fact, Item, Prompt, cut
+from deepnb.wings.open.items import HEAD, Arrangement, Entry, Fact, Prompt
 from deepnb.wings.open.values import SessionRow
 
 _LAST = ("title", "summary", "window", "version", "at")
@@ -58,7 +58,7 @@ class JsonlFormat:
 
     def _read(self, path: Path) -> IndexedSession:
         files, bad, bad_nested = [path, *self.companions(path)], BadLines(), BadLines()
-        scanned = [self._scan(file, n, bad_nested if n else bad) for n, file in enumerate(files)]
+        scanned = [self._scan(file, bad_nested if n else bad) for n, file in enumerate(files)]
         arrangement = self.arrange(scanned[0], dict(zip(files[1:], scanned[1:], strict=True)))
         if bad_nested.count:
             arrangement.notices.append(f"lines of nested agents' files that can't be read: {bad_nested.count:,}")
@@ -70,21 +70,14 @@ class JsonlFormat:
         facts |= {"cwd": found.get("cwd", ""), "version": found.get("version", ""), "bytes": path.stat().st_size}
         facts |= {"system_prompt": found.get("system_prompt"), "bad": bad.count}
         facts["window"] = int(found["window"]) if found.get("window") else None
+        return IndexedSession(arrangement, facts)
 
-        def full(entry: Entry) -> list[Item]:
-            return self.parse(read_line(files[entry.file], entry.place)).items
-
-        return IndexedSession(arrangement, facts, full)
-
-    def _scan(self, path: Path, file: int, bad: BadLines) -> list[Entry]:
+    def _scan(self, path: Path, bad: BadLines) -> list[Entry]:
         entries = []
         with open_file(path) as opened:
-            for number, place, value in json_lines(opened, bad):
-                entry = self.parse(value)
-                entry.line, entry.place, entry.file = number, place, file
-                for item in entry.items:
-                    cut(item)
-                entries.append(entry)
+            for number, value in json_lines(opened, bad):
+                entries.append(entry := self.parse(value))
+                entry.line = number
         return entries
 
 

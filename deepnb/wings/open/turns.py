@@ -132,9 +132,8 @@ class SessionTurns:
 
     @cached_property
     def _edits(self) -> tuple[FileEdit, ...]:
-        """All edits of memory files with their texts."""
-        turns = (turn.number for turn in self._session.index.turns if turn.edits)
-        return tuple(edit for number in turns for edit in self.content(number).edits)
+        """All edits of memory files."""
+        return tuple(edit for turn in self._session.index.turns for edit in turn.edits)
 
 
 def _edited(text: str, edit: FileEdit) -> str:

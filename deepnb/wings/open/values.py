@@ -69,7 +69,7 @@ class FileTurn:
     """Name -> calls by the agents it called."""
     compactions: tuple[FileCompaction, ...] = ()
     edits: tuple[FileEdit, ...] = ()
-    """Of memory files; without their texts, which `FileContent.edits` has."""
+    """Of memory files."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.number}: {excerpt(self.prompt)!r} calls={len(self.calls)}")
