@@ -1,12 +1,9 @@
-"""Items of one turn -> its content: events in the order in which they are shown, messages, and edits of memory files.
-
-The figures of the index are taken from the same.
-"""
+"""Items of a turn -> its content: events in the order in which they are shown, messages, and edits of memory files."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -21,6 +18,8 @@ from deepnb.wings.open.values import FileContent, FileEdit
 
 Told = list[tuple[it.Entry, list[it.Item]]]
 """Entries, each with those of its items that are meant."""
+Tools = dict[str, tuple[it.Tool, str]]
+"""Id -> the call of it that came last, and when."""
 INTERRUPTED = "stopped by the user"
 _CHARS = 4
 """Characters of a token, where a part of a request is estimated."""
@@ -63,38 +62,38 @@ class _Reply:
     summary: bool = False
 
 
-@dataclass
 class Builder:
-    """Makes the content of one turn."""
+    """Makes the content of the turns of a session, one after another."""
 
-    _number: int
-    _agents: Mapping[str, it.Agent]
-    """Nested ones, by the tool call that started them."""
-    _visible: Visible
-    """It grows with the turn."""
-    _window: int | None
-    _elsewhere: Collection[str]
-    """Replies that other turns count, and calls whose results they have."""
-    _calls: int = 0
-    _events: list[values.Event] = field(default_factory=list)
-    _messages: list[Message] = field(default_factory=list)
-    _edits: list[FileEdit] = field(default_factory=list)
-    _interrupted: str | None = None
+    def __init__(self, main: Sequence[it.Entry], agents: Mapping[str, it.Agent], window: int | None) -> None:
+        """`agents` are the nested ones, by the tool call that started them."""
+        self._agents = agents
+        self._window = window
+        self._visible = Visible()
+        self._known: set[str] = set()
+        """Keys of the replies that were told: a prompt may be typed into one."""
+        self._tools: Tools = {}
+        self._results = _results(entry.items for entry in main)
 
-    def build(self, told: Told) -> FileContent:
-        """Return the content of a turn that these entries tell, given with their items."""
-        self._run(told, ())
+    def build(self, number: int, told: Told) -> FileContent:
+        """Return the content of the next turn, which these entries tell."""
+        self._number, self._calls = number, 0
+        self._events: list[values.Event] = []
+        self._messages: list[Message] = []
+        self._edits: list[FileEdit] = []
+        self._interrupted: str | None = None
+        self._run(told, (), self._tools, self._results)
         prompt = next((i.text for _, items in told for i in items if isinstance(i, it.Prompt | it.Command)), "")
         answer = next((m.text for m in reversed(self._messages) if m.role == "assistant" and m.text), "")
         times = [entry.at for entry, _ in told if entry.at] or [""]
         seconds, edits = seconds_between(times[0], times[-1]), tuple(self._edits)
         events, messages = tuple(self._events), tuple(self._messages)
-        return FileContent(self._number, prompt, answer, events, messages, edits, seconds, self._interrupted)
+        return FileContent(number, prompt, answer, events, messages, edits, seconds, self._interrupted)
 
-    def _run(self, told: Told, path: values.Path, agent: str = "") -> None:
+    def _run(self, told: Told, path: values.Path, tools: Tools, results: Collection[str], agent: str = "") -> None:
+        """Tell entries of one agent; `tools` are its calls so far, `results` the calls of which a result is told somewhere."""
         replies = _replies(told)
-        tools: dict[str, tuple[it.Tool, str]] = {}
-        """Id -> the call of it that came last, and when: some models use an id again."""
+        started: dict[str, str] = {}
         answered: set[str] = set()
         for entry, items in told:
             for item in items:
@@ -103,20 +102,22 @@ class Builder:
                     if not reply.told:
                         reply.told = True
                         self._reply(item.key, reply, path, agent)
-                        tools |= {tool.id: (tool, reply.at) for tool in reply.tools}
-                        answered.difference_update(tool.id for tool in reply.tools)
+                        for tool in reply.tools:  # some models use an id again
+                            tools[tool.id], started[tool.id] = (tool, reply.at), tool.name
+                            answered.discard(tool.id)
                 elif isinstance(item, it.Result) and item.id not in answered:
                     answered.add(item.id)
                     self._result(item, tools.get(item.id), entry, path)
                 else:
                     self._other(item, entry, path)
-        for id_ in tools:
-            if id_ not in answered and id_ not in self._elsewhere:
+        for id_, name in started.items():
+            if id_ not in results:
                 self._nested(id_, path)
-                self._events.append(values.ToolEnded(id_, tools[id_][0].name, "interrupted", "cut", 0.0, path))
+                self._events.append(values.ToolEnded(id_, name, "interrupted", "cut", 0.0, path))
 
     def _reply(self, key: str, reply: _Reply, path: values.Path, agent: str) -> None:
-        again = key in self._elsewhere and not path
+        again = key in self._known and not path
+        self._known |= set() if path else {key}
         self._calls += not again
         seen = Visible() if path else self._visible
         call = values.Call(
@@ -156,7 +157,8 @@ class Builder:
     def _nested(self, call: str, path: values.Path) -> None:
         agent = self._agents.get(call)
         if agent is not None and len(path) < _DEPTH and call not in path:
-            self._run([(entry, entry.items) for entry in agent.entries], (*path, call), agent.name)
+            told = [(entry, entry.items) for entry in agent.entries]
+            self._run(told, (*path, call), {}, _results(items for _, items in told), agent.name)
 
     def _other(self, item: it.Item, entry: it.Entry, path: values.Path) -> None:
         match item:
@@ -200,6 +202,11 @@ class Builder:
 
     def _sum_up(self, item: it.Item, entry: it.Entry) -> None:
         self._say(Message(entry.name, "user", item.text, source=SUMMARY), "summary", item.size)
+
+
+def _results(told: Iterable[Iterable[it.Item]]) -> frozenset[str]:
+    """Return the ids of the calls whose results are among the items."""
+    return frozenset(item.id for items in told for item in items if isinstance(item, it.Result))
 
 
 def _replies(told: Told) -> dict[str, _Reply]:

@@ -1,8 +1,7 @@
-"""The entries of a session, arranged -> its turns: which entries each has, and its figures."""
+"""The entries of a session, arranged -> its turns, and the figures of each."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -12,7 +11,7 @@ from deepnb.values.text import excerpt
 from deepnb.values.turn import Compacted, ModelEnded, ToolStarted
 from deepnb.views.text import counted
 from deepnb.wings.open import items as it
-from deepnb.wings.open.content import Builder, Visible
+from deepnb.wings.open.content import Builder, Told
 from deepnb.wings.open.values import Begin, FileCompaction, FileContent, FileTurn, SessionIndex
 
 _ALIKE = it.HEAD - 20
@@ -21,106 +20,71 @@ _ALIKE = it.HEAD - 20
 
 @dataclass
 class Draft:
-    """A turn and its entries."""
+    """A turn before it is told."""
 
     begin: Begin = "start"
-    number: int = 0
-    entries: list[tuple[it.Entry, int, int]] = field(default_factory=list)
-    """(entry, from which to which of its items): a line may end one turn and begin another."""
-    visible: Visible = field(default_factory=Visible)
-    """What the context held when it began."""
-    elsewhere: set[str] = field(default_factory=set)
-    """Replies that began in a turn before, and calls whose results came in another: a prompt was typed in between."""
+    told: Told = field(default_factory=list)
 
 
 class IndexedSession:
-    """A session: the figures of its turns at once, their content when asked for."""
+    """A session, told turn by turn."""
 
     def __init__(self, arrangement: it.Arrangement, facts: Mapping[str, Any]) -> None:
         """`facts` are fields of its index that the arrangement does not tell."""
         agents = link(arrangement.agents, arrangement.main)
-        self._agents = {agent.call: agent for agent in agents}
-        self._drafts = drafts(arrangement.main)
-        _across(self._drafts)
-        self._window: int | None = facts.get("window")
+        builder = Builder(arrangement.main, {agent.call: agent for agent in agents}, facts.get("window"))
+        made = drafts(arrangement.main)
+        self._contents = [builder.build(number, draft.told) for number, draft in enumerate(made, 1)]
         told = {**arrangement.counts, "subagents": len(agents)}
         counts, notices = {name: n for name, n in told.items() if n}, tuple(arrangement.notices)
         if left := len(arrangement.agents) - len(agents):
             notices += (f"{counted(left, 'nested agent')} that no call of a tool names: left out",)
-        self.index = SessionIndex(turns=tuple(self._figures()), counts=counts, notices=notices, **facts)
+        turns = tuple(map(_figures, made, self._contents))
+        self.index = SessionIndex(turns=turns, counts=counts, notices=notices, **facts)
 
     def content(self, turn: int) -> FileContent:
         """Return one turn word for word; turns count from 1."""
-        if not 1 <= turn <= len(self._drafts):
-            there = f"has turns 1 to {len(self._drafts)}" if self._drafts else "has no turns"
+        if not 1 <= turn <= len(self._contents):
+            there = f"has turns 1 to {len(self._contents)}" if self._contents else "has no turns"
             raise NotFoundError(f"no turn {turn}: session {self.index.id} {there}", "%agent turns lists them")
-        draft = self._drafts[turn - 1]
-        return self._content(draft, deepcopy(draft.visible))
-
-    def _content(self, draft: Draft, visible: Visible) -> FileContent:
-        told = [(entry, entry.items[start:end]) for entry, start, end in draft.entries]
-        return Builder(draft.number, self._agents, visible, self._window, draft.elsewhere).build(told)
-
-    def _figures(self) -> Iterable[FileTurn]:
-        visible = Visible()
-        for draft in self._drafts:
-            draft.visible = deepcopy(visible)
-            content = self._content(draft, visible)
-            own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
-            nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
-            times = [entry.at for entry, _, _ in draft.entries if entry.at]
-            asked = [entry.at for entry, _, _ in draft.entries if entry.has(it.Prompt) and entry.at]
-            yield FileTurn(
-                number=draft.number,
-                prompt=excerpt(content.prompt, it.HEAD),
-                begin=draft.begin,
-                started=next(iter((*asked, *times)), ""),
-                ended=times[-1] if times else "",
-                models=tuple(dict.fromkeys(call.model for call in content.calls if call.model and not call.path)),
-                calls=content.calls,
-                tools=dict(own),
-                nested_tools=dict(nested),
-                compactions=tuple(_compactions(content)),
-                edits=content.edits,
-            )
+        return self._contents[turn - 1]
 
 
 def drafts(entries: Sequence[it.Entry]) -> list[Draft]:
     """Return the turns of a thread: each begins with a prompt; what comes before the first is one if a model replied."""
     made = [Draft()]
-    for entry in entries:
+    for entry in entries:  # a line may end one turn and begin another
         starts = {n for n, item in enumerate(entry.items) if isinstance(item, it.Prompt)}
         for start, end in pairwise([0, *sorted(starts - {0}), len(entry.items)]):
             made += [Draft("prompt")] if start in starts else []
-            made[-1].entries.append((entry, start, end))
-    before = [entry for entry, _, _ in made[0].entries]
+            made[-1].told.append((entry, entry.items[start:end]))
+    before = [entry for entry, _ in made[0].told]
     if any(entry.has(it.Reply, it.Tool, it.Result, it.Compaction) for entry in before):
         made[0].begin = "command" if any(entry.has(it.Command) for entry in before) else "start"
-    else:
-        first, *made = made
-        for draft in made[:1]:
-            draft.entries[:0] = first.entries
-    for number, draft in enumerate(made, 1):
-        draft.number = number
-    return made
+        return made
+    for draft in made[1:2]:
+        draft.told[:0] = made[0].told
+    return made[1:]
 
 
-def _across(made: Sequence[Draft]) -> None:
-    """Find what is told in more turns than one, and give results the names of the tools that were called before."""
-    replies: dict[str, int] = {}
-    called: dict[str, tuple[Draft, str]] = {}
-    for draft in made:
-        for entry, start, end in draft.entries:
-            for item in entry.items[start:end]:
-                if isinstance(item, it.Reply) and replies.setdefault(item.key, draft.number) != draft.number:
-                    draft.elsewhere.add(item.key)
-                elif isinstance(item, it.Tool):
-                    called[item.id] = draft, item.name
-                elif isinstance(item, it.Result) and item.id in called:
-                    first, name = called[item.id]
-                    item.name = item.name or name
-                    if first is not draft:
-                        first.elsewhere.add(item.id)
+def _figures(draft: Draft, content: FileContent) -> FileTurn:
+    own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
+    nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
+    times = [entry.at for entry, _ in draft.told if entry.at]
+    asked = [entry.at for entry, _ in draft.told if entry.has(it.Prompt) and entry.at]
+    return FileTurn(
+        number=content.number,
+        prompt=excerpt(content.prompt, it.HEAD),
+        begin=draft.begin,
+        started=next(iter((*asked, *times)), ""),
+        ended=times[-1] if times else "",
+        models=tuple(dict.fromkeys(call.model for call in content.calls if call.model and not call.path)),
+        calls=content.calls,
+        tools=dict(own),
+        nested_tools=dict(nested),
+        compactions=tuple(_compactions(content)),
+        edits=content.edits,
+    )
 
 
 def _compactions(content: FileContent) -> Iterable[FileCompaction]:
