@@ -126,7 +126,15 @@ def _add_source(draft: _Draft, source: Source, value: Any) -> str:
 def _add_name(draft: _Draft, name: str, value: Any, user: Source) -> None:
     """Add what a name stands for in a definition."""
     if isinstance(value, ModuleType):
-        _add_module(draft, name, value, user)
+        known = value.__name__
+        if sys.modules.get(known) is not value or distribution(known) is None:
+            raise CantWriteError(f"uses {name}, a module that is not installed")
+        _require(draft, known)
+        if _mean(draft, name, value):
+            draft.imports.add(f"import {known}" if name == known else f"import {known} as {name}")
+            # Of `xml.etree.ElementTree.parse` it takes the import of the submodule.
+            chains = (one for one in user.chains if name == known and one.startswith(f"{name}."))
+            draft.imports.update(f"import {one}" for one in chains if isinstance(sys.modules.get(one), ModuleType))
     elif getattr(typing, name, None) is value:
         if _mean(draft, name, value):
             draft.imports.add(f"from typing import {name}")
@@ -146,19 +154,6 @@ def _called(name: str, add: Callable[[], str]) -> str:
         return add()
     except CantWriteError as why:
         raise CantWriteError(f"uses {name}, which {why}") from None
-
-
-def _add_module(draft: _Draft, name: str, module: ModuleType, user: Source) -> None:
-    known = module.__name__
-    if sys.modules.get(known) is not module or distribution(known) is None:
-        raise CantWriteError(f"uses {name}, a module that is not installed")
-    _require(draft, known)
-    if not _mean(draft, name, module):
-        return
-    draft.imports.add(f"import {known}" if name == known else f"import {known} as {name}")
-    if name == known:  # of `xml.etree.ElementTree.parse` it takes the import of the submodule
-        chains = (one for one in user.chains if one.startswith(f"{name}."))
-        draft.imports.update(f"import {one}" for one in chains if isinstance(sys.modules.get(one), ModuleType))
 
 
 def _add_value(draft: _Draft, name: str, value: Any) -> None:
