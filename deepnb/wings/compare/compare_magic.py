@@ -53,7 +53,6 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
 
 
 def refuse_to_keep(scene: Scene, run: AgentRun, *, cell: bool) -> Never:
-    """Raise an error: without `--compare` there are no forks."""
     raise InvalidError("--keep goes with --compare", "type --compare OPTION=A,B --keep")
 
 
@@ -86,7 +85,6 @@ def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *,
 
 
 def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
-    """Return option -> its values, as they were typed."""
     found: dict[str, list[Any]] = {}
     for text in given:
         name, _, values = text.partition("=")

@@ -171,7 +171,6 @@ def comparisons(
 
 
 def _combinations(work: Workspace, choices: Mapping[str, Sequence[Any]]) -> list[dict[str, Choice]]:
-    """Return every combination of the values of the options, in their order."""
     named: list[list[tuple[str, Choice]]] = []
     for option, values in choices.items():
         if isinstance(values, str | bytes) or not isinstance(values, Sequence) or len(values) < 2:
@@ -242,7 +241,6 @@ def _run(
     images: Sequence[PromptImage],
     keep: bool,
 ) -> Column:
-    """Return the column when its turn has ended, however it ended."""
     problem, stopped = "", False
     try:
         fork, thread = _fork(work, source, options)

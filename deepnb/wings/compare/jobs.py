@@ -308,7 +308,6 @@ def fork_workspace(work: Workspace, options: Options, thread: Thread) -> Workspa
 
 
 def code_asks(policy: Policy) -> Policy:
-    """Return the policy with which code always needs approval."""
     for tool in CODE_TOOLS:
         policy = policy if policy.rules.get(tool) == "deny" else policy.with_rule(tool, "ask")
     return policy

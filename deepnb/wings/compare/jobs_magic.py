@@ -178,7 +178,6 @@ def _list(jobs: Sequence[Job], stamp: str) -> View:
 
 
 def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: str = "") -> str:
-    """Return how a job ended, and what to type next."""
     took = f" after {elapsed(turn.seconds)}" if turn is not None else ""
     join = f"%agent jobs join {job.number}"
     if turn is None:
@@ -200,5 +199,4 @@ def _decision(turn: Turn) -> tuple[str, str]:
 
 
 def _clock(stamp: str) -> str:
-    """Return `10:02:33` of an ISO timestamp."""
     return stamp[11:19]

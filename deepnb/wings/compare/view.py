@@ -110,7 +110,6 @@ class ComparisonView:
 
 
 def comparison_view(columns: Sequence[Column], thread: str) -> ComparisonView:
-    """Return the columns of a prompt that was run in forks of a thread."""
     return ComparisonView(tuple(columns), tuple(_figures(columns)), tuple(_lines(columns, thread)))
 
 
@@ -178,7 +177,6 @@ _FORMULA = re.compile(r"[$\\]")
 
 
 def marked_text(answers: Sequence[str]) -> list[str]:
-    """Return the Markdown with »« round what differs."""
     texts = [clean(without_data(answer)) for answer in answers]
     return [
         "".join(f"»{piece.text}«" if piece.changed else piece.text for piece in pieces(text, marked))
@@ -187,7 +185,6 @@ def marked_text(answers: Sequence[str]) -> list[str]:
 
 
 def marked_html(answers: Sequence[str]) -> list[h.Html]:
-    """Return the Markdown rendered, and what differs in <mark>."""
     split = [_TAG.split(markdown_html(answer)) for answer in answers]
     texts = [[unescape(node) for node in nodes[::2]] for nodes in split]  # every other one is a tag or a formula
     marked = marks([" ".join(nodes) for nodes in texts])

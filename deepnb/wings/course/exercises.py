@@ -42,7 +42,6 @@ Parts = Iterator[tuple[str, object, str]]
 
 
 def _no_thread(session: Session) -> str:
-    """Said of each part where there is no such thread."""
     return "" if THREAD in session.workspace.threads.names else f"there is no thread {THREAD}"
 
 
@@ -236,7 +235,6 @@ def threads(session: Session) -> list[Thread]:
 
 
 def turns(session: Session, thread: str) -> list[Turn]:
-    """Return the turns of a thread; none if there is no such thread."""
     return [turn for found in threads(session) for turn in found.turns if found.name == thread]
 
 

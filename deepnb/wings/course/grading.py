@@ -77,7 +77,6 @@ class CheckView:
 
 
 def check_picture(checked: CheckView) -> CheckView:
-    """Return what an exercise shows of itself in a cell: all of it."""
     return checked
 
 
@@ -137,7 +136,6 @@ def _graded(path: Path) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print a list of rows; gives the exit status."""
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python -m deepnb.course DIR", file=sys.stderr)
         return 2

@@ -94,7 +94,6 @@ def _indexed(entries: tuple[Entry, ...]) -> tuple[dict[str, str], Index]:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the paragraphs of a long text, a block of code with the one before it."""
     text = _PICTURE.sub("", text)
     if len(text) <= _PASSAGE:
         return [text]

@@ -154,7 +154,6 @@ def _messages(value: Any) -> list[Any]:
 
 
 def _conversations(head: Head, bad: BadLines) -> Iterator[tuple[str, Any]]:
-    """Yield (number, conversation) of each in a file."""
     if not head.objects or not _messages(head.objects[0]):
         yield "1", head.whole
         return

@@ -59,7 +59,6 @@ class DataSerializer(JsonPlusSerializer):
 
 
 def _fields(code: int, data: bytes) -> Any:
-    """Return what an object of msgpack was made of."""
     value = ormsgpack.unpackb(data, ext_hook=_fields, option=ormsgpack.OPT_NON_STR_KEYS)
     if code == EXT_DELTA_SNAPSHOT:
         return (value,)  # the only tuple: an array is a list
@@ -101,7 +100,6 @@ class Checkpoints:
         return sorted(str(row["checkpoint_ns"]) for row in self.execute(query, thread))
 
     def size(self, thread: str) -> int:
-        """Return how many bytes a thread's values have."""
         queries = (f"SELECT sum(length({c})) AS n FROM {t} WHERE thread_id = ?" for t, c in self.values.items())
         return sum(int(row["n"] or 0) for query in queries for row in self.execute(query, thread))
 
@@ -175,7 +173,6 @@ class Checkpoints:
 
 @contextmanager
 def sqlite_checkpoints(path: Path) -> Iterator[Checkpoints]:
-    """Yield the checkpoints in a file."""
     try:
         from langgraph.checkpoint.sqlite import SqliteSaver
     except ImportError:

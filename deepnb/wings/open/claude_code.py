@@ -308,7 +308,6 @@ def _agents(entries: Iterable[it.Entry], nested: Mapping[Path, list[it.Entry]]) 
 
 
 def _meta(path: Path) -> Mapping[str, object]:
-    """Return what the file beside an agent's own says of it."""
     meta = path.with_name(f"{path.stem}.meta.json")
     if not meta.is_file() or meta.is_symlink() or meta.stat().st_size > _META:
         return {}

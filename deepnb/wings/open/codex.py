@@ -170,7 +170,6 @@ class _Rollout:
         """The last thing of the thread, where that is a compaction."""
 
     def add(self, entry: it.Entry) -> None:
-        """Take the next line."""
         self._model = entry.facts.get("model") or self._model
         if "tokens" in entry.facts:
             self._tokens(entry)

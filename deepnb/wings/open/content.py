@@ -205,7 +205,6 @@ class Builder:
 
 
 def _results(told: Iterable[Iterable[it.Item]]) -> frozenset[str]:
-    """Return the ids of the calls whose results are among the items."""
     return frozenset(item.id for items in told for item in items if isinstance(item, it.Result))
 
 

@@ -172,11 +172,9 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """What its message is known by."""
         return self.id or f"line-{self.line}"
 
     def has(self, *kinds: type[Item]) -> bool:
-        """Return whether it holds an item of one of these kinds."""
         return any(isinstance(item, kinds) for item in self.items)
 
 

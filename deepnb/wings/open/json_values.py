@@ -25,17 +25,14 @@ def text(value: object) -> str:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def array(value: object) -> list[Any]:
-    """Return the value if it is an array, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def count(value: object) -> int:
-    """Return the value if it is a count, else 0."""
     return int(dollars(value) or 0)
 
 
@@ -119,7 +116,6 @@ def is_memory_file(path: str) -> bool:
 
 
 def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
-    """Yield each file that a call changes."""
     name = tool.lower()
     if name in _SHELLS:
         command = args.get("command") or args.get("cmd") or mapping(args.get("action")).get("command")

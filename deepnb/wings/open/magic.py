@@ -111,7 +111,6 @@ def _fork(opened: OpenedSession, scene: Scene, args: Args) -> Result:
 
 
 def _memory_diff(opened: OpenedSession, scene: Scene, args: Args) -> Result:
-    """Return what changed between two turns, or in each turn that edited memory."""
     if args["a"] is not None:
         a, b = args["a"], args["b"]
         return diff_view(opened.memory.diff(a, b), f"memory from turn {a} to {b or 'the end'}", scene.stamp)

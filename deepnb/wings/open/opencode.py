@@ -93,7 +93,6 @@ def _row(head: Head, info: Object) -> SessionRow:
 
 
 def _exported(head: Head) -> Object | None:
-    """Return what a file has if it is an export."""
     whole = mapping(head.whole)
     first = next(iter(array(whole.get("messages"))), None)
     return whole if isinstance(whole.get("info"), dict) and isinstance(mapping(first).get("parts"), list) else None
@@ -154,7 +153,6 @@ def _object(stored: object) -> Object:
 
 
 def _split(stored: Stored) -> tuple[Told, Told]:
-    """Return the messages that count, and those that were taken back."""
     revert = mapping(stored.info.get("revert")) or _object(stored.info.get("revert"))
     ids = [one.get("id") for one, _ in stored.messages]
     first = ids.index(revert["messageID"]) if revert.get("messageID") in ids else len(ids)

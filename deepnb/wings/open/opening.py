@@ -133,7 +133,6 @@ def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
 
 
 def _rows(file: Path, known: tuple[Format, ...]) -> tuple[SessionRow, ...]:
-    """Return the sessions in a file of a directory; none in one of another kind."""
     try:
         head = Head.of(file, _GLANCE)
         found = next((one for one in known if one.matches(head)), None)
@@ -146,7 +145,6 @@ def _rows(file: Path, known: tuple[Format, ...]) -> tuple[SessionRow, ...]:
 
 
 def _named(rows: tuple[SessionRow, ...]) -> tuple[SessionRow, ...]:
-    """Return the sessions of a file, each to be named if there are several."""
     return tuple(replace(row, several=True) for row in rows) if len(rows) > 1 else rows
 
 
@@ -184,7 +182,6 @@ _SHAPES = (
 
 
 def seems(head: Head) -> tuple[str, str]:
-    """Return (what it seems to be, what to do)."""
     if not head.start.strip():
         return "is empty", "choose another file"
     if head.is_sqlite:

@@ -15,7 +15,6 @@ _LEAVES = ("leafId", "targetId", "entryId")
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether these are lines of pi: a header, and messages in it."""
     first = objects[0] if objects else {}
     return first.get("type") == "session" and "id" in first and "cwd" in first and "session" not in first
 

@@ -82,7 +82,6 @@ def name_of(index: SessionIndex) -> str:
 
 
 def refusal(name: str) -> DeepnbError:
-    """Return that a thread is only for reading, and how to go on from it."""
     return RefusedError(f"thread {name} was opened to be read", "%agent fork NAME --at N goes on from its turn N")
 
 
@@ -346,7 +345,6 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
 
 
 def _offer(work: Workspace, files: Mapping[str, str], origin: str) -> None:
-    """Hold the lines of foreign memory files for the user."""
     if not work.options.enable_memory:
         return
     target = work.options.memory[0]

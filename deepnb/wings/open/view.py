@@ -54,7 +54,6 @@ def opened_view(index: SessionIndex, name: str) -> Picture:
 
 
 def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
-    """Yield (what, figures) of a session; those that are not known are empty."""
     turns = index.turns
     yield "file", f"{short(index.path, 200)} ({size(index.bytes)})"
     called = [(index.title, "{}"), (index.id, "id {}"), (index.cwd, "in {}"), (index.version, "version {}")]
@@ -176,6 +175,5 @@ def size(count: int) -> str:
 
 
 def _some(words: Sequence[str]) -> str:
-    """Return the first of them, and how many more there are."""
     more = len(words) - _NAMED
     return ", ".join(words[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

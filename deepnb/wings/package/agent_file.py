@@ -110,7 +110,6 @@ def agent_file(options: Options, module: Code, known: Sequence[str]) -> Code:
 
 
 def _plain(options: Options) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of the options that are plain values, and not the default."""
     for one in fields(Options):
         value = getattr(options, one.name)
         if (

@@ -58,7 +58,6 @@ def module_of(tools: Sequence[Any], listed: int | None = None) -> Code:
 
 
 def _text(draft: _Draft, tools: Iterable[str]) -> str:
-    """Return the module: values close together, definitions two lines apart."""
     parts = ['"""Tools of the agent, with what they use, as they are in the notebook."""']
     parts += ["\nfrom __future__ import annotations"] if draft.future else []
     imports = sorted(draft.imports, key=lambda line: (line.startswith("from "), line))
@@ -73,7 +72,6 @@ def _text(draft: _Draft, tools: Iterable[str]) -> str:
 
 
 def _add_tool(draft: _Draft, tool: Any) -> str:
-    """Add a tool; return its name in the module."""
     if getattr(tool, "server", None) is not None:
         raise CantWriteError(f"belongs to the MCP server {tool.server.name}, which this kernel runs")
     if isinstance(tool, Mapping):
@@ -124,7 +122,6 @@ def _add_source(draft: _Draft, source: Source, value: Any) -> str:
 
 
 def _add_name(draft: _Draft, name: str, value: Any, user: Source) -> None:
-    """Add what a name stands for in a definition."""
     if isinstance(value, ModuleType):
         known = value.__name__
         if sys.modules.get(known) is not value or distribution(known) is None:

@@ -154,7 +154,6 @@ def _others(paths: Sequence[str]) -> Iterator[LeftOut]:
 def _through_the_gate(
     path: str, content: bytes, heard: tuple[Sequence[str], Sequence[str]], passed: frozenset[str]
 ) -> tuple[bytes, str]:
-    """Return the bytes that may leave the kernel, and what was changed in them."""
     if credentials(path):
         raise CantWriteError("has a credential in its path")
     if normpath(path) != path or any(map(is_control, path)):

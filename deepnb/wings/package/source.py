@@ -93,7 +93,6 @@ def _source(text: str, name: str, values: Mapping[str, Any], future: bool) -> So
 
 
 def _referenced(table: symtable.SymbolTable, *, top: bool = True) -> Iterator[str]:
-    """Yield the names that are looked up outside of a definition."""
     for symbol in table.get_symbols():
         if symbol.is_referenced() and (top or symbol.is_global()):
             yield symbol.get_name()
@@ -102,7 +101,6 @@ def _referenced(table: symtable.SymbolTable, *, top: bool = True) -> Iterator[st
 
 
 def _quoted(node: _Definition) -> Iterator[str]:
-    """Yield the names in annotations that are texts."""
     for one in ast.walk(node):
         wanted = getattr(one, "annotation", None), getattr(one, "returns", None)
         for text in (w.value for w in wanted if isinstance(w, ast.Constant) and isinstance(w.value, str)):

@@ -174,7 +174,6 @@ class ServerGraph(Questions):
 
     @cached_property
     def compiled(self) -> Any:
-        """LangGraph's own client of it."""
         from langgraph.pregel.remote import RemoteGraph
 
         return RemoteGraph(self._assistant, sync_client=self._server.client)
@@ -204,7 +203,6 @@ class ServerGraph(Questions):
             raise
 
     def _begun(self, name: str, given: Any, config: Config, run: _Run) -> Callable[[], Iterator[Any]]:
-        """Return what begins a run, or goes on where the thread stopped."""
         id_ = self._threads.ensure(name, config.get("metadata") or {})
         how: dict[str, Any] = {"input": None}
         if isinstance(given, Command):
@@ -322,7 +320,6 @@ class _Run:
         self.id = ""
 
     def created(self, thread: str, run: str) -> None:
-        """The server has begun it."""
         self._thread, self.id = thread, run
         if self._cancelled:
             self._stop()

@@ -54,7 +54,6 @@ def server(address: ServerAddress) -> Server:
 
 
 def assistants(found: Server) -> list[Assistant]:
-    """Return the agents of a server, by name."""
     rows: Any = found.ask(found.client.assistants.search, limit=100)
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) and "assistant_id" in row for row in rows):
         raise InvalidError(f"what answers at {found.address.url} is no LangGraph server", "%agent use http://host:port")

@@ -59,7 +59,6 @@ class Decoder:
         return named
 
     def snapshot(self, name: str, state: Mapping[str, Any]) -> StateSnapshot:
-        """Return the state of a thread of this name."""
         tasks = []
         for one in state.get("tasks") or ():
             id_, called, path = str(one.get("id")), str(one.get("name")), tuple(one.get("path") or ())
@@ -93,7 +92,6 @@ def interrupts(listed: Any) -> list[Interrupt[Any]]:
 
 
 def place_of(name: str, checkpoint: Any) -> Any:
-    """Return a checkpoint as LangGraph names it, or None."""
     id_ = checkpoint.get("checkpoint_id") if isinstance(checkpoint, Mapping) else None
     return {"configurable": {"thread_id": name, "checkpoint_ns": "", "checkpoint_id": id_}} if id_ else None
 
@@ -226,7 +224,6 @@ class ServerThreads(BaseCheckpointSaver[str]):
     # -- what is asked of a checkpointer
 
     def get_tuple(self, config: Any) -> CheckpointTuple | None:
-        """Return the newest checkpoint of a thread, or the one that is named."""
         place = config["configurable"]
         return self._tuple(place["thread_id"], self.state(place["thread_id"], place.get("checkpoint_id")))
 
