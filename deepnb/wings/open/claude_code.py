@@ -126,15 +126,11 @@ def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
         yield it.Note(content_text(message.get("content")))
         return
     key = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))
-    yield it.Reply(key=key, model=model, usage=usage(mapping(message.get("usage"))))
+    told = mapping(message.get("usage"))
+    cached, out = count(told.get("cache_read_input_tokens")), count(told.get("output_tokens"))
+    given = count(told.get("input_tokens")) + cached + count(told.get("cache_creation_input_tokens"))
+    yield it.Reply(key=key, model=model, usage=Usage(given, out, cached) if given or out else None)
     yield from it.reply_items(message.get("content"), key)
-
-
-def usage(told: Mapping[str, Any]) -> Usage | None:
-    """Return tokens of one call, the cached part of the input included; None if all are zero."""
-    read, written = count(told.get("cache_read_input_tokens")), count(told.get("cache_creation_input_tokens"))
-    made = Usage(count(told.get("input_tokens")) + read + written, count(told.get("output_tokens")), read)
-    return made if made.input or made.output else None
 
 
 def _system(value: Mapping[str, Any]) -> Iterator[it.Item]:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -68,8 +68,7 @@ def object_of(body: bytes) -> dict[str, Any] | None:
 def open_file(path: Path) -> BinaryIO:
     """Return the file, opened for reading; unpacked if it ends in .zst. Only a regular one: no pipe is waited for."""
     if path.suffix == ".zst" and path.is_file():
-        about = path.stat()
-        return BytesIO(_unpacked(path, about.st_mtime_ns, about.st_size))
+        return BytesIO(_unpacked(path))
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
@@ -83,9 +82,8 @@ def open_file(path: Path) -> BinaryIO:
     return file
 
 
-@lru_cache(maxsize=2)
-def _unpacked(path: Path, changed: int, size: int) -> bytes:
-    """Return the bytes of a file that is compressed with zstd; `changed` and `size` say which state of it."""
+def _unpacked(path: Path) -> bytes:
+    """Return the bytes of a file that is compressed with zstd."""
     try:
         import zstandard
     except ImportError:

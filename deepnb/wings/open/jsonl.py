@@ -58,7 +58,14 @@ class JsonlFormat:
 
     def _read(self, path: Path) -> IndexedSession:
         files, bad, bad_nested = [path, *self.companions(path)], BadLines(), BadLines()
-        scanned = [self._scan(file, bad_nested if n else bad) for n, file in enumerate(files)]
+        scanned: list[list[Entry]] = []
+        for file in files:
+            entries = []
+            with open_file(file) as opened:
+                for number, value in json_lines(opened, bad_nested if scanned else bad):
+                    entries.append(entry := self.parse(value))
+                    entry.line = number
+            scanned.append(entries)
         arrangement = self.arrange(scanned[0], dict(zip(files[1:], scanned[1:], strict=True)))
         if bad_nested.count:
             arrangement.notices.append(f"lines of nested agents' files that can't be read: {bad_nested.count:,}")
@@ -71,14 +78,6 @@ class JsonlFormat:
         facts |= {"system_prompt": found.get("system_prompt"), "bad": bad.count}
         facts["window"] = int(found["window"]) if found.get("window") else None
         return IndexedSession(arrangement, facts)
-
-    def _scan(self, path: Path, bad: BadLines) -> list[Entry]:
-        entries = []
-        with open_file(path) as opened:
-            for number, value in json_lines(opened, bad):
-                entries.append(entry := self.parse(value))
-                entry.line = number
-        return entries
 
 
 def _facts(entries: Iterable[Entry]) -> dict[str, str]:

@@ -65,7 +65,7 @@ def rows_of(place: Path | str, at: str = "") -> tuple[SessionRow, ...]:
                 said = map(message, given if isinstance(given, list) else [given])
                 first = next((one for one in said if one and one["type"] == "human"), {})
                 prompt = excerpt(content_text(first.get("content")), HEAD)
-                rows.append(replace(row, prompt=prompt, bytes=database.size(thread)))
+                rows.append(replace(row, prompt=prompt))
             except DeepnbError as error:
                 rows.append(replace(row, problem=error.what))
     return tuple(rows)
@@ -80,7 +80,7 @@ def open_thread(place: Path | str, session: str | None) -> IndexedSession:
         nested = {space: database.branch(thread, space) for space in database.namespaces(thread)[:_MOST_AGENTS]}
         facts = {
             "format": LANGGRAPH.name, "kind": LANGGRAPH.kind, "path": database.where, "id": thread,
-            "cwd": text(root.metadata.get("cwd")), "bytes": database.size(thread),
+            "cwd": text(root.metadata.get("cwd")), "bytes": place.stat().st_size if isinstance(place, Path) else 0,
             "version": text(mapping(root.metadata.get("versions")).get("deepagents")),
         }  # fmt: skip
     main = _entries(root, "")

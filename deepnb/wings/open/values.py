@@ -34,9 +34,6 @@ class FileEdit:
     hunks: tuple[tuple[str, str], ...] = ()
     """What was replaced by what, where it did not."""
 
-    def __repr__(self) -> str:
-        return short_repr(self, f"{self.path} in turn {self.turn}")
-
 
 @dataclass(frozen=True, slots=True)
 class FileCompaction:
@@ -103,9 +100,6 @@ class FileContent:
     """Of memory files, with their texts."""
     seconds: float = 0.0
     interrupted: str | None = None
-
-    def __repr__(self) -> str:
-        return short_repr(self, f"of turn {self.number}: events={len(self.events)} messages={len(self.messages)}")
 
     @property
     def calls(self) -> tuple[Call, ...]:

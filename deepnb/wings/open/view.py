@@ -4,7 +4,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from deepnb.values.turn import Usage
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
@@ -55,7 +54,7 @@ def opened_view(index: SessionIndex, name: str) -> Picture:
 
 def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
     turns = index.turns
-    yield "file", f"{short(index.path, 200)} ({size(index.bytes)})"
+    yield "file", short(index.path, 200) + (f" ({size(index.bytes)})" if index.bytes else "")
     called = [(index.title, "{}"), (index.id, "id {}"), (index.cwd, "in {}"), (index.version, "version {}")]
     yield "session", " · ".join(form.format(short(text, 80)) for text, form in called if text)
     times = [at[:16].replace("T", " ") for turn in turns for at in (turn.started, turn.ended) if at]
@@ -70,21 +69,16 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
         used.update(turn.tools)
         used.update(turn.nested_tools)
     yield "tools", _some([f"{short(name, 40)} {n:,}" for name, n in used.most_common()])
-    yield "tokens", _spent(index.usage)
+    spent = index.usage
+    cached = f" ({percent(spent.cached, spent.input)} cached)" if spent.cached else ""
+    paid = f", {cost(spent.cost)}" if spent.cost is not None else ""
+    yield "tokens", f"{spent.input:,} in{cached}, {spent.output:,} out{paid}" if spent.input or spent.output else ""
     yield "context", _context(index)
     also = (f"{n:,} {what if n > 1 else what.removesuffix('s')}" for what, n in index.counts.items())
     yield "also", ", ".join(also)
     edited = Counter(edit.path for turn in turns for edit in turn.edits)
     yield "memory files", _some([f"{short(path, 60)} ({counted(n, 'edit')})" for path, n in edited.most_common()])
     yield "unreadable", counted(index.bad, "line") if index.bad else ""
-
-
-def _spent(usage: Usage) -> str:
-    if not usage.input and not usage.output:
-        return ""
-    paid = f", {cost(usage.cost)}" if usage.cost is not None else ""
-    cached = f" ({percent(usage.cached, usage.input)} cached)" if usage.cached else ""
-    return f"{usage.input:,} in{cached}, {usage.output:,} out{paid}"
 
 
 def _context(index: SessionIndex) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -49,8 +49,8 @@ def server(address: ServerAddress) -> Server:
         if (error.name or "").partition(".")[0] not in ("langgraph_sdk", "httpx"):
             raise
         raise NotInstalledError("an agent on a server needs langgraph-sdk", INSTALL) from None
-    name, value = kept_header(address.url)
-    return Server(address, name, value)
+    name, value = _HEADERS.get(address.url, ("", None))
+    return Server(address, name, value.reveal if value else str)
 
 
 def assistants(found: Server) -> list[Assistant]:
@@ -224,11 +224,3 @@ def enter_header(address: ServerAddress, name: str) -> None:
     for credential in {value, value.rpartition(" ")[2]}:  # as it is, and without `Bearer`
         add_own(credential)
     _HEADERS[address.url] = (name, Key(value))
-
-
-def kept_header(url: str) -> tuple[str, Callable[[], str]]:
-    """Return the name of the header that a server is sent, and what gives its value; empty if none was entered."""
-    if url not in _HEADERS:
-        return "", str
-    name, key = _HEADERS[url]
-    return name, key.reveal

@@ -131,7 +131,7 @@ def test_threads(tmp_path):
     talk(path, "two", thread="b")
     rows = list_sessions(path)
     assert [(r.id, r.prompt, r.kind) for r in rows] == [("b", "two", "LangGraph"), ("a", "one", "LangGraph")]
-    assert all(r.bytes > 500 and r.at for r in rows)
+    assert all(r.at for r in rows)
     assert open_session(path).index.id == "b"
     assert open_session(path, "a").index.turns[0].prompt == "one"
     with pytest.raises(NotFoundError, match="no thread c: it has b, a"):
