@@ -3,7 +3,6 @@
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from deepnb.magics.slips import is_near
@@ -18,8 +17,6 @@ from deepnb.wings.course.reference import Entry, entries
 
 MOST = 8
 """Entries that are found."""
-_WHOLE = 3
-"""Answers that are shown with their text, if the words name no subcommand."""
 _BLOCKS = ("|", "- ", "    ", "#", "!", ">")
 """What a line begins with that is not joined with the next one."""
 
@@ -34,38 +31,25 @@ def show_help(magic: str, words: str) -> Picture:
         do = f"{do}, or %agent -- help {asked} to ask the agent"
         raise NotFoundError(f"the reference has nothing on {asked!r}", do)
     is_sub = subcommand(magic, asked) is not None
-    whole = sum(one.entry.name == asked for one in found[:2]) if is_sub else _WHOLE
-    texts = [one.passage if place < whole else one.entry.text for place, one in enumerate(found)]
-    answers = [(one.entry.kind, one.entry.usage, text) for one, text in zip(found, texts, strict=True)]
+    whole = sum(one.name == asked for one in found[:2]) if is_sub else 1
+    answers = [(one.kind, one.usage, _PICTURE.sub("", one.text)) for one in found]
     return help_view("" if is_sub else asked, answers, whole)
 
 
 # -- entries that answer some words: those of that name, then what a search finds
 
 
-_PASSAGE = 600
-"""Characters of a passage of a long entry."""
 _PICTURE = re.compile(r"^!\[.*\]\(.*\)\n+", re.MULTILINE)  # ![a turn](turn.png), which is shown in the document alone
 _KINDS = ("topic", "%agent", "%memory", "%skills", "setting", "option", "error", "file", "Python")
 """Which goes first, of entries with the same name."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """An entry, and the passage of it that answers the words: all of its text if that is short."""
-
-    entry: Entry
-    passage: str
-
-
-def look_up(words: str, entries: Sequence[Entry], magic: str = "agent") -> list[Found]:
+def look_up(words: str, entries: Sequence[Entry], magic: str = "agent") -> list[Entry]:
     """Return the best entries; those of `magic` before those of the other magics, if a name is the same."""
     asked = " ".join(words.replace("%", " ").split())
     name = asked.casefold()
-    pieces, index = _indexed(tuple(entries))
-    hits = [hit.path for hit in index.search(asked, 4 * MOST, legs=("exact", "words"))]
-    best = {int(path.partition("/")[0]): pieces[path] for path in reversed(hits)}
-    ranks = {n: rank for rank, n in enumerate(reversed(best))}
+    hits = [int(hit.path) for hit in _indexed(tuple(entries)).search(asked, 4 * MOST, legs=("exact", "words"))]
+    ranks = {n: rank for rank, n in reversed(list(enumerate(hits)))}
 
     def order(n: int) -> tuple[int, bool, int, int]:
         one, rank = entries[n], ranks.get(n, 4 * MOST)
@@ -75,33 +59,15 @@ def look_up(words: str, entries: Sequence[Entry], magic: str = "agent") -> list[
         return 2, False, 0, rank + MOST * (n in ranks and one.kind == "Python")  # of these there are most
 
     named = {n for n, one in enumerate(entries) if name in _names(one)}
-    made = []
-    for n in sorted({*named, *best}, key=order)[:MOST]:
-        one = entries[n]
-        is_named = one.name.casefold() == name
-        made.append(Found(one, _PICTURE.sub("", one.text) if is_named else best.get(n) or _pieces(one.text)[0]))
-    return made
+    return [entries[n] for n in sorted({*named, *ranks}, key=order)[:MOST]]
 
 
 @lru_cache(maxsize=1)
-def _indexed(entries: tuple[Entry, ...]) -> tuple[dict[str, str], Index]:
-    """Return (path -> passage, the index of them), made once: the second question costs no more than the search."""
-    pieces = {f"{n}/{i}": piece for n, one in enumerate(entries) for i, piece in enumerate(_pieces(one.text))}
-    of = {path: entries[int(path.partition("/")[0])] for path in pieces}
+def _indexed(entries: tuple[Entry, ...]) -> Index:
+    """Return the index of them, made once: the second question costs no more than the search."""
     index = Index()
-    index.update({path: f"# {of[path].usage} {of[path].name}\n\n{piece}" for path, piece in pieces.items()})
-    return pieces, index
-
-
-def _pieces(text: str) -> list[str]:
-    text = _PICTURE.sub("", text)
-    if len(text) <= _PASSAGE:
-        return [text]
-    pieces = [""]
-    for paragraph in text.split("\n\n"):
-        joins = pieces[-1].count("```") % 2 or paragraph.startswith(("```", "    ", "|", "- ")) or not pieces[-1]
-        pieces = [*pieces[:-1], f"{pieces[-1]}\n\n{paragraph}".strip("\n")] if joins else [*pieces, paragraph]
-    return pieces
+    index.update({f"{n}": f"# {one.usage} {one.name}\n\n{one.text}" for n, one in enumerate(entries)})
+    return index
 
 
 def _names(one: Entry) -> set[str]:
