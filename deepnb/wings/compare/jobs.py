@@ -242,7 +242,12 @@ class Jobs(Sequence[Job]):
         fork = work.threads.branch(source, work.threads.free_name("job", number))
         work.transcripts.forked(source.name, fork.name, fork.snapshot.messages, fork.parent or "")
         work.current.save()
-        apart = self._workspace_of(fork)
+        # Its options are those of now, but code always asks before it runs.
+        asks = code_asks(policy_of(work.options.approve))
+        apart = fork_workspace(work, replace(work.options, checkpointer=None, approve=asks.option), fork)
+        apart.keep_with(work)
+        apart.home.share(work.home)
+        apart.transcripts.share(work.transcripts[fork.name])
         job = Job(number, prompt, source.name, fork, work.current)
         options = {"model": model, "max_steps": max_steps, "cell": cell, "response_format": response_format}
         try:
@@ -266,16 +271,6 @@ class Jobs(Sequence[Job]):
             with suppress(DeepnbError):  # it has ended meanwhile
                 job.stop()
         return len(running)
-
-    def _workspace_of(self, thread: Thread) -> Workspace:
-        """Return a workspace for one thread alone: its options are those of now, but code always asks before it runs."""
-        work = self._workspace
-        asks = code_asks(policy_of(work.options.approve))
-        made = fork_workspace(work, replace(work.options, checkpointer=None, approve=asks.option), thread)
-        made.keep_with(work)
-        made.home.share(work.home)
-        made.transcripts.share(work.transcripts[thread.name])
-        return made
 
     def _give_back(self, job: Job, thread: Thread, apart: Workspace, reader: Reader) -> None:
         """The turn has ended: its thread is one of the session's, and so is what waits for the user."""

@@ -178,22 +178,18 @@ class Builder:
                     self._visible.compact()
                     if item.text:
                         self._sum_up(item, entry)
-            case it.Summary():
-                self._summary(item, entry, path)
+            case it.Summary():  # of the compaction before it, if that has none; else it tells of one itself
+                told = [n for n, e in enumerate(self._events) if isinstance(e, values.Compacted) and e.path == path]
+                known = self._events[told[-1]] if told else None
+                if isinstance(known, values.Compacted) and not known.offload.summary:
+                    self._events[told[-1]] = values.Compacted(replace(known.offload, summary=item.text), path)
+                elif not path and (self._messages or self._number > 1):  # else the session goes on from another file's
+                    self._events.append(values.Compacted(Offload(None, item.text, 0, entry.at, foreign=True), path))
+                    self._visible.compact()
+                if not path:
+                    self._sum_up(item, entry)
             case it.Fact(name="system_prompt") if not path:
                 self._visible.parts["system"] = item.size
-
-    def _summary(self, item: it.Summary, entry: it.Entry, path: values.Path) -> None:
-        """Add the summary to a compaction that has none yet; without one it tells of the compaction itself."""
-        told = [n for n, e in enumerate(self._events) if isinstance(e, values.Compacted) and e.path == path]
-        known = self._events[told[-1]] if told else None
-        if isinstance(known, values.Compacted) and not known.offload.summary:
-            self._events[told[-1]] = values.Compacted(replace(known.offload, summary=item.text), path)
-        elif not path and (self._messages or self._number > 1):  # else the session goes on from one in another file
-            self._events.append(values.Compacted(Offload(None, item.text, 0, entry.at, foreign=True), path))
-            self._visible.compact()
-        if not path:
-            self._sum_up(item, entry)
 
     def _say(self, message: Message, part: str, size: int) -> None:
         self._messages.append(message)

@@ -72,11 +72,12 @@ class JsonlFormat:
         if bad.last:
             arrangement.notices.append("the last line is cut: its writer may still be at work")
         found = _facts(scanned[0]) | {k: v for k, v in _facts(arrangement.main).items() if k == "window"}
-        facts: dict[str, Any] = {"format": self.name, "kind": self.kind, "path": str(path)}
-        facts |= {"id": found.get("id") or path.stem, "title": found.get("title") or found.get("summary", "")}
-        facts |= {"cwd": found.get("cwd", ""), "version": found.get("version", ""), "bytes": path.stat().st_size}
-        facts |= {"system_prompt": found.get("system_prompt"), "bad": bad.count}
-        facts["window"] = int(found["window"]) if found.get("window") else None
+        facts = {
+            "format": self.name, "kind": self.kind, "path": str(path), "bytes": path.stat().st_size, "bad": bad.count,
+            "id": found.get("id") or path.stem, "title": found.get("title") or found.get("summary", ""),
+            "cwd": found.get("cwd", ""), "version": found.get("version", ""), "system_prompt": found.get("system_prompt"),
+            "window": int(found["window"]) if found.get("window") else None,
+        }  # fmt: skip
         return IndexedSession(arrangement, facts)
 
 

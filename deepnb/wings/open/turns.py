@@ -51,16 +51,10 @@ def memory_after(edits: Sequence[FileEdit], number: int) -> Mapping[str, str]:
                 created.add(edit.path)
         if edit.turn <= number:
             text = files.get(edit.path, "") if edit.before is None else edit.before
-            files[edit.path] = _edited(text, edit)
+            for old, new in edit.hunks:
+                if old and old in text:
+                    text = text.replace(old, new)  # there once, unless the call said that all are meant
+                elif new not in text:
+                    text = f"{text.rstrip()}\n{new}" if text.strip() else new
+            files[edit.path] = text if edit.after is None else edit.after
     return files
-
-
-def _edited(text: str, edit: FileEdit) -> str:
-    if edit.after is not None:
-        return edit.after
-    for old, new in edit.hunks:
-        if old and old in text:
-            text = text.replace(old, new)  # there once, unless the call said that all are meant
-        elif new not in text:
-            text = f"{text.rstrip()}\n{new}" if text.strip() else new
-    return text

@@ -113,9 +113,11 @@ def _add_source(draft: _Draft, source: Source, value: Any) -> str:
             raise CantWriteError(f"uses {name}, which is another in a file")
         if name in source.values:
             _add_name(draft, name, source.values[name], source)
-        elif not is_builtin(name):
-            what = "is only in this kernel" if hasattr(builtins, name) else "is not defined"
-            raise CantWriteError(f"uses {name}, which {what}")
+        elif name not in ("Ellipsis", "NotImplemented"):  # a shell adds `display` and others, and replaces `input`
+            home = getattr(getattr(builtins, name, None), "__module__", "")
+            if home not in ("builtins", "_io", "io"):
+                what = "is only in this kernel" if hasattr(builtins, name) else "is not defined"
+                raise CantWriteError(f"uses {name}, which {what}")
     draft.blocks[source.name] = source.text
     draft.future = draft.future or source.future
     return source.name
@@ -224,9 +226,3 @@ def place(value: Any) -> tuple[str, str] | None:
     held = sys.modules.get(module)
     there = isinstance(held, ModuleType) and getattr(held, name, None) is value
     return (module, name) if there and distribution(module) is not None else None
-
-
-def is_builtin(name: str) -> bool:
-    """Return whether every Python has this name; a shell adds `display` and others, and takes the place of `input`."""
-    value = getattr(builtins, name, None)
-    return name in ("Ellipsis", "NotImplemented") or getattr(value, "__module__", "") in ("builtins", "_io", "io")

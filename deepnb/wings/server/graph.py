@@ -26,7 +26,7 @@ from deepnb.engine.request import message_text
 from deepnb.gate import redact
 from deepnb.values.errors import RefusedError, RunError
 from deepnb.wings.server.server import GoneError, lost
-from deepnb.wings.server.threads import Decoder, ServerThreads, ids_of, to_json
+from deepnb.wings.server.threads import GOING, Decoder, ServerThreads, ids_of, to_json
 from deepnb.wings.server.threads import interrupts as asked_in
 
 # -- what a run on a server streams, told to the listener as the callbacks of a run in this process would tell it
@@ -124,7 +124,13 @@ class EventFeed:
     def _tool_started(self, one: Mapping[str, Any], run: str, data: Mapping[str, Any]) -> None:
         above, name = self._enclosing(one), str(one.get("name"))
         given = {k: v for k, v in (data.get("input") or {}).items() if k not in _PLUMBING}
-        call = self._taken(str(above) if above else None, name, given)
+        waiting = self._open.get(str(above) if above else None, [])
+        named = [one for one in waiting if one["name"] == name]
+        # The event does not name its call: it is one of this name that has not begun, that with these arguments first.
+        call = next((one for one in named if one["args"] == given), named[0] if named else None)
+        if call is not None:
+            waiting.remove(call)
+            self._begun.add(str(call["id"]))
         id_ = str(call["id"]) if call else None
         self._tools[run] = new = id_ not in self._known
         if new:
@@ -132,15 +138,6 @@ class EventFeed:
             self._listener.on_tool_start(
                 {"name": name}, "", run_id=UUID(run), parent_run_id=above, inputs=inputs, tool_call_id=id_
             )
-
-    def _taken(self, above: str | None, name: str, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the call that has begun and the event does not name: of this name, that with these arguments first."""
-        named = [call for call in self._open.get(above, ()) if call["name"] == name]
-        found = next((call for call in named if call["args"] == given), named[0] if named else None)
-        if found is not None:
-            self._open[above].remove(found)
-            self._begun.add(str(found["id"]))
-        return found
 
     def _enclosing(self, one: Mapping[str, Any]) -> UUID | None:
         """Return the run of the tool that an event happened in, the innermost."""
@@ -249,9 +246,9 @@ class ServerGraph(Questions):
 
     def _await_end(self, name: str, run: _Run, listener: Listener) -> None:
         """A stream that ends says not whether its run has; an error where that goes on without us."""
-        until = monotonic() + _ENDING
+        until, client = monotonic() + _ENDING, self._server.client
         try:
-            while run.id and not self._threads.is_over(name, run.id):
+            while run.id and self._server.ask(client.runs.get, self._threads.there(name), run.id)["status"] in GOING:
                 if monotonic() > until:
                     raise lost(self._server.address)
                 listener.wait(_LOOK_UP)
