@@ -137,10 +137,8 @@ def agent_jobs(scene: Scene, args: Args) -> Result:
             spent = job.turn.usage if job.turn is not None else job.activity.usage
             used = tokens(spent.input + spent.output, spent.exact)
             rows.append((job.number, short(job.prompt, _WORDS), state, elapsed(job.seconds), used, job.thread))
-        head, empty = (
-            ("job", "prompt", "state", "time", "tokens", "thread"),
-            "no background jobs yet: %%agent --bg starts one",
-        )
+        head = ("job", "prompt", "state", "time", "tokens", "thread")
+        empty = "no background jobs yet: %%agent --bg starts one"
         return table_view(head, rows, "jobs", (0, 3, 4), empty, scene.stamp)
     if args["number"] is None:
         raise InvalidError(f"jobs {what} needs N", f"usage: %agent jobs {what} N; %agent jobs lists them")

@@ -14,7 +14,8 @@ from deepnb.views.text import counted, tokens
 from deepnb.views.turn import long_turn_view
 from deepnb.views.values import brief
 from deepnb.views.view import Stack, TextView, View, notice_view, table_view
-from deepnb.wings.open.session import OpenedSession, list_sessions, open_session
+from deepnb.wings.open.opening import list_sessions
+from deepnb.wings.open.session import OpenedSession, open_session
 from deepnb.wings.open.values import SessionRows
 from deepnb.wings.open.view import file_turns_view, opened_view, sessions_view
 

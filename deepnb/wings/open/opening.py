@@ -114,7 +114,7 @@ def format_of(head: Head) -> Format:
 
 
 def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
-    """Return the sessions below a directory, or in a file, newest first; of each only the beginning is read."""
+    """The sessions below a directory, or in a file or database, the newest first; of each only the beginning is read."""
     if str(path).startswith(POSTGRES):
         return SessionRows(_named(rows_of(str(path))))
     place = disk_path(path)
@@ -126,22 +126,18 @@ def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
     known, _ = formats()
     rows: list[SessionRow] = []
     for file in _files(place):
-        rows += _rows(file, known)
+        try:
+            head = Head.of(file, _GLANCE)
+            found = next((one for one in known if one.matches(head)), None)
+            rows += _named(found.rows(head)) if found else ()
+        except OSError:
+            continue
+        except Exception as error:  # one file, or a format of others, must not take the list away
+            problem = error.what if isinstance(error, DeepnbError) else one_line(error)
+            rows.append(SessionRow(str(file), file.stem, "unknown", problem=problem))
         if len(rows) >= most:
             break
     return SessionRows(sorted(rows, key=lambda row: moment(row.at), reverse=True)[:most])
-
-
-def _rows(file: Path, known: tuple[Format, ...]) -> tuple[SessionRow, ...]:
-    try:
-        head = Head.of(file, _GLANCE)
-        found = next((one for one in known if one.matches(head)), None)
-        return _named(found.rows(head)) if found else ()
-    except OSError:
-        return ()
-    except Exception as error:  # one file, or a format of others, must not take the list away
-        problem = error.what if isinstance(error, DeepnbError) else one_line(error)
-        return (SessionRow(str(file), file.stem, "unknown", problem=problem),)
 
 
 def _named(rows: tuple[SessionRow, ...]) -> tuple[SessionRow, ...]:

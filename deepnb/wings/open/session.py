@@ -31,10 +31,9 @@ from deepnb.values.offload import HistoryMessage, HistorySection, HistorySection
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot, ThreadInfo, ThreadInfos, Turn
 from deepnb.wings.open.opening import SessionFile
-from deepnb.wings.open.opening import list_sessions as read_list
 from deepnb.wings.open.opening import open_session as read_session
 from deepnb.wings.open.turns import turns_of
-from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRows
+from deepnb.wings.open.values import FileTurn, SessionIndex
 from deepnb.wings.open.view import context_series
 from deepnb.wiring.options import Options
 
@@ -64,11 +63,6 @@ def open_session(
         check_name(name)
     file = read_session(path, thread)
     return OpenedSession(file, name or name_of(file.index), into or Session())
-
-
-def list_sessions(path: str | Path) -> SessionRows:
-    """The sessions below a directory, or in a file or database, the newest first; of each only the beginning is read."""
-    return read_list(path)
 
 
 def name_of(index: SessionIndex) -> str:
