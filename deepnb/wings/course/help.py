@@ -1,8 +1,7 @@
 """`%agent help WORD`: the entries of the reference that answer some words, best first, and the picture of them."""
 
 import re
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from deepnb.magics.slips import is_near
@@ -83,7 +82,7 @@ def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int) -
     """
     lines, body = [""] * bool(words.strip()), list[h.Child]()
     for _, usage, text in answers[:whole]:
-        lines += [usage, indent("\n".join(_joined(text)).rstrip(), "    "), ""]
+        lines += [usage, indent(text.rstrip(), "    "), ""]
         body.append(h.frame(h.el("div", h.el("b", h.code(usage))), markdown_html(text)))
     if others := answers[whole:]:
         lines.append("see also")
@@ -97,19 +96,3 @@ def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int) -
     title = (f"help: {' '.join(words.split())}", counted(len(answers), "answer")) if words.strip() else ()
     all_ = "notebooks/REFERENCE.md has the whole reference"
     return Picture(title, [*lines, *([""] if lines[-1] else []), all_], [*body, h.label(all_)])
-
-
-def _joined(text: str) -> Iterator[str]:
-    """Yield the lines of a text, its paragraphs filled to the width of a screen; code, lists and tables as they are."""
-    paragraph: list[str] = []
-    in_code = False
-    for line in [*text.split("\n"), ""]:
-        is_fence = line.startswith("```")
-        if in_code or is_fence or not line.strip() or line.startswith(_BLOCKS):
-            yield from textwrap.wrap(" ".join(paragraph), COLUMNS - 4, break_long_words=False, break_on_hyphens=False)
-            paragraph = []
-            in_code ^= is_fence
-            if not is_fence:
-                yield f"    {line}" if in_code else line
-        else:
-            paragraph.append(line.strip())

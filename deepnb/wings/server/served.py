@@ -161,24 +161,22 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
         return Feature(what, said) if has else Feature(what, lacks, do, has=False)
 
     unseen = "the server does not show them", "they are changed where the graph is made"
-    add_files, add_history = (
-        "add deepagents' FilesystemMiddleware()",
-        "add deepnb.middleware.CompactionMiddleware(model)",
-    )
+    add_files, add_history = "deepagents' FilesystemMiddleware()", "deepnb.middleware.CompactionMiddleware(model)"
+    no_history = "it offloads nothing", f"add {add_history}"
     add_approvals = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
     asks = stored is not None or any(re.search("HumanInTheLoop|Approval", node) for node in nodes)
     none_asks = "by the names of its nodes, none asks before a call of a tool"
     fork, keeps = "%agent fork NAME, then the prompt", "the server keeps its threads"
     found = (
-        feature("window", False, "", "the server does not say it", "Session(graph=URL, max_input_tokens=N)"),
+        Feature("window", "the server does not say it", "Session(graph=URL, max_input_tokens=N)", has=False),
         Feature("checkpointer", "the server's: threads go on when this kernel ends"),
-        feature("files", "files" in channels, "those in the state of each thread", "its state has none", add_files),
+        feature(
+            "files", "files" in channels, "those in the state of each thread", "its state has none", f"add {add_files}"
+        ),
         _memory(nodes, channels, memory, stored),
         feature("skills", stored is not None, "in the server's store", *unseen),
-        feature("subagents", False, "", *unseen),
-        feature(
-            "history", keys.OFFLOAD in channels, "it offloads what it summarizes", "it offloads nothing", add_history
-        ),
+        Feature("subagents", *unseen, has=False),
+        feature("history", keys.OFFLOAD in channels, "it offloads what it summarizes", *no_history),
         feature("approvals", asks, "by its own policy", none_asks, add_approvals),
         *own_ways(kept=False),
         Feature("comparisons", "their forks would be its own", fork, has=False, ours=True),
