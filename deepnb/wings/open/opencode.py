@@ -155,7 +155,8 @@ def _object(stored: object) -> Object:
 def _split(stored: Stored) -> tuple[Told, Told]:
     revert = mapping(stored.info.get("revert")) or _object(stored.info.get("revert"))
     ids = [one.get("id") for one, _ in stored.messages]
-    first = ids.index(revert["messageID"]) if revert.get("messageID") in ids else len(ids)
+    wanted = text(revert.get("messageID"))
+    first = ids.index(wanted) if wanted and wanted in ids else len(ids)
     return stored.messages[:first], stored.messages[first:]
 
 
