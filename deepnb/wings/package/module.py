@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -54,21 +54,11 @@ def module_of(tools: Sequence[Any], listed: int | None = None) -> Code:
         else:
             draft = trial
     mine = [names[id(tool)] for tool in tools[:listed] if id(tool) in names]
-    return Code(_text(draft, mine), frozenset(draft.requirements), tuple(left_out), names)
-
-
-def _text(draft: _Draft, tools: Iterable[str]) -> str:
-    parts = ['"""Tools of the agent, with what they use, as they are in the notebook."""']
-    parts += ["\nfrom __future__ import annotations"] if draft.future else []
     imports = sorted(draft.imports, key=lambda line: (line.startswith("from "), line))
-    parts += ["\n" + "\n".join(imports)] if imports else []
-    before = "import"
-    for block in (*draft.blocks.values(), f"{LIST} = [{', '.join(tools)}]"):
-        kind = "definition" if "\n" in block else "value"
-        gap = "" if kind == before == "value" else "\n" if kind == "value" and before == "import" else "\n\n"
-        parts.append(f"{gap}{block}")
-        before = kind
-    return "\n".join(parts) + "\n"
+    future = "from __future__ import annotations" if draft.future else ""
+    head = '"""Tools of the agent, with what they use, as they are in the notebook."""', future, "\n".join(imports)
+    blocks = ("\n\n".join(filter(None, head)), *draft.blocks.values(), f"{LIST} = [{', '.join(mine)}]")
+    return Code("\n\n\n".join(blocks) + "\n", frozenset(draft.requirements), tuple(left_out), names)
 
 
 def _add_tool(draft: _Draft, tool: Any) -> str:
