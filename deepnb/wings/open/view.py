@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
-from deepnb.views.view import Picture, table_html, table_text, table_view
+from deepnb.views.view import Picture, table_html, table_text
 from deepnb.wings.open.content import seconds_between
 from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
 
@@ -37,7 +37,7 @@ def opened_view(index: SessionIndex, name: str) -> Picture:
         plot = plot_html(*sampled(figures, marks, _BARS))
         body += [h.label("context over time, in tokens"), plot, h.muted(ends)]
     if newest := index.turns[-_NEWEST:]:
-        table = turn_rows(newest)
+        table = _turn_rows(newest)
         lines += ["", table_text(HEAD, table, right=(0, 3, 4, 5))]
         if len(newest) < len(index.turns):
             body.append(h.label(f"newest {len(newest)} of {counted(len(index.turns), 'turn')}"))
@@ -108,15 +108,7 @@ def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
     return figures, sorted({mark for mark in marks if mark < len(figures)})
 
 
-def file_turns_view(turns: Sequence[FileTurn], stamp: str = "") -> Picture:
-    """Return the turns of an opened session, as its index has them."""
-    shown = turns[-_LISTED:]
-    title = "turns" if len(shown) == len(turns) else f"turns · the last {len(shown):,} of {len(turns):,}"
-    empty = "this session has no turns"
-    return table_view(HEAD, turn_rows(shown), title, (0, 3, 4, 5), empty, stamp)
-
-
-def turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
+def _turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
     return [
         (
             f"{turn.number}",
