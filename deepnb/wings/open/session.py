@@ -62,14 +62,9 @@ def open_session(
     if name is not None:
         check_name(name)
     file = read_session(path, thread)
-    return OpenedSession(file, name or name_of(file.index), into or Session())
-
-
-def name_of(index: SessionIndex) -> str:
-    """Return `claude-code-1f0c2a3b`: the format, and the session's id or the beginning of a long one."""
-    plain = _ODD.sub("-", index.id).strip("-._")
-    plain = plain if len(plain) <= _WHOLE else plain[:_ID]
-    return f"{index.format}-{plain}".strip("-._")
+    plain = _ODD.sub("-", file.index.id).strip("-._")
+    plain = plain if len(plain) <= _WHOLE else plain[:_ID]  # claude-code-1f0c2a3b
+    return OpenedSession(file, name or f"{file.index.format}-{plain}".strip("-._"), into or Session())
 
 
 # -- a workspace of one thread, in which nothing can be changed
@@ -182,10 +177,7 @@ class OpenedSession(Session):
     @property
     def threads(self) -> tuple[ThreadInfo, ...]:
         """The one thread of it."""
-        compacted = tuple(turn.number for turn in self.figures if turn.compactions)
-        words = tuple(turn.prompt for turn in self.figures[-20:])
-        about: dict[str, Any] = {"compacted": compacted, "prompts": words, "source": self.source}
-        return ThreadInfos([ThreadInfo(self.thread, len(self.figures), 0, True, **about)])
+        return ThreadInfos(replace(info, messages=0, source=self.source) for info in super().threads)
 
     def fork(self, name: str | None = None, at: int | None = None) -> str:
         """Start a thread after turn `at` (by default the last) in the session that opened this; returns its name.
