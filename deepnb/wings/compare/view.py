@@ -66,11 +66,8 @@ class ComparisonView:
             first = seen.setdefault(answer, column.name)
             said = answer if first == column.name else f"(the same answer as with {first})"
             said = short(said, _BRIEF) if self.brief else said
-            lines += [
-                "",
-                f"{column.name}  {_STATES.get(column.state, column.state)}",
-                *([indent(said)] if answer else []),
-            ]
+            state = _STATES.get(column.state, column.state)
+            lines += ["", f"{column.name}  {state}", *([indent(said)] if answer else [])]
             calls = () if self.brief else _calls(column)
             lines += [f"  {DIFFERS if self._only(call) else '→'} {call_line(*call)}  {how}" for call, how in calls]
             lines += [f"  {line}" for line in _remarks(column)]
