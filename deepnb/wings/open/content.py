@@ -220,12 +220,9 @@ def _replies(told: Told) -> dict[str, _Reply]:
                 reply.model = item.model or reply.model
                 reply.summary |= item.summary
                 if (one := reply.usage) and (two := item.usage):
-                    most = (
-                        max(one.input, two.input),
-                        max(one.output, two.output),
-                        max(one.cached or 0, two.cached or 0),
-                    )
-                    reply.usage = values.Usage(*most, one.cost if two.cost is None else two.cost)
+                    given, out = max(one.input, two.input), max(one.output, two.output)
+                    cost = one.cost if two.cost is None else two.cost
+                    reply.usage = values.Usage(given, out, max(one.cached or 0, two.cached or 0), cost)
                 else:
                     reply.usage = one or item.usage
     return replies
