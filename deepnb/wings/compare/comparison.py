@@ -171,12 +171,17 @@ def comparisons(
 
 
 def _combinations(work: Workspace, choices: Mapping[str, Sequence[Any]]) -> list[dict[str, Choice]]:
+    from deepnb.session.disk import named_tape
+
     named: list[list[tuple[str, Choice]]] = []
     for option, values in choices.items():
         if isinstance(values, str | bytes) or not isinstance(values, Sequence) or len(values) < 2:
             raise InvalidError(f"{option} needs at least two values to compare", f"give two to {MOST}")
         found: list[Choice] = []
-        for one in (_choice(work, option, value) for value in values):
+        for value in values:
+            one = value if isinstance(value, Choice) else Choice(value, _words(option, value))
+            if option == "model" and isinstance(value, Path):
+                one = Choice(named_tape(work, value), f"tape {value.name}")
             alike = [other for other in found if other.words.partition(" #")[0] == one.words]
             if any(other.value is one.value or other.value == one.value for other in alike):
                 raise InvalidError(f"{option} has the same value twice", "name each value once")
@@ -188,16 +193,6 @@ def _combinations(work: Workspace, choices: Mapping[str, Sequence[Any]]) -> list
     if len(combinations) > MOST:
         raise LimitError(f"{len(combinations)} combinations to compare, {MOST} at most", "compare fewer values")
     return [dict(one) for one in combinations]
-
-
-def _choice(work: Workspace, option: str, value: Any) -> Choice:
-    if isinstance(value, Choice):
-        return value
-    if option == "model" and isinstance(value, Path):
-        from deepnb.session.disk import named_tape
-
-        return Choice(named_tape(work, value), f"tape {value.name}")
-    return Choice(value, _words(option, value))
 
 
 def _words(option: str, value: Any) -> str:

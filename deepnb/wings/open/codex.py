@@ -178,8 +178,15 @@ class _Rollout:
             self.undone += len(starts)
             del self.main[starts[0] if starts else len(self.main) :]
             self._open, self._compaction = False, None
-        elif entry.has(it.Compaction):
-            self._compact(entry)
+        elif entry.has(it.Compaction):  # up to three lines tell of one
+            known = self._compaction
+            if known is None:
+                _compaction(entry).before = self._last.input if self._last else 0
+                self._open, self._compaction = False, entry
+                self.main.append(entry)
+            elif entry.facts["type"] == "compacted" != known.facts["type"]:
+                _compaction(entry).before = _compaction(known).before
+                self.main[self.main.index(known)] = self._compaction = entry
         elif entry.items:
             self._item(entry)
 
@@ -217,17 +224,6 @@ class _Rollout:
             reply.summary = self._compaction is not None
         reply.key, reply.model, self._open, self._last = f"call-{self._calls}", self._model, False, reply.usage
         self.main.append(entry)
-
-    def _compact(self, entry: it.Entry) -> None:
-        """Take a compaction; up to three lines tell of one."""
-        known = self._compaction
-        if known is None:
-            _compaction(entry).before = self._last.input if self._last else 0
-            self._open, self._compaction = False, entry
-            self.main.append(entry)
-        elif entry.facts["type"] == "compacted" != known.facts["type"]:
-            _compaction(entry).before = _compaction(known).before
-            self.main[self.main.index(known)] = self._compaction = entry
 
 
 def _compaction(entry: it.Entry) -> it.Compaction:

@@ -68,7 +68,21 @@ def object_of(body: bytes) -> dict[str, Any] | None:
 def open_file(path: Path) -> BinaryIO:
     """Return the file, opened for reading; unpacked if it ends in .zst. Only a regular one: no pipe is waited for."""
     if path.suffix == ".zst" and path.is_file():
-        return BytesIO(_unpacked(path))
+        try:
+            import zstandard
+        except ImportError:
+            raise NotInstalledError(f"{path.name} is compressed with zstd", "%pip install zstandard") from None
+        try:
+            with path.open("rb") as packed:
+                content = (
+                    zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True).read(_UNPACKED + 1)
+                )
+        except zstandard.ZstdError as error:
+            raise RefusedError(f"{path} can't be unpacked ({error})", "choose another file") from None
+        if len(content) > _UNPACKED:
+            what = f"{path} has more than {_UNPACKED >> 20:,} MB when unpacked"
+            raise LimitError(what, "unpack it with zstd -d, and open that")
+        return BytesIO(content)
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
@@ -80,26 +94,6 @@ def open_file(path: Path) -> BinaryIO:
         file.close()
         raise RefusedError(f"{path} is not a file", "name a session file")
     return file
-
-
-def _unpacked(path: Path) -> bytes:
-    """Return the bytes of a file that is compressed with zstd."""
-    try:
-        import zstandard
-    except ImportError:
-        raise NotInstalledError(f"{path.name} is compressed with zstd", "%pip install zstandard") from None
-    try:
-        with (
-            path.open("rb") as file,
-            zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as reader,
-        ):
-            content = reader.read(_UNPACKED + 1)
-    except zstandard.ZstdError as error:
-        raise RefusedError(f"{path} can't be unpacked ({error})", "choose another file") from None
-    if len(content) > _UNPACKED:
-        what = f"{path} has more than {_UNPACKED >> 20:,} MB when unpacked"
-        raise LimitError(what, "unpack it with zstd -d, and open that")
-    return bytes(content)
 
 
 # -- the beginning of a file, enough to tell what it is

@@ -72,6 +72,13 @@ def _figures(draft: Draft, content: FileContent) -> FileTurn:
     nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
     times = [entry.at for entry, _ in draft.told if entry.at]
     asked = [entry.at for entry, _ in draft.told if entry.has(it.Prompt) and entry.at]
+    calls, compactions = 0, list[FileCompaction]()
+    for event in content.events:
+        if isinstance(event, ModelEnded) and not event.path:
+            calls += 1
+        elif isinstance(event, Compacted) and not event.path:
+            offload = replace(event.offload, summary=excerpt(event.offload.summary, it.HEAD))
+            compactions.append(FileCompaction(offload, calls))
     return FileTurn(
         number=content.number,
         prompt=excerpt(content.prompt, it.HEAD),
@@ -82,19 +89,9 @@ def _figures(draft: Draft, content: FileContent) -> FileTurn:
         calls=content.calls,
         tools=dict(own),
         nested_tools=dict(nested),
-        compactions=tuple(_compactions(content)),
+        compactions=tuple(compactions),
         edits=content.edits,
     )
-
-
-def _compactions(content: FileContent) -> Iterable[FileCompaction]:
-    calls = 0
-    for event in content.events:
-        if isinstance(event, ModelEnded) and not event.path:
-            calls += 1
-        elif isinstance(event, Compacted) and not event.path:
-            offload = replace(event.offload, summary=excerpt(event.offload.summary, it.HEAD))
-            yield FileCompaction(offload, calls)
 
 
 # -- nested agents, and the tool calls that started them

@@ -27,12 +27,10 @@ class Item:
     size: int = 0
 
 
-@dataclass(slots=True)
 class Prompt(Item):
     """What a person asked: a turn begins."""
 
 
-@dataclass(slots=True)
 class Command(Item):
     """A slash command, as it was typed."""
 
@@ -114,17 +112,14 @@ class Compaction(Item):
     """Only results of tools were cleared; no summary follows."""
 
 
-@dataclass(slots=True)
 class Summary(Item):
     """The summary of the compaction before it."""
 
 
-@dataclass(slots=True)
 class Note(Item):
     """One line to show."""
 
 
-@dataclass(slots=True)
 class Interruption(Item):
     """The user stopped the turn."""
 

@@ -74,7 +74,10 @@ class OpenCodeFormat:
         id_ = info["id"] or head.path.stem
         if session not in (None, id_):
             raise NotFoundError(f"{head.path} has no session {session}", f"its session is {id_}")
-        kept, undone = _split(stored)
+        revert = mapping(stored.info.get("revert")) or _object(stored.info.get("revert"))
+        ids, wanted = [one.get("id") for one, _ in stored.messages], text(revert.get("messageID"))
+        first = ids.index(wanted) if wanted and wanted in ids else len(ids)
+        kept, undone = stored.messages[:first], stored.messages[first:]
         left = sum(entry.has(it.Prompt) for entry in _entries(undone))
         agents = [it.Agent(id_, entries=_entries(one.messages)) for id_, one in nested.items() if one.messages]
         arranged = it.Arrangement(_entries(kept), agents, {OTHER_BRANCHES: left}, notices)
@@ -150,14 +153,6 @@ def _object(stored: object) -> Object:
 
 
 # -- what they say
-
-
-def _split(stored: Stored) -> tuple[Told, Told]:
-    revert = mapping(stored.info.get("revert")) or _object(stored.info.get("revert"))
-    ids = [one.get("id") for one, _ in stored.messages]
-    wanted = text(revert.get("messageID"))
-    first = ids.index(wanted) if wanted and wanted in ids else len(ids)
-    return stored.messages[:first], stored.messages[first:]
 
 
 def _entries(messages: Told) -> list[it.Entry]:

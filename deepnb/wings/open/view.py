@@ -73,25 +73,18 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
     cached = f" ({percent(spent.cached, spent.input)} cached)" if spent.cached else ""
     paid = f", {cost(spent.cost)}" if spent.cost is not None else ""
     yield "tokens", f"{spent.input:,} in{cached}, {spent.output:,} out{paid}" if spent.input or spent.output else ""
-    yield "context", _context(index)
+    biggest, now = max(context_series(turns)[0], default=0), ""
+    exact = any(call.usage is not None for turn in turns for call in turn.calls)
+    if (last := index.context) is not None:
+        part = f" of {index.window:,} tokens ({percent(last, index.window)})" if index.window and last else " tokens"
+        now = f"{tokens(last, exact)}{part} at the end, "
+    compactions = f", {counted(index.compactions, 'compaction')}" if index.compactions else ""
+    yield "context", f"{now}at most {tokens(biggest, exact)}{compactions}" if biggest else ""
     also = (f"{n:,} {what if n > 1 else what.removesuffix('s')}" for what, n in index.counts.items())
     yield "also", ", ".join(also)
     edited = Counter(edit.path for turn in turns for edit in turn.edits)
     yield "memory files", _some([f"{short(path, 60)} ({counted(n, 'edit')})" for path, n in edited.most_common()])
     yield "unreadable", counted(index.bad, "line") if index.bad else ""
-
-
-def _context(index: SessionIndex) -> str:
-    biggest, last = max(context_series(index.turns)[0], default=0), index.context
-    if not biggest:
-        return ""
-    exact = any(call.usage is not None for turn in index.turns for call in turn.calls)
-    now = ""
-    if last is not None:
-        part = f" of {index.window:,} tokens ({percent(last, index.window)})" if index.window and last else " tokens"
-        now = f"{tokens(last, exact)}{part} at the end, "
-    compactions = f", {counted(index.compactions, 'compaction')}" if index.compactions else ""
-    return f"{now}at most {tokens(biggest, exact)}{compactions}"
 
 
 def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
