@@ -164,15 +164,10 @@ def _files(place: Path) -> Iterator[Path]:
 # -- what a file that no reader knows seems to be, in a few words
 
 
-_EXPORT = "%agent export NAME.jsonl writes a thread that can be opened"
 _SHAPES = (
-    (("nbformat", "cells"), "is a notebook", _EXPORT),
+    (("nbformat", "cells"), "is a notebook", "%agent export NAME.jsonl writes a thread that can be opened"),
     (("projectHash", "messages"), "is a session of Gemini CLI, which is not read", "open a session of another program"),
-    (
-        ("run_type", "trace_id"),
-        "holds runs of LangSmith, which are not read",
-        "open the LangGraph database of the same threads",
-    ),
+    (("run_type", "trace_id"), "holds runs of LangSmith, which are not read", "open the LangGraph database of them"),
 )
 """Keys of an object, what it then is, and what to do."""
 
