@@ -68,7 +68,7 @@ GROUP = "deepnb.formats"
 
 _BUILT_IN: tuple[Format, ...] = (TRANSCRIPT, LANGGRAPH, CODEX, PI, CLAUDE_CODE, OPENCODE, CHAT)
 _ENDS = (".jsonl", ".json", ".jsonl.zst", ".db", ".sqlite", ".sqlite3")
-_DEPTH, _FILES, _ROWS = 8, 20_000, 500
+_DEPTH, _FILES = 8, 20_000
 _GLANCE = 1 << 16
 """Bytes of a file's beginning that a list looks at."""
 
@@ -113,7 +113,7 @@ def format_of(head: Head) -> Format:
     raise InvalidError("; ".join((f"{head.path} {what}", *problems)), do)
 
 
-def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
+def list_sessions(path: str | Path, most: int = 500) -> SessionRows:
     """The sessions below a directory, or in a file or database, the newest first; of each only the beginning is read."""
     if str(path).startswith(POSTGRES):
         return SessionRows(_named(rows_of(str(path))))
