@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,18 +12,10 @@ from deepnb.values.turn import Compacted, ModelEnded, ToolStarted
 from deepnb.views.text import counted
 from deepnb.wings.open import items as it
 from deepnb.wings.open.content import Builder, Told
-from deepnb.wings.open.values import Begin, FileCompaction, FileContent, FileTurn, SessionIndex
+from deepnb.wings.open.values import FileCompaction, FileContent, FileTurn, SessionIndex
 
 _ALIKE = it.HEAD - 20
 """Characters by which a task is known."""
-
-
-@dataclass
-class Draft:
-    """A turn before it is told."""
-
-    begin: Begin = "start"
-    told: Told = field(default_factory=list)
 
 
 class IndexedSession:
@@ -33,10 +25,10 @@ class IndexedSession:
         """`facts` are fields of its index that the arrangement does not tell."""
         agents = link(arrangement.agents, arrangement.main)
         builder = Builder(arrangement.main, {agent.call: agent for agent in agents}, facts.get("window"))
-        made = drafts(arrangement.main)
-        self._contents = [builder.build(number, draft.told) for number, draft in enumerate(made, 1)]
-        told = {**arrangement.counts, "subagents": len(agents)}
-        counts, notices = {name: n for name, n in told.items() if n}, tuple(arrangement.notices)
+        made = split_turns(arrangement.main)
+        self._contents = [builder.build(number, told) for number, told in enumerate(made, 1)]
+        found = {**arrangement.counts, "subagents": len(agents)}
+        counts, notices = {name: n for name, n in found.items() if n}, tuple(arrangement.notices)
         if left := len(arrangement.agents) - len(agents):
             notices += (f"{counted(left, 'nested agent')} that no call of a tool names: left out",)
         turns = tuple(map(_figures, made, self._contents))
@@ -50,28 +42,27 @@ class IndexedSession:
         return self._contents[turn - 1]
 
 
-def drafts(entries: Sequence[it.Entry]) -> list[Draft]:
+def split_turns(entries: Sequence[it.Entry]) -> list[Told]:
     """Return the turns of a thread: each begins with a prompt; what comes before the first is one if a model replied."""
-    made = [Draft()]
+    made: list[Told] = [[]]
     for entry in entries:  # a line may end one turn and begin another
         starts = {n for n, item in enumerate(entry.items) if isinstance(item, it.Prompt)}
         for start, end in pairwise([0, *sorted(starts - {0}), len(entry.items)]):
-            made += [Draft("prompt")] if start in starts else []
-            made[-1].told.append((entry, entry.items[start:end]))
-    before = [entry for entry, _ in made[0].told]
-    if any(entry.has(it.Reply, it.Tool, it.Result, it.Compaction) for entry in before):
-        made[0].begin = "command" if any(entry.has(it.Command) for entry in before) else "start"
+            made += [[]] if start in starts else []
+            made[-1].append((entry, entry.items[start:end]))
+    first, *later = made
+    if any(entry.has(it.Reply, it.Tool, it.Result, it.Compaction) for entry, _ in first):
         return made
-    for draft in made[1:2]:
-        draft.told[:0] = made[0].told
-    return made[1:]
+    for told in later[:1]:
+        told[:0] = first
+    return later
 
 
-def _figures(draft: Draft, content: FileContent) -> FileTurn:
+def _figures(told: Told, content: FileContent) -> FileTurn:
     own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
     nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
-    times = [entry.at for entry, _ in draft.told if entry.at]
-    asked = [entry.at for entry, _ in draft.told if entry.has(it.Prompt) and entry.at]
+    times = [entry.at for entry, _ in told if entry.at]
+    asked = [entry.at for entry, _ in told if entry.has(it.Prompt) and entry.at]
     calls, compactions = 0, list[FileCompaction]()
     for event in content.events:
         if isinstance(event, ModelEnded) and not event.path:
@@ -82,7 +73,6 @@ def _figures(draft: Draft, content: FileContent) -> FileTurn:
     return FileTurn(
         number=content.number,
         prompt=excerpt(content.prompt, it.HEAD),
-        begin=draft.begin,
         started=next(iter((*asked, *times)), ""),
         ended=times[-1] if times else "",
         models=tuple(dict.fromkeys(call.model for call in content.calls if call.model and not call.path)),

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from deepnb.values.messages import Message
 from deepnb.values.offload import Offload
@@ -14,9 +13,6 @@ HIDDEN = "(hidden by the provider)"
 
 OTHER_BRANCHES = "turns in other branches"
 """In `SessionIndex.counts`: prompts that were taken back or left."""
-
-Begin = Literal["prompt", "command", "start"]
-"""What a turn begins with: a prompt; a slash command; `start`: neither, the file begins in the middle of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,6 @@ class FileTurn:
     """Counted from 1."""
     prompt: str
     """Its first words; `FileContent.prompt` is the whole."""
-    begin: Begin = "prompt"
     started: str = ""
     """ISO timestamp, or empty."""
     ended: str = ""

@@ -105,7 +105,7 @@ def _turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
     return [
         (
             f"{turn.number}",
-            short(turn.prompt, _WORDS) or ("(begins in the middle)" if turn.begin == "start" else "(no words)"),
+            short(turn.prompt, _WORDS) or "(no words)",
             short(_some([f"{name} {n}" if n > 1 else name for name, n in turn.tools.items()]), 40),
             "" if turn.context is None else f"{turn.context:,}",
             f"{turn.usage.input:,} / {turn.usage.output:,}" if turn.usage.input or turn.usage.output else "",

@@ -310,7 +310,7 @@ def test_a_session_that_begins_with_a_command_has_a_turn_for_it(file):
     log.user("u1", "Go")
     log.reply("a2", "m2", says("y"))
     index = open_session(log.write(file)).index
-    assert [(t.prompt, t.begin, len(t.calls)) for t in index.turns] == [("/init", "command", 1), ("Go", "prompt", 1)]
+    assert [(t.prompt, len(t.calls)) for t in index.turns] == [("/init", 1), ("Go", 1)]
 
 
 def test_a_file_that_begins_in_the_middle(file):
@@ -321,7 +321,7 @@ def test_a_file_that_begins_in_the_middle(file):
     log.user("u1", [says("<ide_opened_file>a.py</ide_opened_file>"), says("Go")])
     log.reply("a2", "m2", says("y"))
     session = open_session(log.write(file))
-    assert [(t.prompt, t.begin) for t in session.index.turns] == [("", "start"), ("Go", "prompt")]
+    assert [t.prompt for t in session.index.turns] == ["", "Go"]
     assert [e.result for e in session.content(1).events if isinstance(e, ToolEnded)] == ["a result without its call"]
 
 
