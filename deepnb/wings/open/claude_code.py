@@ -298,17 +298,13 @@ def _agents(entries: Iterable[it.Entry], nested: Mapping[Path, list[it.Entry]]) 
             roots[entry.id] = root
             found.setdefault(root, it.Agent(root)).entries.append(entry)
     for path, own in nested.items():
-        id_, about = path.stem.removeprefix("agent-"), _meta(path)
+        id_, about = path.stem.removeprefix("agent-"), dict[str, object]()
+        meta = path.with_name(f"{path.stem}.meta.json")
+        if meta.is_file() and not meta.is_symlink() and meta.stat().st_size <= _META:
+            with open_file(meta) as file:
+                about = object_of(file.read().strip()) or {}
         found[id_] = it.Agent(id_, text(about.get("agentType")), text(about.get("toolUseId")), _once(own)[0])
     return list(found.values())
-
-
-def _meta(path: Path) -> Mapping[str, object]:
-    meta = path.with_name(f"{path.stem}.meta.json")
-    if not meta.is_file() or meta.is_symlink() or meta.stat().st_size > _META:
-        return {}
-    with open_file(meta) as file:
-        return object_of(file.read().strip()) or {}
 
 
 def companions(path: Path) -> Iterator[Path]:

@@ -1,7 +1,7 @@
 """This agent as a LangGraph application: what goes into it, through the gate that memory passes, and writing it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -99,7 +99,10 @@ def _files(
     mine = (entry for entry in backend.journal() if entry.origin != "external")
     passed = frozenset(line[1:] for entry in mine for line in entry.diff.splitlines() if line.startswith("+"))
     memory, _ = guarded_paths(workspace.options.memory, ())
-    files, left_out = list[PackageFile](), list(_others([path for path in there if path not in usual]))
+    others = (path for path in there if path not in usual)  # those of one directory as one
+    folders = dict.fromkeys(path if path.count("/") == 1 else f"{path[: path.index('/', 1)]}/" for path in others)
+    left_out = [LeftOut(name, _BY_NAME) for name in folders if name not in ("/.deepnb/", PREFIX)]
+    files: list[PackageFile] = []
     for response in backend.download_files(usual):
         try:
             content, note = _through_the_gate(response.path, response.content or b"", heard, passed)
@@ -138,14 +141,6 @@ def _goes_by_default(workspace: Workspace, path: str) -> bool:
     folders = [f"{source.rstrip('/')}/" for source in options.skills] if options.enable_skills else []
     folders += [FOLDER] if options.enable_subagents else []
     return (options.enable_memory and path in options.memory) or path.startswith(tuple(folders))
-
-
-def _others(paths: Sequence[str]) -> Iterator[LeftOut]:
-    """Yield the files that stay, those of one directory as one."""
-    folders = dict.fromkeys(path if path.count("/") == 1 else f"{path[: path.index('/', 1)]}/" for path in paths)
-    for name in folders:
-        if name not in ("/.deepnb/", PREFIX):
-            yield LeftOut(name, _BY_NAME)
 
 
 # -- the gate
