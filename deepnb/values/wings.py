@@ -80,7 +80,7 @@ package  directory:folder DIR  ?include:places PATH...  --yes
             "import deepnb.formats": "opening:Format",
             "%agent open": "magic:agent_open",
             "deepnb.OpenedSession": "session:OpenedSession",
-            "deepnb.list_sessions": "session:list_sessions",
+            "deepnb.list_sessions": "opening:list_sessions",
             "deepnb.open_session": "session:open_session",
         },
         usage="""

@@ -43,12 +43,11 @@ def test_each_thing_is_told_once(file):
     assert (turn.prompt, turn.tools, turn.models) == ("List files", {"exec_command": 1}, ("gpt-x",))
     assert [call.usage for call in turn.calls] == [Usage(9_000, 40, 8_000), Usage(9_100, 10, 9_000)]
     assert (index.context, index.window, index.system_prompt) == (9_100, 258_400, "You are Codex.")
-    assert (index.kind, index.id, index.cwd, index.version, index.unknown, index.bad) == (
+    assert (index.kind, index.id, index.cwd, index.version, index.bad) == (
         "Codex",
         "u",
         "/w",
         "0.120.0",
-        {},
         0,
     )
     assert turn.calls[0].budget.rule.window == 258_400
@@ -88,7 +87,7 @@ def test_the_bare_items_of_2025(file):
     session = open_session(jsonl(file, *values))
     (turn,) = session.index.turns
     assert (session.index.id, turn.prompt, turn.tools, len(turn.calls)) == ("old", "List files", {"shell": 1}, 2)
-    assert (session.index.context, session.index.unknown) == (None, {})
+    assert session.index.context is None
     events = session.content(1).events
     assert [e.text for e in events if isinstance(e, ThinkingDelta)] == ["(hidden by the provider)"]
     assert [(e.result, e.status) for e in events if isinstance(e, ToolEnded)] == [("a", "error")]
@@ -237,7 +236,6 @@ def test_an_aborted_turn_and_errors(file):
     assert content.interrupted == "stopped: interrupted"
     assert [e.text for e in content.events if isinstance(e, Notice)] == ["retrying 1/5"]
     assert [e.status for e in content.events if isinstance(e, ToolEnded)] == ["cut"]
-    assert session.index.unknown == {"line event_msg/moon_phase": 1, "line telepathy": 1}
 
 
 def test_a_fork_says_that_it_begins_with_a_copy(file):

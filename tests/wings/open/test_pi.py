@@ -117,7 +117,6 @@ def test_openclaw(file):
     assert [t.prompt for t in session.index.turns] == ["[WhatsApp Mon 10:00] hi"]
     (edit,) = session.content(1).edits
     assert (edit.path, edit.after) == ("memory/2026-01-01.md", "note\n")
-    assert session.index.unknown == {"line hologram": 1}
     assert [e.text for e in session.content(1).events if isinstance(e, Notice)] == ["529"]
 
 
