@@ -49,7 +49,14 @@ def run(work: Awaitable[T]) -> T:
         if isinstance(work, Coroutine):
             work.close()
         raise asyncio.CancelledError
-    done = asyncio.run_coroutine_threadsafe(_ended(work), waiting[0] if waiting else _loop())
+
+    async def ended_work() -> tuple[T] | BaseException:
+        try:
+            return (await work,)
+        except (KeyboardInterrupt, SystemExit) as stop:  # which would end the loop
+            return stop
+
+    done = asyncio.run_coroutine_threadsafe(ended_work(), waiting[0] if waiting else _loop())
     try:
         while not wait((done,), _POLL).done:
             if waiting is not None and waiting[1].is_set():
@@ -66,12 +73,9 @@ def run(work: Awaitable[T]) -> T:
     return ended[0]
 
 
-def synchronous_backend(backend: Any) -> Any:
-    """Return a backend of which some methods may be only coroutines, for those who call the others."""
-    return _SynchronousBackend(backend)
+class SynchronousBackend:
+    """A backend of which some methods may be only coroutines, for those who call the others."""
 
-
-class _SynchronousBackend:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
@@ -92,14 +96,6 @@ class _SynchronousBackend:
 def start(work: Coroutine[Any, Any, T]) -> Future[T]:
     """Begin a coroutine on the loop, for a caller that waits in another way than `run` does."""
     return asyncio.run_coroutine_threadsafe(work, _loop())
-
-
-async def _ended(work: Awaitable[T]) -> tuple[T] | BaseException:
-    """Return what it gives, or the exception that would end the loop with it."""
-    try:
-        return (await work,)
-    except (KeyboardInterrupt, SystemExit) as stop:
-        return stop
 
 
 @cache
@@ -128,15 +124,9 @@ def read(begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
                 return
             yield found[0]
     finally:
-        _cancel_all(loop)
+        for task in (left := asyncio.all_tasks(loop)):  # of a reader who went away
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
         _FREE.append(loop)
-
-
-def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
-    """Let everything end that a reader who went away has left running."""
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    if left:
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    loop.run_until_complete(loop.shutdown_asyncgens())

@@ -16,7 +16,7 @@ from deepnb.backends.disk import replace_text
 from deepnb.backends.steps import OWN, is_withheld
 from deepnb.backends.writer import guard_refusal, writer, writing
 from deepnb.engine import approvals, keys
-from deepnb.engine.coroutines import in_thread, synchronous_backend
+from deepnb.engine.coroutines import SynchronousBackend, in_thread
 from deepnb.gate import redact_value
 from deepnb.memory import guarding
 from deepnb.memory.layers import ALWAYS, LONG_TERM
@@ -64,7 +64,7 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
         """
         policy = policy_of(approve)
         files: Any = backend or StateBackend()
-        away, files = _away(files), synchronous_backend(files)
+        away, files = _away(files), SynchronousBackend(files)
         effects = Effects(lambda path: not _is_below(path, away), _FOREIGN)
         super().__init__(lambda: policy, effects.of, before=partial(effects.state, files))
 
@@ -143,7 +143,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
             paths: What is guarded: files, and directories (ending in `/`).
         """
         super().__init__(_Paths(paths))
-        self._backend = synchronous_backend(backend or StateBackend())
+        self._backend = SynchronousBackend(backend or StateBackend())
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         with writing(**self._facts(request)):

@@ -19,7 +19,7 @@ from deepnb.backends.writer import guard_refusal, writer
 from deepnb.context import history
 from deepnb.context.estimate import approximate
 from deepnb.engine import keys
-from deepnb.engine.coroutines import synchronous_backend
+from deepnb.engine.coroutines import SynchronousBackend
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.request import message_text, source_of, still_sent, tools_by_name
 from deepnb.engine.summarization import SummarizationMiddleware
@@ -78,7 +78,7 @@ class MemoryMiddleware(middleware.DeltaMemoryMiddleware):
         """
         for path in sources:
             check_path(path)
-        super().__init__(synchronous_backend(backend or StateBackend()), sources, budget, approximate, _today)
+        super().__init__(SynchronousBackend(backend or StateBackend()), sources, budget, approximate, _today)
         self._refresh = refresh
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -138,7 +138,7 @@ class CompactionMiddleware(SummarizationMiddleware):
         """
         own = main_model(changed(Options(), {"model": model, "trigger": trigger, "keep": keep}))
         check_sizes(own.rule.note)
-        backend = synchronous_backend(backend or StateBackend())
+        backend: Any = SynchronousBackend(backend or StateBackend())
         super().__init__(
             own.model,
             backend=backend,
@@ -221,4 +221,4 @@ class SkillsMiddleware(Base):
         """
         for source in sources:
             check_path(source.rstrip("/"))
-        super().__init__(synchronous_backend(backend or StateBackend()), tuple(sources))  # type: ignore[call-arg]
+        super().__init__(SynchronousBackend(backend or StateBackend()), tuple(sources))  # type: ignore[call-arg]
