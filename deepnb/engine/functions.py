@@ -33,8 +33,7 @@ class FunctionTool(BaseTool):
 
     function: Any
     signature: Any
-    arguments: Any
-    """The pydantic model of its arguments."""
+    arguments: Any  # a pydantic model
 
     def _run(self, /, **given: Any) -> Any:
         call = self._bound(given)
@@ -117,7 +116,6 @@ def _field(name: str, parameter: inspect.Parameter, hint: Any) -> Any:
 
 
 def _is_injected(hint: Any) -> bool:
-    """Return whether LangChain or LangGraph is asked for a parameter."""
     kinds = (hint, *get_args(hint))
     return _is_injected_arg_type(hint) or any(
         str(getattr(kind, "__module__", "")).startswith(("langchain", "langgraph")) for kind in kinds
@@ -181,7 +179,7 @@ def in_cells(tool: BaseTool) -> BaseTool:
 def _in_cell(work: Callable[[], Any]) -> Any:
     """Do work in the thread that reads the run, in a notebook that of its cells; here, if an event loop reads it."""
     run = current_run()
-    return work() if run is None or run.is_awaited else run.on_reader(partial(copy_context().run, work))
+    return work() if run is None or run.notify else run.on_reader(partial(copy_context().run, work))
 
 
 def check(tool: BaseTool) -> None:

@@ -18,10 +18,7 @@ class LimitReached(Cancelled):
 
 
 class Limits:
-    """Hears of the calls of all agents of a run, and says when the next one is not to be made.
-
-    Steps are those of one agent, the main one or one nested in it; tokens and cost those of all.
-    """
+    """Says when the next call is not to be made: steps are those of one agent, tokens and cost those of all."""
 
     def __init__(
         self, max_steps: int | None = None, max_tokens: int | None = None, max_cost: float | None = None

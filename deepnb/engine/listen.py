@@ -4,9 +4,9 @@ import ctypes
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, dispatch_custom_event
@@ -25,41 +25,13 @@ from deepnb.gate import redact_value
 from deepnb.values import turn as values
 from deepnb.values.agent import TASK
 from deepnb.values.answers import SpokenText
-from deepnb.values.budget import Budget
 from deepnb.values.failures import failure_text, own_traceback
 from deepnb.values.messages import Added, Message
-from deepnb.values.request import Request
 from deepnb.values.text import whole, whole_value
 
 _LOG = logging.getLogger("deepnb")
 
 _PURPOSES: dict[str, values.Purpose] = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}
-
-
-class Ledger(Protocol):
-    """Takes down what each call was sent, and prices what it cost."""
-
-    calls: int
-    """Calls of the turn before this run."""
-
-    def sent(
-        self,
-        messages: Sequence[BaseMessage],
-        tools: Sequence[Any],
-        path: values.Path,
-        purpose: values.Purpose,
-        agent: str,
-    ) -> tuple[Budget, Request]:
-        """Return what a request of an agent costs by part, and its pieces."""
-
-    def answered(self, message: BaseMessage, agent: str) -> int:
-        """Return the tokens of an agent's answer, by our own count."""
-
-    def label(self, agent: str) -> str:
-        """Return what the model of a subagent is called that has one of its own; empty for any other."""
-
-    def reported(self, usage: values.Usage, call: values.Call) -> values.Usage:
-        """Learn from what a provider reported of a call; return it with its cost, if the price is known."""
 
 
 @dataclass
@@ -74,16 +46,14 @@ class _ModelRun:
     arguments: ArgumentTexts = field(default_factory=ArgumentTexts)
     has_thought: bool = False
     has_begun: bool = False
-    """Whether a piece of the answer came, of whatever kind."""
 
 
 class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     """Tells of every model call, token and tool of a run through `emit`.
 
-    Being a streaming handler makes LangChain stream models that a node only `invoke`s. Once
-    `cancel` was called nothing begins any more: each callback raises `Cancelled`, in whichever thread
-    it is. What ends is kept, until nobody waits for it: a tool that comes back later than that can't
-    write a result into a thread that has gone on without it.
+    Being a streaming handler makes LangChain stream models that a node only `invoke`s. Once `cancel` was called each
+    callback that begins something raises `Cancelled`. What ends is kept, until nobody waits for it: a tool that comes
+    back later can't write a result into a thread that has gone on without it.
     """
 
     run_inline = True
@@ -92,11 +62,14 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def __init__(
         self,
         emit: Callable[[values.Event], None],
-        ledger: Ledger,
+        ledger: Any,
         *limits: Any,
         added: Callable[[Added], None] | None = None,
     ) -> None:
-        """`emit` is called by the threads that the tools run in; `added` with each answer, whole, right after its ModelEnded."""
+        """`emit` is called by the threads that the tools run in; `added` with each answer, whole, right after its ModelEnded.
+
+        `ledger` is a `deepnb.context.ledger.Recorder`.
+        """
         self._emit = emit
         self._added = added
         self._places: dict[tuple[values.Path, str], int] = {}
@@ -110,7 +83,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._busy: dict[UUID, int] = {}
         self._calls = ledger.calls
         self._said: set[str] = set()
-        """The answers of models, whole."""
         self._told: set[int] = set()
         """The numbers of the calls that have said something."""
         self._failed: dict[values.Path, values.Call] = {}
@@ -124,7 +96,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """Whether nodes do work of their own, as those of somebody else's graph may."""
 
     def emit(self, event: values.Event) -> None:
-        """Tell of an event."""
         if isinstance(event, values.ToolStarted):
             event = replace(event, place=self._places.get((event.path, event.id), 0))
         self._limits.add(event)
@@ -140,7 +111,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     @property
     def is_cancelled(self) -> bool:
-        """Return whether the run is to end."""
         return self._cancelled.is_set()
 
     def wake(self) -> None:
@@ -166,10 +136,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             gap = "\n\n" if self._calls in self._told else ""
             self._told.add(self._calls)
             self.emit(values.TextDelta(f"{gap}{message.text}", self._calls))
-
-    def running(self) -> tuple[tuple[str, str], ...]:
-        """Return (id, name) of the tool calls that have begun and not ended, outermost first."""
-        return tuple((id_, name) for id_, name, _ in self._tools.values())
 
     # -- nodes and chains: only what is inside of what
 
@@ -336,11 +302,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     # -- what LangChain asks of a streaming handler
 
-    def tap_output_iter(self, run_id: UUID, output: Iterator[Any]) -> Iterator[Any]:
+    def tap_output_iter(self, run_id: UUID, output: Any) -> Any:
         return output
 
-    def tap_output_aiter(self, run_id: UUID, output: Any) -> Any:
-        return output
+    tap_output_aiter = tap_output_iter
 
     def _check(self) -> None:
         if self._cancelled.is_set():
@@ -374,10 +339,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
 
 def tell(event: values.Event) -> None:
-    """Send an event from inside a run; the listener adds the path of the agent that sends it.
+    """Send an event from inside a run; where no listener hears it, a notice is logged and nothing else sent.
 
-    In a graph that nobody of ours listens to, what the user should see is logged, and nothing else is sent: an
-    event is no value that a server's stream could hold.
+    An event is no value that a server's stream could hold. The listener adds the path of the agent that sends it.
     """
     if listener() is not None:
         dispatch_custom_event(keys.TELL, event)

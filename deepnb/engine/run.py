@@ -18,7 +18,7 @@ from deepnb.engine import keys
 from deepnb.engine.approvals import is_bound
 from deepnb.engine.graph import Graph
 from deepnb.engine.limits import Cancelled, LimitReached
-from deepnb.engine.listen import Ledger, Listener
+from deepnb.engine.listen import Listener
 from deepnb.engine.probe import new_messages
 from deepnb.gate import redact
 from deepnb.values.approvals import PendingCall
@@ -102,8 +102,8 @@ class _Errand:
 class Run:
     """Iterate it for the Events of the run; afterwards `values` is the last state seen.
 
-    The graph runs in a thread, so that an interrupt ends the waiting at once even where a tool is
-    blocked in C. With the stream modes used here LangGraph runs the nodes in that same thread.
+    The graph runs in a thread, so that an interrupt ends the waiting at once even where a tool is blocked in C. With the
+    stream modes used here LangGraph runs the nodes in that same thread.
     """
 
     def __init__(
@@ -111,23 +111,22 @@ class Run:
         graph: Graph,
         input: Any,  # noqa: A002
         config: dict[str, Any],
-        ledger: Ledger,
+        ledger: Any,
         *limits: Any,
         record: Callable[[Event | Added], None],
         notify: Callable[[], None] | None = None,
     ) -> None:
-        """`record` is called with each event, and each message as it joins, in the run's own thread.
+        """`record` is called with each event, and each message as it joins, before the next step begins.
 
-        So what a step gave is written down before the next one begins, however slow the reader is. With `notify`
-        the iteration never waits: it yields None where there is no event yet, and `notify` is called in the run's
-        thread when there is one.
+        With `notify` the iteration never waits: it yields None where there is no event yet, and `notify` is called in
+        the run's thread when there is one.
         """
         self._graph = graph
-        self._notify = notify
+        self.notify = notify
+        """Tells an event loop that reads the run, and must not wait for work; None for a thread that reads it."""
         self.values: dict[str, Any] | None = None
         self.interrupts: tuple[Any, ...] = ()
         self._is_asked = False
-        """Whether the user can answer one of them."""
         self.told: list[Event] = []
         """Its events, those included that nobody has read."""
         self._record = record
@@ -139,7 +138,6 @@ class Run:
         self._events: queue.SimpleQueue[Event | _Errand | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._reader: int | None = None
-        """The thread that iterates."""
         self.listener = Listener(self.tell, ledger, *limits, added=self._join)
         config = {**config, "callbacks": [*(config.get("callbacks") or ()), self.listener]}
         self._thread = threading.Thread(
@@ -152,9 +150,9 @@ class Run:
         while True:
             try:
                 # A signal that comes just before the wait in C does not end it: only a wait that ends lets Python see it.
-                event = self._events.get(block=self._notify is None, timeout=_LOOK_UP)
+                event = self._events.get(block=self.notify is None, timeout=_LOOK_UP)
             except queue.Empty:
-                if self._notify is not None:
+                if self.notify is not None:
                     yield None
                 continue
             if event is None:
@@ -167,21 +165,13 @@ class Run:
         if self._error is not None:
             raise self._error
 
-    @property
-    def is_awaited(self) -> bool:
-        """Whether an event loop reads it, which must not wait for work."""
-        return self._notify is not None
-
     def expect(self, calls: Iterable[PendingCall]) -> None:
         """Take note that the run goes on with these calls."""
         for path, some in groupby(sorted(calls, key=attrgetter("path")), attrgetter("path")):
             self.listener.expect(path, [call.id for call in some])
 
     def on_reader(self, work: Callable[[], T]) -> T:
-        """Return what `work` gives, done by the thread that iterates; called in the run's own threads, or there.
-
-        A KeyboardInterrupt in it ends the run, as one that meets the reader anywhere does.
-        """
+        """Return what `work` gives, done by the thread that iterates, in which a KeyboardInterrupt ends the run."""
         if threading.get_ident() == self._reader:  # a tool that a function calls
             return work()
         errand = _Errand(work)
@@ -224,8 +214,8 @@ class Run:
 
     def _put(self, event: Event | _Errand | None) -> None:
         self._events.put(event)
-        if self._notify is not None:
-            self._notify()
+        if self.notify is not None:
+            self.notify()
 
     def _join(self, message: Added) -> None:
         with self._recording:
