@@ -119,7 +119,6 @@ class Reader:
         return message.model_copy(update={"content": "" if made else text, "tool_calls": made or message.tool_calls})
 
     def _own(self, call: Any) -> Any:
-        """Return a call in the words of its tool."""
         name, names = self.offered_as.get(call["name"], (call["name"], {}))
         return {**call, "name": name, "args": {names.get(key, key): value for key, value in call["args"].items()}}
 
@@ -136,13 +135,14 @@ class Reader:
             return self._only is None or call["name"] in self._only
 
         wrong = [call for call in message.invalid_tool_calls if is_ours(call)]
-        read = {str(call["id"]) for call in message.tool_calls if str(call["id"]) in self.broken and is_ours(call)}
-        if not wrong and not read:
-            return message
         calls: list[Any] = [
-            {**call, "args": {NOT_JSON: self.broken[id_]}} if (id_ := str(call["id"])) in read else {**call}
+            {**call, "args": {NOT_JSON: self.broken[id_]}}
+            if (id_ := str(call["id"])) in self.broken and is_ours(call)
+            else call
             for call in message.tool_calls
         ]
+        if not wrong and calls == message.tool_calls:
+            return message
         for one in wrong:
             made = {"name": one["name"] or "", "id": one["id"] or f"call_{uuid4().hex}", "type": "tool_call"}
             calls.append({**made, "args": {NOT_JSON: one["args"] or ""}})
@@ -155,10 +155,7 @@ _READER: ContextVar[Reader | None] = ContextVar("reader", default=None)
 
 @contextmanager
 def reading(request: Any, tools: Mapping[str, Any], *, listen: bool) -> Iterator[Reader]:
-    """Give what reads the answer to a request with these tools that is sent in the block.
-
-    With `listen` streamed answers are listened to; else somebody else does, with `ArgumentTexts`.
-    """
+    """Give what reads the answer to a request sent in the block; `listen` where nobody else hears what is streamed of it."""
     config = var_child_runnable_config.get()
     config = merge_configs(ensure_config(), {"callbacks": [_Listener()]}) if listen else config
     with set_in_block(_READER, Reader(request, tools)) as reader, set_in_block(var_child_runnable_config, config):
@@ -171,7 +168,6 @@ def reader() -> Reader | None:
 
 
 def _types(tool: Any) -> Mapping[str, str]:
-    """Return name -> JSON type of a tool's parameters, in their order."""
     form, _ = form_of(tool, "")
     properties = form.get("function", form).get("parameters", {}).get("properties", {})
     return {name: str(one.get("type", "")) if isinstance(one, Mapping) else "" for name, one in properties.items()}
@@ -200,9 +196,15 @@ class ArgumentTexts:
 
     def end(self) -> None:
         """Tell whoever reads the answer, which is whole, which of its calls are broken."""
-        if (reads := reader()) is not None:
-            texts = ((ids[0], "".join(parts)) for ids, parts in self._calls.values() if ids)
-            reads.broken.update((id_, text) for id_, text in texts if text.strip() and not _is_object(text))
+        if (reads := reader()) is None:
+            return
+        for id_, text in ((ids[0], "".join(parts)) for ids, parts in self._calls.values() if ids):
+            try:
+                is_whole = not text.strip() or isinstance(json.loads(text, strict=False), dict)
+            except ValueError:
+                is_whole = False
+            if not is_whole:
+                reads.broken[id_] = text
 
 
 class _Listener(BaseCallbackHandler):
@@ -273,10 +275,3 @@ def unreadable(call: Mapping[str, Any]) -> str | None:
             " user to put it into a variable."
         )
     return None
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text, strict=False), dict)
-    except ValueError:
-        return False

@@ -94,7 +94,6 @@ class _Made:
     """What these results show."""
 
     def add(self, one: BaseMessage, protocol: Protocol) -> None:
-        """Add a message that is fit in itself."""
         if isinstance(one, ToolMessage):
             self._add_result(one, protocol)
         else:
@@ -109,7 +108,7 @@ class _Made:
         return [*lost, *shown]
 
     def _add_result(self, one: ToolMessage, protocol: Protocol) -> None:
-        """Add the result of a call; a second one joins the first, and one of no call is left out: no provider takes it."""
+        """Add the result of a call; a second one joins the first, and one of no call is left out."""
         if not protocol.pictures and not isinstance(one.content, str):
             self.pictures += [block for block in as_blocks(one) if block.get("type") != "text"]
             one = one.model_copy(update={"content": one.text or "(below)"})
@@ -189,7 +188,6 @@ def _fit_one(message: BaseMessage, protocol: Protocol, model: Any = None) -> Bas
 
 
 def _fit_block(block: Mapping[str, Any], message: BaseMessage, protocol: Protocol) -> Any:
-    """Return a block of a prompt or a result, or what it is in words; None for one that says nothing."""
     if block.get("type") == "text":
         return None if _is_blank(block) else {key: value for key, value in block.items() if key not in _ADDED}
     if protocol.prompt is None or block.get("type") in protocol.prompt or message.type == "system":
@@ -199,7 +197,6 @@ def _fit_block(block: Mapping[str, Any], message: BaseMessage, protocol: Protoco
 
 
 def _fit_answer(message: AIMessage, protocol: Protocol, model: Any) -> AIMessage | None:
-    """Return an answer with the blocks that go back, and with calls in fit names."""
     content: Any = message.content
     blocks = as_blocks(message)
     maker = message.response_metadata.get("model_provider")
@@ -244,7 +241,6 @@ def _is_blank(block: Mapping[str, Any]) -> bool:
 
 
 def as_blocks(message: BaseMessage) -> list[Any]:
-    """Return the content of a message as blocks."""
     content = [message.content] if isinstance(message.content, str) else message.content
     return [one if isinstance(one, Mapping) else {"type": "text", "text": one} for one in content]
 

@@ -38,7 +38,6 @@ class FitTool:
     """A tool in the form in which all providers take it, and what an answer's words for it mean."""
 
     name: str
-    """Its own."""
     form: Any
     """As JSON."""
     mended: bool = False
@@ -73,7 +72,8 @@ def fit_parameters(schema: Mapping[str, Any], *, enums: bool = True) -> tuple[di
     """Return the schema of an object without what stands at its top but can't, and the names that differ in it."""
     root = {**(_target(schema.get("$ref"), schema) or {}), **schema}
     root.pop("$ref", None)
-    properties, needed = dict(root.get("properties") or {}), set(_list(root.get("required")))
+    properties, required = dict(root.get("properties") or {}), _list(root.get("required"))
+    needed = set(required)
     for key in _UNIONS:
         parts = [
             _target(one.get("$ref"), schema) or one for one in _list(root.pop(key, None)) if isinstance(one, Mapping)
@@ -86,8 +86,7 @@ def fit_parameters(schema: Mapping[str, Any], *, enums: bool = True) -> tuple[di
     made = {key: value for key, value in root.items() if key not in ("enum", "not", "required")}
     made |= {"type": "object", "properties": {names[own]: value for own, value in properties.items()}}
     if "required" in schema or needed:
-        made["required"] = [names.get(own, own) for own in (*_list(root.get("required")), *properties) if own in needed]
-        made["required"] = list(dict.fromkeys(made["required"]))
+        made["required"] = [names.get(own, own) for own in dict.fromkeys((*required, *properties)) if own in needed]
     return _fit_schema(made, made, enums), {sent: own for own, sent in names.items() if sent != own}
 
 
