@@ -15,7 +15,7 @@ from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundE
 from deepnb.values.offload import BroughtBack, HistoryMessage
 from deepnb.values.server_address import LOST
 from deepnb.values.text import excerpt
-from deepnb.values.turn import Event, ModelEnded, Snapshot, ToolEnded, Turn
+from deepnb.values.turn import Snapshot, ToolEnded, Turn
 
 _HOOK = re.compile(r"\.(before|after)_(model|agent)$")  # MemoryMiddleware.before_model
 _SHOWS = "%agent panel approvals shows"
@@ -32,7 +32,7 @@ class Thread:
     home: str = ""
     """Whose memory, notes and skills it has: the session's, or those of the thread of this name and its forks."""
     scope: Scope = MAIN
-    """What it may know of that; decided when it is made."""
+    """What it may know of that."""
     turns: list[Turn] = field(default_factory=list)
     rewound: tuple[tuple[int, int], ...] = ()
     """Each rewind: from which turn, to which."""
@@ -101,15 +101,7 @@ class Thread:
     def added(self) -> BroughtBack | None:
         """What of the history stands before the next prompt; None if nothing does, or if an interrupted turn has it already."""
         found = self.brought
-        return None if found is None or self._has(found) else found
-
-    def has_answered(self, events: Sequence[Event]) -> bool:
-        """Return whether a run has ended in which a model answered to what of the history stood before its prompt."""
-        done = any(isinstance(e, ModelEnded) and e.call.purpose == "answer" and not e.path for e in events)
-        return done and self.brought is not None and self._has(self.brought)
-
-    def _has(self, brought: BroughtBack) -> bool:
-        return any(m.id == brought.id for m in reversed(self.snapshot.messages))
+        return None if found and any(m.id == found.id for m in reversed(self.snapshot.messages)) else found
 
     @property
     def pending(self) -> str | None:
@@ -182,7 +174,7 @@ def check_name(name: str) -> str:
 
 
 def waits(thread: Thread, current: bool = True) -> DeepnbError:
-    """Return the error that says that nothing else can be done in a thread before the user has decided."""
+    """Return the error of a thread in which the user has to decide first."""
     names = ", ".join(dict.fromkeys(call.name for call in thread.asked))
     needs = "an answer" if asks_only(thread.asked) else f"your approval for {names}"
     what = f"turn {len(thread.turns)} of thread {thread.name} needs {needs}"
@@ -190,7 +182,7 @@ def waits(thread: Thread, current: bool = True) -> DeepnbError:
 
 
 def running(thread: Thread) -> DeepnbError:
-    """Return the error that says that a run goes on in a thread on its server."""
+    """Return the error of a thread in which a run goes on on its server."""
     return BusyError(f"{RUNS} in thread {thread.name}", "wait until it ends, or %agent resume follows it")
 
 
@@ -215,7 +207,7 @@ _LEAD = "From earlier in this conversation, word for word:"
 
 
 def brought_messages(found: BroughtBack | None) -> list[Any]:
-    """Return the message that holds what was brought back, if anything was; it is nobody's request."""
+    """Return the message that holds what was brought back, if anything was."""
     if found is None:
         return []
     from langchain_core.messages import HumanMessage
