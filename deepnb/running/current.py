@@ -34,14 +34,12 @@ _BY = " by the code "
 
 
 def granted_tool(mark: str) -> str:
-    """Return the name of the tool that a thread allows by such a `Current.grant`."""
+    """Return the name of the tool that a `Current.grant` allows."""
     return mark.partition(_BY)[0]
 
 
 class _Holding(threading.local):
-    depth = 0
-    """How many blocks of `hold` this thread is in."""
-    changed = False
+    depth, changed = 0, False
 
 
 class Current:
@@ -141,7 +139,7 @@ class Current:
         _BACKGROUND.set(self)
 
     def later(self, act: Callable[[], None]) -> None:
-        """Have something done in the session's own thread, while no turn is running; called in whichever thread."""
+        """Have something done in the session's own thread, while no turn is running."""
         self._later.append(act)
         self.wake()
 
@@ -235,10 +233,6 @@ class Paths:
         names, folders = guarded_paths(options.memory, options.skills)
         return path in names or path.startswith(folders)
 
-    def is_remembered(self, path: str) -> bool:
-        """Whether a file stands behind the guard, or is one of deepnb's own, such as the journal."""
-        return path.startswith("/.deepnb/") or self.is_guarded(path)
-
     def is_shared(self, path: str) -> bool:
         """Return whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
         return self.shared()(path)
@@ -246,9 +240,7 @@ class Paths:
     def shared(self) -> Callable[[str], bool]:
         """`is_shared` as the options say it now: the same function until they say otherwise."""
         options = self._current.options
-        if options.graph:  # none is
-            return _OF_NONE
-        return self._shared(options.memory, options.skills)
+        return _OF_NONE if options.graph else self._shared(options.memory, options.skills)
 
     @property
     def is_apart(self) -> bool:

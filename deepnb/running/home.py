@@ -78,14 +78,9 @@ class Home:
         return self._storages[name]
 
     def _place(self, name: str) -> Place:
-        from deepnb.running import storage
+        from deepnb.running.storage import place_of
 
-        options = self._current.options
-        if self.database is not None:
-            return storage.place_in_database(self.database, options.assistant_id, name)
-        if options.checkpointer is not None:
-            return storage.place_in_checkpointer(options.checkpointer, name)
-        return storage.place_in_memory()
+        return place_of(self._current.options, self.database, name)
 
     # -- in common with another session
 
@@ -101,7 +96,7 @@ class Home:
         self._read_only = True
         self.of("").mount_as(other.of(""), read_only=True)
         if other.of(name).home is not None:
-            self.of(name).live_in(place_in_memory(other.files(name)))
+            self.of(name).keep_at(place_in_memory(other.files(name)))
 
     def files(self, name: str) -> dict[str, Any]:
         """Return the files of a memory as they are now: path -> FileData."""
@@ -182,7 +177,7 @@ class Home:
         home, may_read = storage.home, thread.scope.may_read
         if storage.in_state:
             return {}, {}
-        if home is not None and home.files is not None and not storage.is_spread:
+        if home is not None and home.files is not None and not storage.mounts and storage.given.root is None:
             return self._file_texts(home.files.read(), thread.scope)
         with self._current.on(thread):
             if home is None or home.directory is not None:
