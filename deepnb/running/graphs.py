@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import is_
 from typing import TYPE_CHECKING, Any
@@ -24,16 +24,8 @@ KEPT = 4
 """A few, since one turn may use another model and the next the session's own again."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Made:
-    options: Options
-    others: tuple[Any, ...]
-    """What else the graph depends on."""
-    built: Built
-
-    def fits(self, options: Options, others: tuple[Any, ...]) -> bool:
-        alike = self.options is options or same(self.options, options)
-        return alike and len(self.others) == len(others) and all(map(is_, self.others, others))
+_Made = tuple[Options, tuple[Any, ...], "Built"]
+"""The options of a graph, what else it depends on, and the graph."""
 
 
 class Graphs:
@@ -92,12 +84,13 @@ class Graphs:
         agents = self._agents if options.enable_subagents else ()
         others = self._others(options, agents)
         for one in reversed(self._made):
-            if one.fits(options, others):
-                if one.options is not options:
-                    self._made = [*(m for m in self._made if m is not one), _Made(options, others, one.built)]
-                return one.built
+            alike = one[0] is options or same(one[0], options)
+            if alike and len(one[1]) == len(others) and all(map(is_, one[1], others)):
+                if one[0] is not options:
+                    self._made = [*(m for m in self._made if m is not one), (options, others, one[2])]
+                return one[2]
         built = self._make(options, agents)  # which may learn of a window
-        self._made = [*self._made[1 - KEPT :], _Made(options, self._others(options, agents), built)]
+        self._made = [*self._made[1 - KEPT :], (options, self._others(options, agents), built)]
         return built
 
     def _others(self, options: Options, agents: tuple[Subagent, ...]) -> tuple[Any, ...]:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class State:
-    """Reads and writes checkpoints through the graph.
+    """Reads and writes checkpoints through the graph. A mapping of files is never changed in place.
 
-    Imports of the engine are inside the methods: a session is made long before its engine is needed. A mapping of files is never changed in place: one that is the same as before needs no look inside.
+    Imports of the engine are inside the methods: a session is made long before its engine is needed.
     """
 
     def __init__(self, current: Current, home: Home, graphs: Graphs) -> None:
@@ -43,7 +43,7 @@ class State:
         """Where what the checkpoints do not hold is kept; None while the session is not."""
 
     def forget(self) -> None:
-        """Know no more what was read of checkpoints: it was changed there."""
+        """Forget what was read of checkpoints: it was changed there."""
         self._graphs.restorer.forget()
 
     # -- one thread's checkpoints
@@ -182,9 +182,9 @@ class State:
             self._become(thread, self._graph.state(_at(to)).values, to)
 
     def drop_after(self, thread: Thread, to: Snapshot) -> bool:
-        """Make an earlier state the newest by dropping those after it, so that calls wait in it as they did; False where that can't be.
+        """Make an earlier state the newest by dropping those after it; False where that can't be.
 
-        The copy that `restore_checkpoint` makes of a state asks for its calls anew, when it goes on.
+        Calls wait in it as they did; the copy that `restore_checkpoint` makes asks for them anew.
         """
         from deepnb.engine.checkpoints import drop_after
 
@@ -210,9 +210,9 @@ class State:
             self.write_values(thread, {"files": written})
 
     def rebase(self, thread: Thread) -> None:
-        """Let the thread's memory block be made anew at its next call, and take the updates after it out.
+        """Let the thread's memory block be made anew at its next call; where calls need approval, after them.
 
-        Where calls need the user's approval, that is done after them: written before, it would drop them.
+        Written before, it would drop them.
         """
         from deepnb.engine.graph import without_memory
 
@@ -279,13 +279,10 @@ class State:
             thread.held = {**thread.held, **update}
         elif update:
             self.ensure_checkpoint(thread)
-            self._put(thread, update)
+            self.write_values(thread, {"files": {**thread.held, **update}})
 
     def _memory_in_states(self, name: str) -> Mapping[str, Any]:
-        """Return the memory that the newest thread with this memory has in its own state: path -> FileData.
-
-        It is there where another program made the thread, or a deepnb whose sessions kept memory in their threads.
-        """
+        """Return the memory that another program, or an older deepnb, left in the newest state with this memory: path -> FileData."""
         from deepnb.engine.checkpoints import files_in_state
 
         shared = self.paths.shared()
@@ -321,7 +318,7 @@ class State:
                 self._graph.drop_pending_steps(thread.config)
             self.read_checkpoint(thread)
         if thread.held:
-            self._put(thread, {})
+            self.write_values(thread, {"files": thread.held})
             thread.held = {}
         elif is_far(self._graphs.checkpointer, thread.config):
             self.write_values(thread, whole(thread.files))
@@ -335,7 +332,6 @@ class State:
         return self._with_memory(thread, found)
 
     def _with_memory(self, thread: Thread, found: Snapshot) -> Snapshot:
-        """Return a snapshot of a thread's state with the memory that is not in its state."""
         texts, binary = self._home.texts(thread)
         shared = self.paths.shared()
         own = {path: text for path, text in found.files.items() if not shared(path)}
@@ -343,10 +339,6 @@ class State:
         if files == found.files and not binary:
             return found
         return replace(found, files=files, binary={**found.binary, **binary})
-
-    def _put(self, thread: Thread, update: Mapping[str, Any]) -> None:
-        self._update(thread.config, {"files": {**thread.held, **update}})
-        self.read_checkpoint(thread)
 
     @property
     def _graph(self) -> Graph:
@@ -387,7 +379,6 @@ class State:
 
 
 def _updated(files: Mapping[str, Any], update: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return files with an update applied; None deletes."""
     return {p: data for p, data in {**files, **update}.items() if data is not None} if update else files
 
 

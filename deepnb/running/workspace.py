@@ -187,16 +187,11 @@ class ThreadFiles:
         return self._workspace.state.read(self._thread)
 
     def write(self, update: Mapping[str, Any]) -> None:
-        """Merge path -> FileData into its files; None deletes.
-
-        While a turn is unfinished the write waits: writing into a thread with steps to run would
-        lose them. It is read back at once all the same.
-        """
+        """Merge path -> FileData into its files; None deletes. While a turn is unfinished the write waits, and is read back."""
         self._workspace.state.write(self._thread, update)
         self._workspace.current.tell()
 
     def whole(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the files of a state with their whole texts."""
         return self._workspace.graphs.restorer.files(files)
 
     def refresh(self) -> bool:
@@ -214,19 +209,14 @@ class ThreadFiles:
         return threads[meant.name] if meant.name else meant  # one of no name has nothing but its memory
 
 
-# -- the skills and the subagents that the files define, as they stand now
-
-
 class Catalogs:
-    """Reads what is new of both; what has not changed costs a look at the directory."""
+    """The skills and the subagents that the files define, as they stand now."""
 
     def __init__(self, current: Current, home: Home) -> None:
         self._current = current
         self._home = home
         self._catalog = Memo(Catalog)
         self._agents = Files()
-
-    # -- skills
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -259,8 +249,6 @@ class Catalogs:
         texts = self.texts(list(there.values()))
         return [pinned_message(there[n], body_of(texts[there[n].path]), i) for n, i in pins.items() if n in there]
 
-    # -- subagents
-
     @property
     def tools(self) -> tuple[str, ...]:
         """The names that `tools` of a subagent may hold."""
@@ -274,21 +262,21 @@ class Catalogs:
         """Return the subagents of the files, broken ones included."""
         if self._current.options.graph is not None:  # its files are none of deepnb's
             return []
+
+        def wrong_model(model: str) -> str:
+            from deepnb.models.resolve import resolve
+
+            try:
+                resolve(model, namespace=self._current.options.namespace)
+            except DeepnbError as error:
+                return error.typed
+            return ""
+
         given = [agent.name for agent in self._current.options.subagents]
-        return self._agents.read(self._home.backend, self.tools, given, self._wrong_model)
+        return self._agents.read(self._home.backend, self.tools, given, wrong_model)
 
     def usable_agents(self) -> tuple[Subagent, ...]:
         """Return the subagents that can be used; nothing is read where the part is off."""
         if not self._current.options.enable_subagents:
             return ()
         return tuple(one.agent for one in self.agents() if one.problem is None)
-
-    def _wrong_model(self, model: str) -> str:
-        """Return what is wrong with a model's name, in one line; nothing where it can be used."""
-        from deepnb.models.resolve import resolve
-
-        try:
-            resolve(model, namespace=self._current.options.namespace)
-        except DeepnbError as error:
-            return error.typed
-        return ""
