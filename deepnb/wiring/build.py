@@ -114,7 +114,6 @@ def _lean(layers: Layers, mine: Measured, bound: Sequence[Any]) -> tuple[Any, ..
 
 
 def _tools_of(stack: Sequence[Any]) -> list[Any]:
-    """Return the tools that middleware brings."""
     return [tool for one in stack for tool in getattr(one, "tools", ())]
 
 
@@ -136,7 +135,7 @@ def in_force(options: Options, files: Sequence[Subagent] = ()) -> tuple[Subagent
 def _delegation(
     layers: Layers, agents: Sequence[Subagent], backend: Any, main: Measured, tools: Tools
 ) -> tuple[DelegationMiddleware | None, dict[str, Measured]]:
-    """Return the middleware that gives `task`, None where there is nobody to call; and the models that are not the main agent's, by agent."""
+    """Return (the middleware that gives `task`, None where there is nobody to call; agent -> its own model)."""
     options = layers.options
     if not agents or not options.enable_subagents or TASK in options.tools_off:
         return None, {}
@@ -160,21 +159,15 @@ def _delegation(
     task = DelegationMiddleware(backend, listed, _PRIVATE, options.max_subagent_depth, words)
     for one in listed:
         if any(one.name == agent.name for agent in options.subagents):
-            _try(one)
+            try:
+                _ = one.graph  # so that a mistake in one that is given in Python is reported at once
+            except DeepnbError:
+                raise
+            except Exception as failure:
+                words = (str(failure).strip().splitlines() or [type(failure).__name__])[0][:200]
+                what = f"the subagent {one.name!r} can't be made ({words})"
+                raise InvalidError(what, "fix it in subagents=[...]") from failure
     return task, own
-
-
-def _try(nested: Nested) -> None:
-    """Make the graph of a subagent that is given in Python now, so that a mistake in it is reported at once."""
-    try:
-        _ = nested.graph
-    except DeepnbError:
-        raise
-    except Exception as failure:
-        words = (str(failure).strip().splitlines() or [type(failure).__name__])[0][:200]
-        raise InvalidError(
-            f"the subagent {nested.name!r} can't be made ({words})", "fix it in subagents=[...]"
-        ) from failure
 
 
 def _graph(
@@ -184,7 +177,7 @@ def _graph(
     if "runnable" in more:
         return more["runnable"]
     options, names = layers.options, agent.named_tools
-    skills = [_skills(backend, agent.skills, options.skills)] if agent.skills else []
+    skills = [_NamedSkills(backend, agent.skills, options.skills)] if agent.skills else []
     called = task if names is None or TASK in names else None
     spec = {
         "name": agent.name,
@@ -203,10 +196,9 @@ def _graph(
 
 
 def _subagent_tools(agent: Subagent, tools: Sequence[Any], files: bool) -> list[Any]:
-    """Return the tools of a subagent beside the file tools and `task`."""
     if agent.tools is None:
         return list(tools)
-    by_name = {str(getattr(t, "name", None) or getattr(t, "__name__", "")): t for t in tools}
+    by_name = {tool_name(t): t for t in tools}
     known = (*by_name, *(FILE_TOOLS if files else ()), TASK)
     if strange := next((name for name in agent.named_tools or () if name not in known), None):
         raise NotFoundError(
@@ -218,30 +210,18 @@ def _subagent_tools(agent: Subagent, tools: Sequence[Any], files: bool) -> list[
     return described(chosen)
 
 
-def _skills(backend: Any, wanted: Sequence[str], sources: tuple[str, ...]) -> SkillsMiddleware:
-    """Return what discloses skills: all of the directories that are named, or of the session's those that are named."""
-    directories = tuple(name for name in wanted if name.startswith("/"))
-    names = frozenset(normal(name) for name in wanted if not name.startswith("/"))
-    if not names:
-        return SkillsMiddleware(backend, directories)
-    return _NamedSkills(backend, (*sources, *directories), names, directories)
-
-
 class _NamedSkills(SkillsMiddleware):
-    """Discloses only skills of certain names, and all of certain directories."""
+    """Discloses all skills of the directories that are wanted, and those of the session's that are wanted by name."""
 
-    def __init__(
-        self, backend: Any, sources: tuple[str, ...], names: frozenset[str], directories: tuple[str, ...]
-    ) -> None:
-        super().__init__(backend, sources)
-        self._names, self._whole = names, tuple(f"{d.rstrip('/')}/" for d in directories)
-        self._seen: tuple[Found, Found] = (Found(), Found())
+    def __init__(self, backend: Any, wanted: Sequence[str], sources: tuple[str, ...]) -> None:
+        folders = tuple(name for name in wanted if name.startswith("/"))
+        self._names = frozenset(normal(name) for name in wanted if not name.startswith("/"))
+        self._folders = tuple(f"{folder.rstrip('/')}/" for folder in folders)
+        super().__init__(backend, (*sources, *folders) if self._names else folders)
 
     def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
-        if found is not self._seen[0]:
-            kept = tuple(s for s in found.skills if s.name in self._names or s.path.startswith(self._whole or "\0"))
-            self._seen = (found, replace(found, skills=kept))
-        return super()._changed(state, self._seen[1])
+        kept = tuple(s for s in found.skills if s.name in self._names or s.path.startswith(self._folders))
+        return super()._changed(state, replace(found, skills=kept))
 
 
 # -- an agent of a session
@@ -265,13 +245,12 @@ class Built:
     effects: Effects
     """What calls of its tools do."""
     nested: Mapping[str, Measured]
-    """The models of the subagents that have one of their own, by agent."""
+    """As an `Agent` has it."""
     stack: tuple[Any, ...]
-    """The middleware of the main agent, the outermost first."""
+    """As an `Agent` has it."""
     sees: bool
     """Whether its model sees images."""
     caching: Caching = UNKNOWN
-    """How the provider of its model caches prompts."""
     prompt: str = ""
     """Its own instructions, before what the middleware adds."""
     form: Any = None
@@ -331,9 +310,8 @@ def tool_lines(stack: Sequence[Any], tools: Sequence[Any]) -> dict[str, str]:
     """Return name -> first line of the description, of every tool the graph binds."""
     lines: dict[str, str] = {}
     for tool in (*_tools_of(stack), *tools):
-        name = str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
         words = getattr(tool, "description", None) or getattr(tool, "__doc__", None) or ""
-        lines[name] = next((line.strip() for line in words.splitlines() if line.strip()), "")
+        lines[tool_name(tool) or "tool"] = next((line.strip() for line in words.splitlines() if line.strip()), "")
     return lines
 
 
