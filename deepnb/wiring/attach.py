@@ -41,22 +41,18 @@ def attached_options(given: Mapping[str, Any]) -> Options:
     if (skills := made.parts.of("SkillsMiddleware")) is not None and made.features.has("skills"):
         found["skills"] = skill_sources(skills)
     options = changed(Options(), {**own, **found})
-    model, agents = next(iter(made.parts.models), None), _subagents(made)
+    model = next(iter(made.parts.models), None)
+    agents = tuple(
+        Subagent(str(one["name"]), str(one["description"]), str(one.get("system_prompt") or ""))
+        for one in getattr(made.parts.of("SubAgentMiddleware"), "_subagents", ())
+    )
     return replace(
         options, graph=made, model=model, subagents=agents, general_purpose=False, enable_subagents=bool(agents)
     )
 
 
-def _subagents(made: Attachment) -> tuple[Subagent, ...]:
-    """Return the subagents of a graph, as they are listed."""
-    given = getattr(made.parts.of("SubAgentMiddleware"), "_subagents", ())
-    return tuple(
-        Subagent(str(one["name"]), str(one["description"]), str(one.get("system_prompt") or "")) for one in given
-    )
-
-
 def attach(options: Options, host: Host) -> Built:
-    """Return the graph with what the session needs to know of it; without a checkpointer of its own, it gets the session's."""
+    """Return the graph with what the session needs to know of it, over the session's checkpointer."""
     made = options.graph
     assert made is not None
     graph = made.graph.copy(update={"checkpointer": host.checkpointer})

@@ -39,11 +39,9 @@ class Host:
     """The session that a graph runs in. What is a function, and `desk`, is asked at each use."""
 
     backend: GuardedBackend
-    """What its tools write through."""
     checkpointer: Any
-    """Where its threads are checkpointed."""
     restorer: Restorer
-    """Gives their states what was taken out of them."""
+    """Gives states what was taken out of them."""
     prunes: bool
     """Whether messages and texts are taken out of them."""
     recording: Recording | None
@@ -59,7 +57,6 @@ class Host:
     scope: Callable[[], Scope]
     """Gives what the main agent of the turn that plays may know of memory."""
     policy: Callable[[], Policy]
-    """Gives which calls need approval."""
     desk: Desk
     """Runs code of the agent."""
 
@@ -70,9 +67,7 @@ class Layers:
 
     options: Options
     now: Callable[[], str]
-    """Gives the time as an ISO timestamp in the user's time zone."""
     search: Callable[[], MemorySearch]
-    """Gives the index over the memory of the main agent."""
     guard: GuardMiddleware
     approvals: ApprovalMiddleware
     seal: ApprovalMiddleware
@@ -81,10 +76,9 @@ class Layers:
     """Whether a compaction takes messages out of the state of the main agent."""
 
     def memory(self, backend: Any, own: Measured) -> tuple[Any, ...]:
-        """Return the nested files and the tools, which are outermost, and last the block, which comes last in the system prompt.
+        """Return the nested files and the tools, which are outermost, and last the block; none where memory is switched off.
 
-        None of them is there where memory is switched off. A block that is made anew costs a provider's cache no more
-        than itself and the messages then. It stands outside of compaction, so that the trigger counts it.
+        The block comes last in the system prompt: made anew it costs a provider's cache no more than itself and the messages.
         """
         if not self.options.enable_memory:
             return ()
@@ -111,10 +105,12 @@ class Layers:
         task: DelegationMiddleware | None = None,
         block: Sequence[Any] = (),
     ) -> tuple[Any, ...]:
-        """Return what every agent has, main or nested: `names` limits the file tools, `task` lets it call others.
-
-        `block` is that of memory, of which a compaction makes what it is by then, unless it is read anew each turn.
-        """
+        """Return what every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
+        options, files = self.options, list[Any]()
+        chosen = FILE_TOOLS if names is None else tuple(name for name in FILE_TOOLS if name in names)
+        if options.enable_filesystem and chosen:  # `read_file` comes with any of them
+            tools = None if names is None else list(dict.fromkeys(["read_file", *chosen]))
+            files = [self._worded(FileToolsMiddleware(backend, options.eviction_threshold, tools, READS), own)]
         heard = self.guard.heard
         compaction = SummarizationMiddleware(
             own.model,
@@ -127,16 +123,19 @@ class Layers:
             count=own.meter.count,
             clock=self.now,
             addition=history.addition,
-            flush=Flusher(backend, heard) if self.options.enable_memory else None,
+            flush=Flusher(backend, heard) if options.enable_memory else None,
             heard=heard,
             rebased=next((one.rebased for one in block if isinstance(one, DeltaMemoryMiddleware)), None),
         )
-        calls = (self.guard, self.approvals, ToolErrorsMiddleware(), *self._async_tools())
-        files = (*self._files(backend, own, names), *((task,) if task else ()))
+        calls: list[Any] = [self.guard, self.approvals, ToolErrorsMiddleware()]
+        mine = chain(options.tools, *(getattr(m, "tools", ()) for m in options.middleware))
+        if any(map(is_async, chain(mine, *(agent.tools or () for agent in options.subagents)))):
+            calls.append(AsyncToolsMiddleware())
+        files += [task] if task else []
         return (*files, *block, compaction, PatchToolCallsMiddleware(), *calls)
 
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
-        """Return the user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""
+        """Return the user's own middleware, what lets no call of it past the user, the marks for a cache, and retries."""
         seal = (self.seal,) if middleware else ()
         marks: tuple[Any, ...] = ()
         if caching_of(own.model).marks:
@@ -146,22 +145,6 @@ class Layers:
         sent = (FitMiddleware(), *marks, RetryMiddleware(own.retries)) if own.remote else marks
         return (*middleware, *seal, ImagesMiddleware(), *sent)
 
-    def _async_tools(self) -> tuple[Any, ...]:
-        """Return what runs tools that are only coroutines, where there may be one."""
-        own = chain(self.options.tools, *(getattr(m, "tools", ()) for m in self.options.middleware))
-        theirs = chain.from_iterable(agent.tools or () for agent in self.options.subagents)
-        return (AsyncToolsMiddleware(),) if any(map(is_async, chain(own, theirs))) else ()
-
-    def _files(self, backend: Any, own: Measured, names: Sequence[str] | None) -> tuple[Any, ...]:
-        """Return the file tools, or only some: `read_file` comes with any of them."""
-        chosen = FILE_TOOLS if names is None else tuple(name for name in FILE_TOOLS if name in names)
-        if not self.options.enable_filesystem or not chosen:
-            return ()
-        tools = None if names is None else list(dict.fromkeys(["read_file", *chosen]))
-        files = FileToolsMiddleware(backend, self.options.eviction_threshold, tools, READS)
-        return (self._worded(files, own),)
-
     def _worded(self, middleware: Any, own: Measured) -> Any:
-        """Return the middleware, its tools described for this model."""
         middleware.tools = in_words(middleware.tools, self.options, own)
         return middleware

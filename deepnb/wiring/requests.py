@@ -99,8 +99,8 @@ def _layer(middleware: Any, bound: Sequence[str]) -> Layer:
 def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], last: Request, *, own: bool) -> Budget:
     """Return what the next request holds so far: of the thread's state `values`, and with what stands `before` the prompt.
 
-    `last` is the last request. Of a graph of somebody else's, which is not `own`, its tools and system prompt are taken
-    as they were then, as is what middleware of the user's own puts below them.
+    Of a graph that is not `own` the tools and the system prompt are those of the `last` request, as is what middleware
+    of the user's own puts below them.
     """
     memory = _of(built, MemoryMiddleware) if own else None
     skills = _of(built, SkillsMiddleware) if own else None
