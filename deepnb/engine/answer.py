@@ -69,7 +69,7 @@ def cut_short(metadata: Mapping[str, Any], provider: str) -> str:
 
 
 def usage(message: BaseMessage | None) -> Usage | None:
-    """Return the tokens as the provider reported them with its answer; None where it did not: no request is of no tokens."""
+    """Return the tokens as the provider reported them with its answer; None where it did not."""
     if not isinstance(message, AIMessage) or not (spent := message.usage_metadata) or not spent["input_tokens"]:
         return None
     none = 0 if message.response_metadata.get("model_name") == "offline" else None  # of others nobody knows
@@ -81,7 +81,6 @@ class Reader:
     """Reads the answer to one request of an agent."""
 
     def __init__(self, request: Any, tools: Mapping[str, Any]) -> None:
-        """`tools` are those of the request, by name."""
         self._request = request
         self._only = None if request.response_format is None else tools
         """The tools whose calls are taken though they are broken; None for those of any tool."""
@@ -163,7 +162,6 @@ def reading(request: Any, tools: Mapping[str, Any], *, listen: bool) -> Iterator
 
 
 def reader() -> Reader | None:
-    """Return what reads the answer to the request under way; None where nobody does."""
     return _READER.get()
 
 
@@ -187,7 +185,6 @@ class ArgumentTexts:
         self._calls: dict[object, tuple[list[str], list[str]]] = {}
 
     def add(self, chunks: Iterable[Mapping[str, Any]]) -> None:
-        """Add pieces of calls; those of one call have its index."""
         for chunk in chunks:
             key = object() if chunk.get("index") is None else chunk["index"]  # one without is whole
             ids, parts = self._calls.setdefault(key, ([], []))

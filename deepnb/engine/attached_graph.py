@@ -41,7 +41,6 @@ from deepnb.values.turn import Compacted
 
 _DEPTH = 14
 _MANY = 200
-"""Items of a collection that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,6 @@ def graph_parts(compiled: Any) -> GraphParts:
 
 
 def _within(compiled: Any) -> Iterator[Any]:
-    """Yield everything that is found in a graph, the nearest first, each once."""
     seen: set[int] = set()
     todo: list[tuple[Any, int]] = [(compiled, 0)]
     while todo:
@@ -142,7 +140,6 @@ def _globals(function: FunctionType) -> list[Any]:
 
 _KINDS: tuple[Allowed, ...] = ("approve", "edit", "reject")
 _NUMBER = ":"
-"""Between the id of an interrupt and the number of a call in it."""
 
 
 class Questions:
@@ -206,7 +203,6 @@ def _call(
 
 
 def _answer(decision: Decision) -> Any:
-    """Return a decision in LangChain's words; the answer to a question as it is."""
     match decision.kind:
         case "answer":
             return decision.value
@@ -222,7 +218,6 @@ def _has_name_and_args(value: Any) -> bool:
 
 
 def _allowed(kinds: Any) -> tuple[Allowed, ...]:
-    """Return what may be decided of a call, as the graph says it; all where it says nothing that is known."""
     found = tuple(kind for kind in _KINDS if isinstance(kinds, list | tuple | set) and kind in kinds)
     return found or _KINDS
 
@@ -243,7 +238,6 @@ def _types_in(schema: Any) -> set[str]:
 
 
 def _take(open_: list[Mapping[str, Any]], name: str, args: Mapping[str, Any]) -> str:
-    """Return the id of the first of these calls that is the one meant, which is taken off the list."""
     found = next((one for one in open_ if one["name"] == name and one["args"] == args), None)
     if found is None:
         return ""
@@ -359,7 +353,6 @@ _NUMBERED = "deepnb-"
 
 
 def listener_of(config: Config) -> Listener | None:
-    """Return what hears a run, of its callbacks."""
     return next((one for one in config.get("callbacks") or () if isinstance(one, Listener)), None)
 
 
@@ -372,6 +365,5 @@ def tell_compaction(listener: Listener | None, before: Mapping[str, Any], now: M
 
 
 def added_messages(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[BaseMessage]:
-    """Return the messages of a state that the one before it has not."""
     known = {message.id for message in before.get(keys.MESSAGES) or ()}
     return [message for message in now.get(keys.MESSAGES) or () if message.id not in known]

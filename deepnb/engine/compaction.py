@@ -46,7 +46,6 @@ _ADDED = (keys.BROUGHT_BACK, PINNED)
 """Sources of what was put before a prompt, out of a file that still holds it: nobody need sum that up."""
 
 Clock = Callable[[], str]
-"""Gives the time now as an ISO timestamp."""
 
 Addition = Callable[[str, str, Sequence[Any]], tuple[str, int | None]]
 """(history file so far, timestamp, messages) -> (text to append, characters to keep before it; None: all)."""
@@ -58,7 +57,6 @@ Heard = Callable[[Mapping[str, Any]], tuple[Sequence[str], Sequence[str]]]
 """State of a thread -> (texts of others, what the user says)."""
 
 Tell = Callable[[Event], None]
-"""Tells the user of an event."""
 
 Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
 IsCut = Callable[[Sequence[BaseMessage], Sequence[Any], int], bool]
@@ -208,7 +206,6 @@ class CompactionSteps(Upstream):
         return done
 
     def _without_media(self, messages: list[AnyMessage], backend: Any) -> list[AnyMessage]:
-        """Return the messages with the paths of their images and other media, which are written to `backend`, in their place."""
         without, failed = self._offload_inline_media(backend, messages)
         if failed:
             raise NotOffloaded(f"{failed} image{'s' if failed > 1 else ''} or other media can't be written")
@@ -238,7 +235,6 @@ class CompactionSteps(Upstream):
         return flush
 
     def _offload(self, going: Sequence[BaseMessage], at: str, path: str) -> None:
-        """Append the messages to the thread's history file, each once."""
         try:
             found = self._backend.download_files([path])[0]
             if found.content is None and found.error not in (None, "file_not_found"):
@@ -355,5 +351,4 @@ def turn_start(messages: Sequence[BaseMessage], end: int | None = None) -> int:
 
 
 def _absolute(size: Size, tokens: int | None) -> Any:
-    """Return a size upstream takes: a fraction becomes tokens, so that its border is exact."""
     return size if tokens is None else ("tokens", tokens)

@@ -21,7 +21,6 @@ _LOOK_UP = 0.1
 """Seconds after which a thread that waits for the loop runs a bytecode: what is raised in it comes through then."""
 
 _FREE: list[asyncio.AbstractEventLoop] = []
-"""Loops that nobody runs just now."""
 
 
 _WAITS: ContextVar[tuple[asyncio.AbstractEventLoop, threading.Event] | None] = ContextVar("waits", default=None)
@@ -40,10 +39,7 @@ async def in_thread(work: Callable[..., T], *given: Any, **named: Any) -> T:
 
 
 def run(work: Awaitable[T]) -> T:
-    """Run a coroutine on the loop, with the caller's context variables; an interrupt cancels it there.
-
-    Raise CancelledError, which is no Exception, in a thread whose loop waits no longer: it may never run again.
-    """
+    """Run a coroutine on the loop, in the caller's context; an interrupt cancels it, as a loop that waits no longer does."""
     waiting = _WAITS.get()
     if waiting is not None and waiting[1].is_set():
         if isinstance(work, Coroutine):
@@ -94,7 +90,6 @@ class SynchronousBackend:
 
 
 def start(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Begin a coroutine on the loop, for a caller that waits in another way than `run` does."""
     return asyncio.run_coroutine_threadsafe(work, _loop())
 
 

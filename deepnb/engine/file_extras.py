@@ -28,10 +28,7 @@ class FileExtras(Protocol):
 
 
 def append_text(backend: Any, path: str, text: str) -> str | None:
-    """Add `text` to the end of a file, which is made where it is missing; return the error, if any.
-
-    Of a backend that can't append, the file is read and written whole.
-    """
+    """Add `text` to the end of a file, which is made where it is missing; return the error, if any."""
     if isinstance(backend, FileExtras):
         return backend.append_text(path, text)
     found = backend.download_files([path])[0]
@@ -46,10 +43,7 @@ def append_text(backend: Any, path: str, text: str) -> str | None:
 
 
 def folder_version(backend: Any, directory: str, name: str) -> Any:
-    """Return what is equal to what it was before as long as nothing here has changed, come or gone; None where nobody knows.
-
-    Looked at are the files directly in `directory` and the file `name` in each directory in it; none is read.
-    """
+    """Return what stays equal while no file in a directory, and no `name` one level below, changes; None if unknown."""
     return backend.folder_version(directory, name) if isinstance(backend, FileExtras) else None
 
 

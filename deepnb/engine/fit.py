@@ -19,7 +19,6 @@ from deepnb.engine.request import medium, tool_name
 from deepnb.engine.tools import RequestMiddleware
 
 _ID = 40
-"""Characters of the longest id of a call."""
 EMPTY, LOST = "(empty)", "No result of this call was recorded."
 """The text of a result without any, and of one that is missing."""
 BEGIN, CONTINUE = "(The conversation begins with your answer.)", "(Continue.)"
@@ -59,7 +58,6 @@ _KNOWN = {maker for protocol in PROTOCOLS.values() for maker in protocol.makers 
 _THOUGHTS = ("reasoning", "thinking", "redacted_thinking")
 _CALLS = ("tool_use", "function_call", "tool_call")
 _ADDED = ("id", "index", "annotations")
-"""Keys that a client adds to a block of text."""
 
 
 def protocol_of(model: Any) -> str:
@@ -91,7 +89,6 @@ class _Made:
     placed: dict[str, int] = field(default_factory=dict)
     """Id in the thread of the last answer's calls with one -> where it stands."""
     pictures: list[Any] = field(default_factory=list)
-    """What these results show."""
 
     def add(self, one: BaseMessage, protocol: Protocol) -> None:
         if isinstance(one, ToolMessage):
@@ -246,8 +243,6 @@ def as_blocks(message: BaseMessage) -> list[Any]:
 
 
 class FitMiddleware(RequestMiddleware):
-    """Makes requests fit for the model in use, inside all else that changes them."""
-
     def __init__(self) -> None:
         self._fitter = Fitter()
         self._known: dict[tuple[str, bool], tuple[Any, FitTool]] = {}

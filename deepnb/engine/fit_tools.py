@@ -13,7 +13,6 @@ UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME = re.compile(rf"{UNFIT.pattern}|^(?=[0-9-])")  # my.tool, and 21st_tool: Google's begin with a letter or _
 _PARAMETER = re.compile(r"[^a-zA-Z0-9_.-]")
 _LONGEST = 64
-"""Characters of a name."""
 _KINDS = {"string", "number", "integer", "boolean", "object", "array", "null"}
 _UNIONS = ("anyOf", "oneOf", "allOf")
 _NAMED = ("properties", "$defs", "definitions", "patternProperties")
@@ -39,7 +38,6 @@ class FitTool:
 
     name: str
     form: Any
-    """As JSON."""
     mended: bool = False
     """Whether that is not what the tool says of itself."""
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -125,7 +123,6 @@ def _fit_schema(one: Any, root: Mapping[str, Any], enums: bool) -> Any:
 
 
 def _target(ref: Any, root: Any) -> Any:
-    """Return what a reference in a schema leads to; None for one that leads nowhere in it."""
     if not isinstance(ref, str) or not ref.startswith("#"):
         return None
     for step in filter(None, ref[1:].split("/")):

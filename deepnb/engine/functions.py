@@ -59,10 +59,7 @@ class FunctionTool(BaseTool):
 
 
 def function_tool(function: Any, description: str) -> FunctionTool | None:
-    """Return a function as a tool; None for one that asks LangChain for something of the run, which LangChain passes.
-
-    Raise InvalidError, with the function's name, for one that no model could call.
-    """
+    """Return a function as a tool, None for one that asks LangChain for something; InvalidError if no model can call it."""
     name = function.__name__
     try:
         signature = inspect.signature(function)

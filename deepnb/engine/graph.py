@@ -98,13 +98,8 @@ class LocalGraph:
 
 
 class OwnGraph(LocalGraph):
-    """The graph that deepnb has made."""
-
     def __init__(self, compiled: Any, end: str, restorer: Restorer, sign: approvals.Sign, *, prunes: bool) -> None:
-        """`end` is the last node of a turn: state written as from it leaves nothing to run.
-
-        `prunes` says whether messages and texts are taken out of the state.
-        """
+        """`end` is the last node of a turn; `prunes` says whether messages and texts are taken out of the state."""
         self.compiled = compiled
         self._end = end
         self._restorer = restorer
@@ -181,9 +176,6 @@ def skipped_results(messages: Sequence[BaseMessage], events: Iterable[Event]) ->
 
 
 def without_memory(values: Mapping[str, Any], now: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the update that makes a state forget which memory its prompt holds; updates in the stream go, too.
-
-    `now` is what it holds instead, where its middleware would not read it anew.
-    """
+    """Return the update that makes a state forget which memory its prompt holds; `now` is what it holds instead."""
     updates = [m for m in still_sent(values) if source_of(m) == MEMORY_UPDATE and m.id]
     return {keys.MEMORY: now, keys.TOLD: None, keys.MESSAGES: [RemoveMessage(id=m.id) for m in updates]}

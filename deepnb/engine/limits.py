@@ -36,7 +36,6 @@ class Limits:
         """Agent -> the calls of the answer before it, and how many answers running made these."""
 
     def add(self, event: Event) -> None:
-        """Take note of a call of a tool that began or ended, and of what a call of a model cost."""
         match event:
             case ToolStarted():
                 self._begun[event.path, event.id] = event

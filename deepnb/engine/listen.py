@@ -36,8 +36,6 @@ _PURPOSES: dict[str, values.Purpose] = {keys.SUMMARY_SOURCE: "summary", keys.FLU
 
 @dataclass
 class _ModelRun:
-    """A call of a model that runs, and what its answer has said so far."""
-
     call: values.Call
     provider: str
     reads: Reader | None
@@ -91,7 +89,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """The calls of the main agent's last answer that have begun: id -> name; without those that ask the user themselves."""
         self._cancelled = threading.Event()
         self.is_late = False
-        """Whether nobody waits for the run any more."""
         self.wakes_nodes = False
         """Whether nodes do work of their own, as those of somebody else's graph may."""
 
@@ -102,11 +99,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._emit(event)
 
     def expect(self, path: values.Path, ids: Iterable[str]) -> None:
-        """Take note of the order of the calls that an agent makes next."""
         self._places.update({(path, id_): place for place, id_ in enumerate(ids)})
 
     def cancel(self) -> None:
-        """Let the run end at its next callback."""
         self._cancelled.set()
 
     @property
@@ -350,12 +345,10 @@ def tell(event: values.Event) -> None:
 
 
 def tell_notice(line: str) -> None:
-    """Send one line the user should see from inside a run."""
     tell(values.Notice(line))
 
 
 def listener() -> Listener | None:
-    """Return the Listener among the callbacks of the run; None where there is none."""
     callbacks = ensure_config().get("callbacks") or ()
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
     return next((handler for handler in handlers if isinstance(handler, Listener)), None)

@@ -12,10 +12,7 @@ PINNED = "pinned_skill"
 
 
 def metadata(skill: Skill) -> dict[str, Any]:
-    """Return a skill as upstream's `skills_metadata` holds it, without the fields that our own prompt does not use.
-
-    Every turn decodes the state several times: what is not there costs nothing.
-    """
+    """Return a skill as upstream's `skills_metadata` holds it, without unused fields: every turn decodes it."""
     fields = {"path": skill.path, "name": skill.name, "description": skill.description}
     return {**fields, "metadata": dict(skill.metadata)} if skill.metadata else fields
 
@@ -32,10 +29,8 @@ def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:
 
 
 def pinned_name(text: str) -> str:
-    """Return the name of the skill that such a message holds."""
     return html.unescape(text.removeprefix('<skill name="').partition('"')[0])
 
 
 def is_pinned(source: str | None, text: str, path: str) -> bool:
-    """Return whether a message of this source and text holds the skill at `path`."""
     return source == PINNED and f'path="{html.escape(path)}">' in text.partition("\n")[0]

@@ -46,10 +46,7 @@ def snapshot(
     texts_of: Callable[[Mapping[str, Any]], tuple[dict[str, str], dict[str, int]]] | None = None,
     skills_of: Callable[[Any, Any], tuple[Skill, ...]] | None = None,
 ) -> Snapshot:
-    """Return the Snapshot of a graph's state values; messages that `last` already holds are taken from it.
-
-    The first `sure` of these can't have changed. `texts_of` and `skills_of` stand in for `file_texts` and `skills`, where these are remembered.
-    """
+    """Return the Snapshot of a graph's values; of the messages of `last` the first `sure` can't have changed."""
     texts, binary = (texts_of or file_texts)(values.get(keys.FILES) or {})
     return Snapshot(
         thread=thread,
@@ -101,7 +98,6 @@ def messages_after(last: Messages, state: Sequence[BaseMessage], sure: int = 0) 
 
 
 def new_messages(chunk: Mapping[str, Any]) -> list[Message]:
-    """Return the messages that a chunk of the stream mode `updates` adds to the thread."""
     found: list[Message] = []
     for updates in chunk.values():
         for update in updates if isinstance(updates, list) else [updates]:
@@ -112,7 +108,6 @@ def new_messages(chunk: Mapping[str, Any]) -> list[Message]:
 
 
 def to_message(message: BaseMessage) -> Message:
-    """Return a LangChain message as a value."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     return Message(
         id=message.id or "",
@@ -128,7 +123,6 @@ def to_message(message: BaseMessage) -> Message:
 
 
 def skills(metadata: Sequence[Mapping[str, Any]] | None, errors: Sequence[str] | None) -> tuple[Skill, ...]:
-    """Return the skills that the state holds, those that can't be used last."""
     good = [Skill(s["name"], s["description"], s["path"]) for s in metadata or ()]
     bad = [Skill("", "", "", problem=error) for error in errors or ()]
     return (*good, *bad)

@@ -29,20 +29,14 @@ _REFUSED = (400, 422)
 
 @dataclass(frozen=True)
 class Asked:
-    """Asks the model about the messages that go."""
-
     request: Any
     """The agent's request, up to the messages that stay, as the last one had them."""
     send: Callable[[Any], Any]
     """Gives the response to a request; whatever changes the agent's requests changes it, too."""
     fits: Callable[[Any], bool]
-    """Whether a request and its answer have room."""
 
     def above(self, source: str, question: Callable[[str], str]) -> AIMessage | None:
-        """Return the answer to one more message; None where it is not taken.
-
-        `source` is what the call is for; `question` gives its words, of what stands there for the messages.
-        """
+        """Return the answer to one more message, which `question` words around the text for the others; None if not taken."""
         request, form = self.request, self.request.response_format
         if form is not None:  # the tool by which a model answers in that form stays, and may be left
             answers = [OutputToolBinding.from_schema_spec(spec).tool for spec in getattr(form, "schema_specs", ())]

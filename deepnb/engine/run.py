@@ -34,7 +34,6 @@ _LOOK_UP = 0.05
 
 
 _READ: ContextVar[Run | None] = ContextVar("read", default=None)
-"""The run that the code is part of."""
 
 
 def on_reader(work: Callable[[], T]) -> T:
@@ -44,7 +43,6 @@ def on_reader(work: Callable[[], T]) -> T:
 
 
 def current_run() -> Run | None:
-    """Return the run that the caller is part of."""
     return _READ.get()
 
 
@@ -54,10 +52,7 @@ class _SecondInterrupt(BaseException):
 
 @contextmanager
 def _interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt as a cell does; work that catches the first one is ended by the second.
-
-    Python gives signals to the main thread alone, and elsewhere this does nothing.
-    """
+    """Raise KeyboardInterrupt in the main thread, as a cell does; a second one ends work that catches the first."""
     handler = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
     if not callable(handler):
         yield
@@ -166,7 +161,6 @@ class Run:
             raise self._error
 
     def expect(self, calls: Iterable[PendingCall]) -> None:
-        """Take note that the run goes on with these calls."""
         for path, some in groupby(sorted(calls, key=attrgetter("path")), attrgetter("path")):
             self.listener.expect(path, [call.id for call in some])
 

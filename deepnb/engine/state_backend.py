@@ -43,17 +43,12 @@ def with_writes(files: dict[str, Any] | None, writes: Sequence[Mapping[str, Any]
 
 
 class MessagesChannel(DeltaChannel[list[AnyMessage]]):
-    """A delta channel whose snapshots, each the whole thread, come the more seldom the longer it is.
-
-    Upstream writes one every 50 updates, so that what a turn adds to the disk grows with the thread. One for each
-    quarter that the thread has grown adds the same to every turn; a load walks back that quarter at most.
-    """
+    """A delta channel with a snapshot for each quarter that a thread grows: one for 50 updates would write more and more."""
 
     __slots__ = ("_least",)
 
     @property
     def snapshot_frequency(self) -> int:  # type: ignore[override]
-        """Updates from one snapshot to the next."""
         held = self.value if isinstance(self.value, list) else ()
         return max(self._least, len(held) // 4)
 
@@ -71,14 +66,10 @@ CHANNELS: Mapping[str, DeltaChannel[Any]] = {
     keys.FILES: DeltaChannel(with_writes, dict, snapshot_frequency=50),
     keys.MESSAGES: MessagesChannel(_messages_delta_reducer, snapshot_frequency=60),  # type: ignore[arg-type]
 }
-"""The channels of a state that grow."""
 
 
 class KernelState(FilesystemState, DeepAgentState):
-    """The state of an agent whose files live in the kernel, whether or not it has file tools.
-
-    The later base's annotation of a key holds.
-    """
+    """The state of an agent whose files live in the kernel; the later base's annotation of a key holds."""
 
     files: Annotated[NotRequired[dict[str, FileData]], CHANNELS[keys.FILES]]
     messages: Required[Annotated[list[AnyMessage], CHANNELS[keys.MESSAGES]]]
@@ -111,7 +102,6 @@ class FilesInMemory:
         self._files: Mapping[str, Any] = files or {}
 
     def read(self) -> Mapping[str, Any]:
-        """Return path -> FileData."""
         return self._files
 
     def write(self, update: Mapping[str, Any]) -> None:
@@ -197,7 +187,6 @@ class Restorer:
         """Thread and path -> the checkpoint that a mark names, and the text of the file there."""
 
     def forget(self) -> None:
-        """Read all of it anew: what is stored was changed."""
         self._messages.clear()
         self._texts.clear()
 
@@ -215,7 +204,6 @@ class Restorer:
         return {**values, keys.MESSAGES: [*taken, *values[keys.MESSAGES]], keys.OFFLOAD: event}
 
     def files(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the files of a state with their whole texts."""
         cut = {path: self._file(path, data) for path, data in files.items() if keys.TAKEN in data}
         return {**files, **cut} if cut else files
 
@@ -243,7 +231,6 @@ class Restorer:
         return {**{k: v for k, v in data.items() if k != keys.TAKEN}, "content": text + data["content"]}
 
     def _read(self, mark: Mapping[str, Any], channel: str) -> Values:
-        """Return a channel as a checkpoint holds it, with the last compaction before."""
         place = {"thread_id": mark["thread"], "checkpoint_ns": "", "checkpoint_id": mark["checkpoint"]}
         found = self._checkpointer.get_tuple({"configurable": place})
         spec = CHANNELS[channel]
@@ -256,10 +243,7 @@ class Restorer:
 
 
 def without_messages(update: Values, state: Values, thread: str, checkpoint: str) -> dict[str, Any]:
-    """Return the update of a compaction, counted from the thread's first message, with what it sums up taken out.
-
-    `state` is the state as it is stored, and `checkpoint` that which holds it.
-    """
+    """Return the update of a compaction, counted from the thread's first message, without the messages it sums up."""
     event = update[keys.OFFLOAD]
     cutoff = event["cutoff_index"]
     gone = state[keys.MESSAGES][: max(0, cutoff - mark_of(state).get("messages", 0))]

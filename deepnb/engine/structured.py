@@ -34,7 +34,6 @@ class Form:
 
     @property
     def name(self) -> str:
-        """The name of the tool by which a model answers."""
         given = self.given
         return fit_name(str(given.get("title") or "Answer") if isinstance(given, Mapping) else given.__name__)
 
@@ -71,7 +70,6 @@ class Form:
         )
 
     def _problem(self, error: Exception) -> str:
-        """Return what a model is told of an answer that does not fit."""
         message = getattr(error, "ai_message", None)
         calls = [call["args"] for call in getattr(message, "tool_calls", ()) if call["name"] == self.name]
         try:
@@ -131,12 +129,10 @@ class StructuredMiddleware(AgentMiddleware):
 
 
 def as_text(value: Any) -> str:
-    """Return the JSON value of an answer as a text."""
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _json(text: str) -> Any:
-    """Return the JSON value of a text: all of it, or what is between its first and last brace."""
     try:
         return json.loads(text)
     except ValueError:

@@ -46,8 +46,6 @@ _HANDS_OVER: ContextVar[bool] = ContextVar("hands_over", default=False)
 
 
 class _HandedOver(Exception):
-    """A model's node would send this request."""
-
     def __init__(self, request: Any, handler: Callable[[Any], Any]) -> None:
         super().__init__()
         self.request, self.handler = request, handler
@@ -145,7 +143,6 @@ class SummarizationMiddleware(CompactionSteps):
             raise
 
     def _refused(self, failure: Exception) -> _Refused:
-        """Return the refusal of a request that was too long; the window that it tells is learned."""
         tokens, before = told_window(failure), self.rule
         if tokens is not None and (tokens != before.window or before.guessed):
             self._go_by(self._learn(tokens, True))
@@ -187,10 +184,7 @@ class SummarizationMiddleware(CompactionSteps):
         return _Plan(asked, whole, budget, due)
 
     def _asked(self, request: Any, messages: list[Any], cutoff: int, send: Callable[[Any], Any]) -> Asked:
-        """Return what asks about the first of these messages, long arguments in them cut where the last request had them cut.
-
-        A model that is not the agent's has no prefix of it in a cache.
-        """
+        """Return what asks about the first of these messages, with arguments cut as in the last request."""
         last = next((i for i in range(len(messages))[::-1] if messages[i].type == "ai"), 0)
         before = messages[:last]
         sent = [*self._truncate_args(before, self._budget(before, request).total)[0], *messages[last:]]
@@ -202,7 +196,6 @@ class SummarizationMiddleware(CompactionSteps):
         return Asked(request, send, lambda one: own and self._fits(one))
 
     def _fits(self, request: Any) -> bool:
-        """Return whether a request and a summary have room in the window."""
         window, limit = self.rule.window, self.rule.limit
         total = self._budget(request.messages, request).total
         return (window is None or total + SUMMARY_ROOM <= window) and (limit is None or total <= limit)
@@ -393,6 +386,5 @@ def _update(done: Done, messages: int) -> dict[str, Any]:
 
 
 def _largest(budget: Budget) -> str:
-    """Return the three largest parts of a request."""
     parts = sorted(budget.parts.items(), key=lambda p: -p[1])[:3]
     return ", ".join(f"{name} {tokens:,}" for name, tokens in parts if tokens)

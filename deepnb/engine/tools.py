@@ -154,7 +154,6 @@ class LeanToolsMiddleware(RequestMiddleware):
         return request.override(tools=self.bound(request.tools, self._whole(request.state)[keys.MESSAGES]))
 
     def bound(self, tools: Sequence[Any], messages: Sequence[BaseMessage]) -> list[Any]:
-        """Return the tools of a request of a thread with these messages."""
         calls = [call for message in messages for call in getattr(message, "tool_calls", ())]
         asked = {str(call["args"].get("name")) for call in calls if call["name"] == MORE_TOOLS}
         return [tool for tool in tools if (name := tool_name(tool)) not in self._others or name in asked]
@@ -180,7 +179,6 @@ class AsyncToolsMiddleware(AgentMiddleware):
 
 
 _STOPS = (GraphBubbleUp, NotOnTapeError, KeyboardInterrupt, SystemExit, GeneratorExit)
-"""What ends or interrupts the run, not the tool alone."""
 
 
 class ToolErrorsMiddleware(AgentMiddleware):

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
 FOLDER_OF_FILES = "files"
-"""The directory of an application in which its memory, skills and subagents are."""
 
 
 def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -77,7 +76,6 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
 
 
 def _now() -> str:
-    """Return the time of the server."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
@@ -85,15 +83,12 @@ class _LimitedLayers(Layers):
     """Adds what ends a run in which one agent calls its model too often."""
 
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
-        """The layers of a session, and the limit."""
         most = self.options.max_steps
         limit = () if most is None else (ModelCallLimitMiddleware(run_limit=most),)
         return (*super().own(middleware, own), *limit)
 
 
 class _Guard(GuardMiddleware):
-    """Takes credentials out of calls of `note` as well."""
-
     def _is_refused(self, tool: str, args: Mapping[str, Any]) -> bool:
         return tool == NOTE or super()._is_refused(tool, args)
 
@@ -149,6 +144,5 @@ class SeedMiddleware(AgentMiddleware):
 
 
 def shipped_files(directory: Path) -> dict[str, bytes]:
-    """path -> bytes of the files below a directory, by path."""
     files = sorted(path for path in directory.rglob("*") if path.is_file())
     return {f"/{path.relative_to(directory).as_posix()}": path.read_bytes() for path in files}

@@ -97,7 +97,6 @@ def _decision(value: Mapping[str, Any], answer: Any) -> dict[str, Any] | None:
 
 
 def _away(backend: BackendProtocol) -> tuple[str, ...]:
-    """The directories whose files are not in the thread's state, so that no earlier checkpoint has them."""
     if isinstance(backend, StateBackend):
         return ()
     if not isinstance(backend, CompositeBackend):
@@ -107,7 +106,6 @@ def _away(backend: BackendProtocol) -> tuple[str, ...]:
 
 
 def _is_below(path: str, folders: tuple[str, ...]) -> bool:
-    """Whether a path is in one of the directories, or has one of them in it."""
     try:
         folder = f"{validate_path(path).rstrip('/')}/"
     except ValueError:
@@ -168,12 +166,10 @@ class GuardMiddleware(guarding.GuardMiddleware):
         return tool == TASK or (tool in _WRITES and self._guarded_path(args) is not None)
 
     def _guarded_path(self, args: Mapping[str, Any]) -> str | None:
-        """The path that a call writes to as the file tools understand it; None where it is not guarded."""
         path = _path(args)
         return path if path is not None and self._guard.is_guarded(path) else None
 
     def _refused(self, request: Any) -> ToolMessage | None:
-        """The answer to a write that is not made."""
         call = request.tool_call
         problem, path = None, _path(call["args"])
         if call["name"] in _CHANGES and path is not None and is_withheld(path):
@@ -221,7 +217,6 @@ class _Paths:
         return plain in self._files or plain.startswith(self._folders)
 
     def drain(self) -> list[str]:
-        """No line for the user: what is refused is said to the model."""
         return []
 
 
@@ -234,7 +229,6 @@ def _path(args: Mapping[str, Any]) -> str | None:
 
 
 def _written(call: Mapping[str, Any], before: str) -> str:
-    """The text that a call would make the file's."""
     args = {name: str(value) for name, value in call["args"].items()}
     if call["name"] == "write_file":
         return args.get("content", "")

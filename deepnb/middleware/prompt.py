@@ -193,7 +193,6 @@ class _Notes:
         self.download_files: Callable[[list[str]], list[Any]] = backend.download_files
 
     def append(self, path: str, text: str) -> str | None:
-        """Add to the end of a note; gives why it was not added."""
         return guard_refusal(path, "", text, writer().heard) or append_text(self._backend, path, f"{text}\n")
 
 

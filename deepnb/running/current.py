@@ -29,7 +29,6 @@ _BACKGROUND: ContextVar[Current | None] = ContextVar("background", default=None)
 """Of the session whose background turn the code is part of."""
 
 _OF_NONE = frozenset[str]().__contains__
-"""Says of no path that it is the session's."""
 _BY = " by the code "
 
 
@@ -79,7 +78,6 @@ class Current:
         self._holding = _Holding()
 
     def now(self) -> str:
-        """Return the time as an ISO timestamp."""
         return self.clock().isoformat(timespec="seconds")
 
     def stamp(self) -> dict[str, Any]:
@@ -99,11 +97,9 @@ class Current:
     # -- the turn that plays
 
     def play(self, thread: Thread, turn: Turn) -> None:
-        """A turn begins."""
         self._playing, self.turn = thread, turn
 
     def stop(self) -> None:
-        """No turn plays any more."""
         self._playing = self.turn = None
 
     def plays(self, thread: Thread) -> bool:
@@ -112,11 +108,9 @@ class Current:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no turn is running."""
         return self.turn is None
 
     def close(self) -> None:
-        """No turn can be begun any more."""
         self._closed = True
         self._watchers.clear()
 
@@ -139,7 +133,6 @@ class Current:
         _BACKGROUND.set(self)
 
     def later(self, act: Callable[[], None]) -> None:
-        """Have something done in the session's own thread, while no turn is running."""
         self._later.append(act)
         self.wake()
 
@@ -207,7 +200,6 @@ class Current:
                 self.tell()
 
     def tell(self) -> None:
-        """Something has changed."""
         if self._holding.depth:
             self._holding.changed = True
             return
@@ -250,13 +242,11 @@ class Paths:
 
     @property
     def is_served(self) -> bool:
-        """Whether the agent is on a server."""
         graph = self._current.options.graph
         return graph is not None and graph.is_served
 
     @property
     def is_attached(self) -> bool:
-        """Whether the files are those of somebody else's graph."""
         return self._current.options.graph is not None
 
     def refusal(self, path: str) -> str:

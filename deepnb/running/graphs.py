@@ -51,7 +51,6 @@ class Graphs:
         return InMemorySaver()
 
     def keep_in(self, checkpointer: Any, sign: Callable[[Any], str]) -> None:
-        """Checkpoint threads there from now on."""
         self.checkpointer, self.sign, self._made = checkpointer, sign, []
         self.__dict__.pop("restorer", None)
 
@@ -64,13 +63,11 @@ class Graphs:
 
     @property
     def recording(self) -> Recording | None:
-        """The tape that calls of its models are recorded to."""
         recording = self._current.recording
         return recording if recording is not None and recording.active else None
 
     @property
     def built(self) -> Built:
-        """The graph for the options in force."""
         return self.of(self._current.options)
 
     def begin(self, agents: tuple[Subagent, ...]) -> None:

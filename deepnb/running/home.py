@@ -28,7 +28,6 @@ class Home:
         self.thread_files: ThreadFiles | None = None
         """How the state of the thread that is meant is read and written while no run is going on."""
         self.database: Database | None = None
-        """The database that memory is in from now on."""
         self.found: Callable[[str], Mapping[str, Any]] = lambda name: {}
         """Returns the memory that threads of a checkpointer have in their states: path -> FileData."""
         self.place: Callable[[str], Place | None] = self._place
@@ -40,7 +39,6 @@ class Home:
         self._file_texts = Memo(self._texts_in)
 
     def close(self) -> None:
-        """Close the indexes over memory."""
         for storage in self._storages.values():
             storage.search.close()
 
@@ -154,10 +152,7 @@ class Home:
         return storage.sources if storage else ()
 
     def join(self, sources: Sources) -> tuple[str, ...]:
-        """Have memory read from these, in the place of those joined in before; return all paths of memory files then.
-
-        A path that is joined in where threads have another memory stays one.
-        """
+        """Have memory read from these in the place of those before; return all paths of memory files then."""
         others = {p for one in self._storages.values() if one is not self.storage for p in paths(one.sources)}
         gone = set(paths(self.sources)) - set(paths(sources)) - others
         self.storage.join(sources)
@@ -165,10 +160,7 @@ class Home:
         return tuple(dict.fromkeys((*kept, *paths(sources))))
 
     def texts(self, thread: Thread) -> tuple[Mapping[str, str], Mapping[str, int]]:
-        """Return (path -> text, path -> bytes of what is not text) of a thread's memory, without what is kept from it.
-
-        Empty if memory is in the thread's state.
-        """
+        """Return (path -> text, path -> bytes of other files) of a thread's memory, where it is not in its state."""
         options = self._current.options
         given = options.backend is not None or options.checkpointer is not None or options.graph is not None
         if thread.home not in self._storages and not given and self.database is None and self.place == self._place:

@@ -34,7 +34,6 @@ class Restored:
 
     threads: int = 0
     thread: str = ""
-    """The current one."""
     turns: int = 0
     """Of the current thread."""
     files: int = 0
@@ -76,10 +75,8 @@ class Restored:
 
 
 _SHOWN = 12
-"""Names of variables in a line."""
 
 _LINES = 5
-"""Lines of what is unfinished."""
 
 
 def _counted(number: int, what: str) -> str:
@@ -102,11 +99,9 @@ class Persistence:
         self._current = current
         self._turns = KeptTurns(self.records, paths)
         self._rows: dict[str, ThreadRow] = {}
-        """As they were last read or written."""
         self._claims: dict[str, tuple[int, Callable[[], None]]] = {}
         """Thread -> how often it is claimed here, and what gives it free."""
         self._begun: set[str] = set()
-        """Threads in which a turn plays here."""
 
     # -- who plays where
 
@@ -172,7 +167,6 @@ class Persistence:
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """All rows of the block are there afterwards, or none."""
         try:
             with self.database.transaction():
                 yield
@@ -227,7 +221,6 @@ class Persistence:
 
     @property
     def thread(self) -> str | None:
-        """The thread that was current."""
         return self.records.fact("thread")
 
     def names(self) -> tuple[str, ...]:
@@ -257,10 +250,7 @@ class Persistence:
         self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
 
     def turns(self, thread: Thread, messages: Sequence[BaseMessage], files_at: FilesAt) -> list[Turn] | None:
-        """Return the turns of a thread whose state was just read; one that was cut by the end of its kernel is told by its messages.
-
-        None for a thread that another program made.
-        """
+        """Return the turns of a thread that was just read, a cut one as its messages tell it; None for another program's."""
         row = self.records.thread(thread.name)
         if row is None:
             source, _, number = (thread.parent or "").rpartition("@")  # of a fork whose kernel ended as it made it
@@ -322,10 +312,7 @@ class Persistence:
         return Erasure(self.database, words, is_memory).count()
 
     def erase(self, words: str, is_memory: Callable[[str], bool]) -> str:
-        """Take the words out of these; return one line on where they may be still, empty for nowhere.
-
-        What was read before is to be read anew.
-        """
+        """Take the words out of these, of which nothing is known then; return one line on where they may be still."""
         try:
             Erasure(self.database, words, is_memory).erase()
         finally:
@@ -334,11 +321,9 @@ class Persistence:
         return self.database.vacuum()
 
     def lines(self, thread: str) -> TranscriptLines:
-        """Return where the transcript of a thread is kept."""
         return TranscriptLines(self.database, thread)
 
     def close(self) -> None:
-        """Give free what is claimed, and close the database."""
         for _, release in self._claims.values():
             release()
         self._claims.clear()

@@ -47,7 +47,6 @@ class Played:
 
     @property
     def whole(self) -> bool:
-        """Whether it reached its end."""
         return self.interrupted is None and self.error is None and not self.asks
 
 
@@ -57,11 +56,7 @@ def play(
     record: Callable[[Played], Turn],
     write: Callable[[Event], None],
 ) -> Generator[Event | None, None, None]:
-    """Yield the run's events, and None where a run that does not wait has none yet; `record` is called once in the end.
-
-    `write` is given the events that are not the run's own, as the run gives its own to its recorder. An
-    interrupt, or the reader going away, cancels the run.
-    """
+    """Yield the run's events, None where it has none yet; call `record` in the end, `write` with events of others."""
     events: list[Event] = []
     cut: list[Event] = []
     interrupted = error = None
@@ -169,7 +164,6 @@ def usage(events: Iterable[Event]) -> Usage:
 
 
 def _run_error(failed: Exception, turn: Turn) -> RunError:
-    """One line for a run that failed, and what to type next."""
     failure, resumes = model_failure(failed), bool(turn.after.next)
     if failure is None:
         do = "fix it, then %agent resume" if resumes else "nothing was lost; fix it and run the cell again"
@@ -193,7 +187,6 @@ def _open_tools(events: Iterable[Event]) -> list[ToolStarted]:
 
 
 def cut_off(id_: str, name: str, path: tuple[str, ...] = ()) -> ToolEnded:
-    """The end of a call that was interrupted."""
     return ToolEnded(id_, name, "interrupted", "cut", 0.0, path)
 
 

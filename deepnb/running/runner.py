@@ -76,7 +76,6 @@ class Arrivals:
                 self._loop.call_soon_threadsafe(self._event.set)
 
     def begin(self) -> None:
-        """From now on the loop that is running is the one to wake."""
         self._loop = asyncio.get_running_loop()
 
     async def wait(self) -> None:
@@ -98,7 +97,6 @@ class AsyncTurnStream(AsyncIterator[Event]):
 
     @property
     def turn(self) -> Turn | None:
-        """None until it has ended, and where no turn began."""
         return self._stream.turn
 
     async def __anext__(self) -> Event:
@@ -114,18 +112,14 @@ class AsyncTurnStream(AsyncIterator[Event]):
         return event
 
     async def aclose(self) -> None:
-        """End the run that is going on, with all kept that was reached."""
         self._stream.close()
 
 
 class Runner:
-    """Plays the turns of a workspace."""
-
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._streams: WeakSet[TurnStream] = WeakSet()
         self._noted: set[str] = set()
-        """What the last turn's rules of compaction say of themselves."""
 
     def close(self) -> None:
         """Stop the turn that is running, with all kept that was reached."""
@@ -145,11 +139,7 @@ class Runner:
         response_format: Any = None,
         notify: Notify | None = None,
     ) -> TurnStream:
-        """One turn, whose events come as the stream is read.
-
-        With `notify` the stream does not wait for an event but yields None, and `notify` is called, in whichever
-        thread, when there may be one.
-        """
+        """One turn, whose events come as the stream is read; with `notify`, called for each in any thread, it never waits."""
         ended: list[Turn] = []
         work, other = self._workspace, {"model": model, "response_format": response_format}
         shown: Sequence[PromptImage] = ()
@@ -191,10 +181,7 @@ class Runner:
         return self._read(TurnStream(events(), ended))
 
     def resume(self, choice: str | None = None, thread: str | None = None, notify: Notify | None = None) -> TurnStream:
-        """Return a turn that was interrupted, or whose calls are decided, going on.
-
-        Where a tool was cut in the middle, `choice` says whether it is run "again" or "skip"ped.
-        """
+        """Return a turn going on; a tool that was cut in the middle is run "again", or "skip"ped."""
         ended: list[Turn] = []
         work = self._workspace
 
@@ -343,7 +330,6 @@ class Runner:
         return turn
 
     def _built_for(self, other: Mapping[str, Any]) -> Built:
-        """Return the graph with other options for one turn, where they are not None."""
         work = self._workspace
         changes = {name: value for name, value in other.items() if value is not None}
         return work.graphs.of(work.changed(changes)) if changes else work.built

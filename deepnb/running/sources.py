@@ -19,8 +19,6 @@ AGENT = "agent"
 
 @dataclass(frozen=True)
 class Places:
-    """Where memory files are looked for."""
-
     here: Path
     home: Path
     agent: str = AGENT
@@ -28,7 +26,6 @@ class Places:
 
     @property
     def user(self) -> Path:
-        """The directory of the user's own file."""
         name = "".join(c if c.isalnum() or c in "._-" else "-" for c in self.agent).lstrip(".") or AGENT
         return (self.home / ".deepagents" / name).resolve()
 
@@ -39,7 +36,6 @@ class SourceMount:
 
     prefix: str
     directory: Path
-    """Without links in its path."""
     files: tuple[str, ...]
 
     @property
@@ -73,10 +69,7 @@ def source(name: str, places: Places) -> SourceMount:
 def with_source(
     sources: Sources, wanted: SourceMount, taken: Collection[str] = (), known: Collection[Path] = ()
 ) -> Sources:
-    """Return the sources and what is wanted beside them; a file that is joined in already stays where it is.
-
-    `taken` are paths at which something else is mounted, `known` files of the disk that are memory already.
-    """
+    """Return the sources and what is wanted; `taken` are other mounts, `known` files that are memory already."""
     there = {*known, *chain.from_iterable(one.real for one in sources)}
     new = tuple(name for name, real in zip(wanted.files, wanted.real, strict=True) if real not in there)
     if not new:
@@ -108,7 +101,6 @@ def without_source(sources: Sources, name: str, places: Places) -> Sources:
 
 
 def paths(sources: Sources) -> tuple[str, ...]:
-    """Return all files that are joined in, as the agent sees them."""
     return tuple(chain.from_iterable(one.paths for one in sources))
 
 

@@ -40,7 +40,6 @@ class State:
         home.found = self._memory_in_states
         self._peeked: tuple[Snapshot | None, Mapping[str, Any]] = (None, {})
         self.persistence: Persistence | None = None
-        """Where what the checkpoints do not hold is kept; None while the session is not."""
 
     def forget(self) -> None:
         """Forget what was read of checkpoints: it was changed there."""
@@ -210,10 +209,7 @@ class State:
             self.write_values(thread, {"files": written})
 
     def rebase(self, thread: Thread) -> None:
-        """Let the thread's memory block be made anew at its next call; where calls need approval, after them.
-
-        Written before, it would drop them.
-        """
+        """Let the thread's memory block be made anew at its next call; where calls need approval, after them."""
         from deepnb.engine.graph import without_memory
 
         self.ensure_checkpoint(thread)
@@ -225,7 +221,6 @@ class State:
         self.read_checkpoint(thread)
 
     def delete(self, thread: Thread) -> None:
-        """Delete the thread's checkpoints."""
         with self.claimed(thread.name):
             self._graphs.checkpointer.delete_thread(thread.name)
 
@@ -357,7 +352,6 @@ class State:
         return self.persistence.claimed(thread) if self.persistence else nullcontext()
 
     def is_busy(self, thread: Thread) -> bool:
-        """Return whether another kernel plays a turn in a thread."""
         return self.persistence is not None and self.persistence.is_busy(thread.name)
 
     def _newest(self, thread: Thread) -> str | None:

@@ -95,7 +95,6 @@ class Storage:
         `base` is what was passed in as `backend`, or the storage beside which this one has a home of its own.
         """
         self.home = home
-        """Where memory is kept."""
         self.mounts: dict[str, Mount] = {}
         """All of them by prefix: the user's own, and those of memory sources."""
         self.given = given = base if isinstance(base, Given) else Given()
@@ -129,7 +128,6 @@ class Storage:
 
     @property
     def kept(self) -> str | None:
-        """The directory in which memory is kept; None if it is elsewhere."""
         return self.home.directory if self.home else None
 
     def in_kernel(self, path: str) -> bool:
@@ -156,7 +154,6 @@ class Storage:
 
     @property
     def sources(self) -> Sources:
-        """The files of the disk that are joined in as memory."""
         return tuple(self._source_mounts)
 
     def join(self, sources: Sources) -> None:
@@ -180,10 +177,7 @@ class Storage:
     # -- the home of memory
 
     def keep(self, directory: Path) -> int:
-        """Keep memory, notes, skills and journal in a directory from now on; return how many files went there.
-
-        What is there already stays, and is joined with what was held until now.
-        """
+        """Keep memory in a directory from now on, joined with what is there; return how many files went there."""
         lock = partial(directory_lock, directory)
         count = self.move(Place(DiskBackend(directory, private=True), lock, directory=str(directory)))
         self.search.recalls.keep(str(directory))
@@ -208,7 +202,6 @@ class Storage:
         return len(texts)
 
     def keep_at(self, home: Place) -> None:
-        """Have memory as it is at another place."""
         self.home = home
         self._rewire(forget_home=True)
 
@@ -244,7 +237,6 @@ class Storage:
                 raise InvalidError(f"{where} is not a directory any more", "make it one again, or %memory keep DIR")
 
     def texts(self, paths: Iterable[str]) -> dict[str, str]:
-        """Return path -> text of those of these files that exist."""
         asked = list(paths)
         found = zip(asked, self.guard.download_files(asked), strict=True) if asked else ()
         return {p: r.content.decode("utf-8", "replace") for p, r in found if r.content is not None}

@@ -24,7 +24,6 @@ from deepnb.values.request import Request, Sent
 from deepnb.values.turn import Snapshot, Turn, Usage
 
 FilesAt = Callable[[Snapshot], Mapping[str, str]]
-"""The text files of a thread at a checkpoint."""
 
 _FACTS = (
     *("number", "prompt", "text", "events", "usage", "budget", "model", "seconds", "started", "cell"),
@@ -36,7 +35,6 @@ class KeptTurns:
     """Writes turns, and reads them again; what was read is known and not written anew."""
 
     def __init__(self, records: Records, paths: Paths) -> None:
-        """`paths` know which files are not in the checkpoints."""
         self._records = records
         self._paths = paths
         self._ids: dict[str, list[tuple[Turn, str]]] = {}
@@ -76,7 +74,6 @@ class KeptTurns:
         return id_
 
     def state(self, state: Snapshot) -> dict[str, Any]:
-        """Return a state in JSON's own words."""
         if (known := self._states.get(id(state))) is not None:
             return known[1]
         put, shared = self._records.put, self._paths.shared()
@@ -225,10 +222,7 @@ def told(messages: Sequence[BaseMessage], waiting: set[str]) -> dict[str, Any]:
 
 
 def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
-    """Return the turns of a thread that another session went on with: those we know all of, then the others.
-
-    One that failed and was taken out of the thread is none of the checkpointer's.
-    """
+    """Return the turns of a thread that another session went on with: those we know all of, then the others."""
     there = [turn for turn in known if turn.error is None or len(turn.after.messages) > len(turn.before.messages)]
     pairs = zip(there, stored, strict=False)
     kept = [

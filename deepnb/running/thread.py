@@ -32,7 +32,6 @@ class Thread:
     home: str = ""
     """Whose memory, notes and skills it has: the session's, or those of the thread of this name and its forks."""
     scope: Scope = MAIN
-    """What it may know of that."""
     turns: list[Turn] = field(default_factory=list)
     rewound: tuple[tuple[int, int], ...] = ()
     """Each rewind: from which turn, to which."""
@@ -79,7 +78,6 @@ class Thread:
 
     @property
     def unfinished(self) -> bool:
-        """Whether steps of the last turn are still to run."""
         return bool(self.snapshot.next)
 
     @property
@@ -159,7 +157,6 @@ class Thread:
         return f"the server no longer has {', '.join(gone)} of thread {self.name}: run {again} again"
 
     def turn(self, number: int) -> Turn:
-        """Turn `number`, counted from 1."""
         if not 1 <= number <= len(self.turns):
             there = f"has turns 1 to {len(self.turns)}" if self.turns else "has no turns yet"
             raise NotFoundError(f"no turn {number}: thread {self.name} {there}", "%agent turns lists them")
@@ -192,7 +189,6 @@ def asks_only(calls: Sequence[PendingCall]) -> bool:
 
 
 def todo(calls: Sequence[PendingCall]) -> str:
-    """Return what to type, where these calls wait."""
     if asks_only(calls):
         return "%agent resume JSON" if len(calls) == 1 else "%agent resume 1 JSON"
     if len(calls) == 1:
@@ -202,12 +198,10 @@ def todo(calls: Sequence[PendingCall]) -> str:
 
 
 ADDED = "added to this prompt: "
-"""What the notice of messages that were brought back begins with."""
 _LEAD = "From earlier in this conversation, word for word:"
 
 
 def brought_messages(found: BroughtBack | None) -> list[Any]:
-    """Return the message that holds what was brought back, if anything was."""
     if found is None:
         return []
     from langchain_core.messages import HumanMessage

@@ -22,7 +22,6 @@ CODE = "code of"
 _ID = 8
 """Characters of the ID of a thread on a server that are enough to name it."""
 LISTED = 20
-"""Turns whose prompts a list of threads has."""
 KEPT_RUNS = 20
 """Runs of code whose changes can be undone: what their names held stays in memory until then."""
 
@@ -42,7 +41,6 @@ class Threads:
 
     @property
     def current(self) -> Thread:
-        """The thread that is meant where none is named."""
         return self._read(self._current.thread)
 
     def __getitem__(self, name: str) -> Thread:
@@ -63,7 +61,6 @@ class Threads:
         return name in {*self._threads, *self._lent} or name in self._unread() or self._state.metadata(name) is not None
 
     def __iter__(self) -> Iterator[Thread]:
-        """Yield the threads that have been read."""
         return iter(tuple(self._threads.values()))
 
     @property
@@ -117,7 +114,6 @@ class Threads:
         return ThreadInfos(self.info(self[name]) for name in self.names)
 
     def info(self, thread: Thread) -> ThreadInfo:
-        """Return a thread as it is listed."""
         return ThreadInfo(
             thread.name,
             len(thread.turns),
@@ -346,7 +342,6 @@ class Threads:
         return thread.root
 
     def free_name(self, kind: str, n: int) -> str:
-        """`KIND-N`, or the first after it that no thread has."""
         while f"{kind}-{n}" in self:
             n += 1
         return f"{kind}-{n}"

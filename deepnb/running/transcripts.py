@@ -23,7 +23,6 @@ class Lines(Protocol):
     """Where the lines of a transcript are kept: in a file, or in rows of a database; operations raise OSError."""
 
     name: str
-    """As it is shown."""
 
     def append(self, lines: bytes) -> bool:
         """Write whole lines behind what is there; return whether one was found that was cut short."""
@@ -43,7 +42,6 @@ class Transcript:
         self.session = session
         self.chain = Chain()
         self.kept: Lines | None = None
-        """Where it is kept; None for this process."""
         self.problem: str | None = None
         """Why the last lines are not there yet."""
         self.mended = False
@@ -53,12 +51,10 @@ class Transcript:
 
     @property
     def place(self) -> str | None:
-        """The file it is kept in."""
         return self.kept.name if self.kept else None
 
     @property
     def begun(self) -> bool:
-        """Whether this session has written a line of it."""
         return self._n > 0
 
     def write(self, told: Iterable[Told], at: str, turn: int | None) -> None:
@@ -88,7 +84,6 @@ class Transcript:
         return read(b"\n".join((there, *self._waiting)))
 
     def count(self, words: str) -> int:
-        """Return how often some words stand in it."""
         sought = pattern(words)
         return sum(len(sought.findall(text)) for line in self.read()[0] for text in _texts(line.data))
 
@@ -122,8 +117,6 @@ class Transcript:
 
 
 class Transcripts:
-    """The transcripts of a session's threads, by name."""
-
     def __init__(self, current: Current, home: Home, threads: Threads) -> None:
         self._now = current.now
         self._home = home
@@ -163,10 +156,7 @@ class Transcripts:
         return one
 
     def begin(self, turn: Turn, messages: Sequence[Message], given: Sequence[Message]) -> tuple[Notice, ...]:
-        """Begin a turn in a thread that holds these messages; an earlier one goes on where it is given none.
-
-        Return what the user should know of the transcript itself.
-        """
+        """Begin a turn in a thread of these messages, or go on with one; return what is to be said of the transcript."""
         one = self._opened(turn.thread, messages)
         self._turn = one, turn.number
         facts = {k: v for k, v in (("model", turn.model), ("cell", turn.cell), ("resumed", not given)) if v}
@@ -189,7 +179,6 @@ class Transcripts:
             self._write(one, one.chain.event(event), None)
 
     def end(self, turn: Turn) -> None:
-        """The turn has ended."""
         one = self._opened(turn.thread, turn.after.messages, turn.number)
         self._write(one, [one.chain.end(turn)], turn.number)
         self._turn = None

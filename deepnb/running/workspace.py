@@ -61,7 +61,6 @@ class Workspace:
 
     @property
     def options(self) -> Options:
-        """The options in force."""
         return self.current.options
 
     @property
@@ -81,12 +80,10 @@ class Workspace:
 
     @property
     def thread(self) -> Thread:
-        """The current thread, read."""
         return self.threads.current
 
     @property
     def turns(self) -> Turns:
-        """The turns of the current thread."""
         return Turns(self.thread.turns)
 
     def fills(self) -> tuple[list[int], list[int]]:
@@ -106,7 +103,6 @@ class Workspace:
         return self.state.snapshot(self.thread)
 
     def close(self) -> None:
-        """Give back what is held open; no turn can be begun after it."""
         self.current.close()
         self.home.close()
         if self.persistence is not None and not self._lent:

@@ -92,7 +92,6 @@ def _rule(made: Attachment, window: int | None) -> Rule:
 
 
 def _size(given: Any) -> Size | None:
-    """Return a size as LangChain has it, of several the first."""
     if isinstance(given, list) and given:
         given = given[0]
     return (given[0], given[1]) if isinstance(given, tuple) and len(given) == 2 else None

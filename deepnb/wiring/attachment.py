@@ -46,7 +46,6 @@ class Attachment:
         return frozenset(name for name, rule in named.items() if rule)
 
     def called(self, name: str) -> Attachment:
-        """Give the attachment under another name."""
         return replace(self, name=name, features=replace(self.features, agent=name))
 
     def refusal(self, path: str, memory: tuple[str, ...], skills: tuple[str, ...], guarded: bool) -> str:
@@ -152,12 +151,10 @@ def _features(name: str, graph: Any, parts: GraphParts, backend: Any, checkpoint
 
 
 def has_checkpointer(graph: Any) -> bool:
-    """Return whether a graph was compiled with a checkpointer."""
     return hasattr(getattr(graph, "checkpointer", None), "get_tuple")
 
 
 def skill_sources(middleware: Any) -> tuple[str, ...]:
-    """Return the directories that a middleware for skills reads."""
     return tuple(one if isinstance(one, str) else str(one[0]) for one in middleware.sources)
 
 

@@ -51,9 +51,7 @@ class Agent:
     stack: tuple[Any, ...]
     """The middleware of the main agent, the outermost first."""
     tools: Sequence[Any]
-    """The tools of the agent, without those of the middleware."""
     nested: Mapping[str, Measured]
-    """The models of the subagents that have one of their own, by agent."""
 
 
 def agent(
@@ -233,7 +231,6 @@ class Built:
 
     graph: Graph
     model: str
-    """The name the model is shown under."""
     rule: Rule
     meter: Meter
     compaction: SummarizationMiddleware | None
@@ -241,15 +238,10 @@ class Built:
     tools: tuple[tuple[str, str], ...]
     """(name, first line of its description) of each tool."""
     guard: GuardedBackend
-    """What its tools write through."""
     effects: Effects
-    """What calls of its tools do."""
     nested: Mapping[str, Measured]
-    """As an `Agent` has it."""
     stack: tuple[Any, ...]
-    """As an `Agent` has it."""
     sees: bool
-    """Whether its model sees images."""
     caching: Caching = UNKNOWN
     prompt: str = ""
     """Its own instructions, before what the middleware adds."""

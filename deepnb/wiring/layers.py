@@ -45,7 +45,6 @@ class Host:
     prunes: bool
     """Whether messages and texts are taken out of them."""
     recording: Recording | None
-    """What calls of models are recorded to."""
     sign: Callable[[Any], str]
     """Gives the signature of a question or an answer that is stored; empty where none is needed."""
     undoable: Callable[[str], bool]
@@ -55,10 +54,8 @@ class Host:
     search: Callable[[], MemorySearch]
     """Gives the index over the memory of the main agent."""
     scope: Callable[[], Scope]
-    """Gives what the main agent of the turn that plays may know of memory."""
     policy: Callable[[], Policy]
     desk: Desk
-    """Runs code of the agent."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,6 @@ class Layers:
     seal: ApprovalMiddleware
     """Stands inside middleware that is the user's own."""
     prunes: bool = False
-    """Whether a compaction takes messages out of the state of the main agent."""
 
     def memory(self, backend: Any, own: Measured) -> tuple[Any, ...]:
         """Return the nested files and the tools, which are outermost, and last the block; none where memory is switched off.

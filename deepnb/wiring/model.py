@@ -33,7 +33,6 @@ class Measured:
     remote: bool = False
     """Whether requests go to somebody who may fail to answer."""
     recording: Recording | None = None
-    """What its calls are recorded to."""
 
 
 def caching_of(model: Any) -> Caching:
@@ -46,7 +45,6 @@ def caching_of(model: Any) -> Caching:
 
 
 def main_model(options: Options, recording: Recording | None = None) -> Measured:
-    """Return the main agent's, with the window given in the options."""
     at, settings = options.base_url, options.model_settings
     resolved = resolve(options.model, base_url=at, settings=settings, namespace=options.namespace)
     return _measured(resolved, options, recording, options.max_input_tokens)
@@ -66,7 +64,6 @@ def own_model(options: Options, model: Any, main: Measured) -> Measured:
 
 
 def _measured(resolved: Resolved, options: Options, recording: Recording | None, given: int | None = None) -> Measured:
-    """Return a model with the window `given` for it, else with that which is known of it."""
     asked, label = resolved.model, resolved.label
     reserve, fixed = reserve_of(asked)
     guess = options.trigger is None or options.trigger[0] == "fraction"

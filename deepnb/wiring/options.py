@@ -130,7 +130,6 @@ def _from_mapping(given: Mapping[str, Any]) -> Subagent:
 
 
 MESSAGES_KEY = "messages"
-"""The usual channel of a conversation."""
 
 Refresh = Literal["thread", "call", "delta"]
 ToolText = Literal["lean", "short", "full"]
@@ -250,7 +249,6 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
 
 
 def model_of(options: Options) -> tuple[str | int, str | None]:
-    """Return what tells one model from another."""
     return options.model if isinstance(options.model, str) else id(options.model), options.base_url
 
 

@@ -46,15 +46,10 @@ _LAYERS = (
 )  # fmt: skip
 """Classes of middleware; of two rows of one name the first that fits holds."""
 _MAKERS = {"deepagents": "deepagents", "langchain": "LangChain", "deepnb": "deepnb"}
-"""The beginning of a module's name -> who made it."""
 
 
 def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xray | None, *, own: bool = True) -> Stack:
-    """Return the layers of an agent: its system prompt, its middleware in order, tools that are none's, the conversation.
-
-    `tools` are all that it binds; `sent` is the request whose pieces are counted; `own` is false for a graph of
-    somebody else's.
-    """
+    """Return the layers of an agent that binds `tools`, with the tokens of each in the request `sent`."""
     layers = [Layer("system prompt", "describes the agent and how it works", "deepnb" if own else "yours", ("system",))]
     layers += [_layer(one, tools) for one in middleware]
     bound = {name for layer in layers for name in layer.tools}
@@ -97,10 +92,9 @@ def _layer(middleware: Any, bound: Sequence[str]) -> Layer:
 
 
 def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], last: Request, *, own: bool) -> Budget:
-    """Return what the next request holds so far: of the thread's state `values`, and with what stands `before` the prompt.
+    """Return what the next request holds so far, of the thread's `values` and with what stands `before` the prompt.
 
-    Of a graph that is not `own` the tools and the system prompt are those of the `last` request, as is what middleware
-    of the user's own puts below them.
+    Of a graph that is not `own` the head is that of the `last` request.
     """
     memory = _of(built, MemoryMiddleware) if own else None
     skills = _of(built, SkillsMiddleware) if own else None
