@@ -6,7 +6,6 @@ import asyncio
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from deepnb.memory.guarding import ScopedBackend
 from deepnb.memory.layers import MAIN, guarded_paths
 from deepnb.memory.searching import MemorySearch
 from deepnb.middleware.calls import ApprovalMiddleware, GuardMiddleware
+from deepnb.middleware.prompt import now
 from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER, Subagent
 from deepnb.values.approvals import Policy, policy_of
@@ -56,7 +56,9 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
             what = f"{name} is of a session in a kernel" if known else f"application has no option {name!r}"
             raise InvalidError(what, f"did you mean {near[0]}?" if near and not known else "leave it out")
     chosen = changed(Options(), options)
-    shipped = shipped_files(Path(directory) / FOLDER_OF_FILES)
+    folder = Path(directory) / FOLDER_OF_FILES
+    files_of = sorted(path for path in folder.rglob("*") if path.is_file())
+    shipped = {f"/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in files_of}
     mine = main_model(chosen)
     given = described(chosen.tools)
     there = in_force(chosen, _agents(shipped, chosen))
@@ -67,16 +69,12 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
     offered: set[str] = set()
     ask, seal = (_Approvals(policy_of(chosen.approve), does, offered, backend, seal=seal) for seal in (False, True))
     search = partial(MemorySearch, nothing)  # an index for one search: whose memory it is depends on the run
-    layers = _LimitedLayers(chosen, _now, search, _Guard(backend, paths=stored), ask, seal)
+    layers = _LimitedLayers(chosen, now, search, _Guard(backend, paths=stored), ask, seal)
     files, nested = (ScopedBackend(backend, scope) for scope in (lambda: MAIN, lambda: MAIN.inside))
     graph: CompiledStateGraph[Any, Any, Any, Any] = agent(
         layers, there, mine, lambda own: given, files, nested, first=[SeedMiddleware(backend, shipped)]
     ).graph
     return graph
-
-
-def _now() -> str:
-    return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 class _LimitedLayers(Layers):
@@ -141,8 +139,3 @@ class SeedMiddleware(AgentMiddleware):
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         await asyncio.to_thread(self.before_agent, state, runtime)
-
-
-def shipped_files(directory: Path) -> dict[str, bytes]:
-    files = sorted(path for path in directory.rglob("*") if path.is_file())
-    return {f"/{path.relative_to(directory).as_posix()}": path.read_bytes() for path in files}

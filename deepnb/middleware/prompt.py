@@ -78,7 +78,9 @@ class MemoryMiddleware(middleware.DeltaMemoryMiddleware):
         """
         for path in sources:
             check_path(path)
-        super().__init__(SynchronousBackend(backend or StateBackend()), sources, budget, approximate, _today)
+        super().__init__(
+            SynchronousBackend(backend or StateBackend()), sources, budget, approximate, lambda: now()[:10]
+        )
         self._refresh = refresh
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -96,8 +98,9 @@ class MemoryMiddleware(middleware.DeltaMemoryMiddleware):
         return list(dict.fromkeys((*self.sources, *note_paths(state.get(keys.DAY) or self._today()))))
 
 
-def _today() -> str:
-    return datetime.now().date().isoformat()
+def now() -> str:
+    """Return the time as an ISO timestamp in this program's time zone."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 # -- compaction: what goes is kept word for word in a file, and a summary takes its place
@@ -147,7 +150,7 @@ class CompactionMiddleware(SummarizationMiddleware):
             measure=own.meter.budget,
             is_cut=own.meter.is_cut,
             count=own.meter.count,
-            clock=lambda: datetime.now().astimezone().isoformat(timespec="seconds"),
+            clock=now,
             addition=history.addition,
             flush=Flusher(_Notes(backend)) if flush else None,
             heard=heard,
