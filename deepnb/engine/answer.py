@@ -99,7 +99,11 @@ class Reader:
         if (clean := whole_value(said)) is not said:
             message = message.model_copy(update=clean)
         if any(call["name"] in self.offered_as for call in message.tool_calls):
-            message = message.model_copy(update={"tool_calls": [*map(self._own, message.tool_calls)]})
+            own = list[Any]()
+            for call in message.tool_calls:  # in the words of its tool
+                name, names = self.offered_as.get(call["name"], (call["name"], {}))
+                own.append({**call, "name": name, "args": {names.get(k, k): v for k, v in call["args"].items()}})
+            message = message.model_copy(update={"tool_calls": own})
         if not isinstance(message.content, str):
             return message
         _, text = split_thinking(message.content)
@@ -116,10 +120,6 @@ class Reader:
             for at, (name, args) in enumerate(calls)
         ]
         return message.model_copy(update={"content": "" if made else text, "tool_calls": made or message.tool_calls})
-
-    def _own(self, call: Any) -> Any:
-        name, names = self.offered_as.get(call["name"], (call["name"], {}))
-        return {**call, "name": name, "args": {names.get(key, key): value for key, value in call["args"].items()}}
 
     def of(self, response: Any) -> Any:
         """Return a model's response with its answers read, in which the broken calls are calls, too."""

@@ -253,16 +253,6 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
     )
 
 
-def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any], sign: Sign) -> tuple[PendingCall, ...]:
-    """Return the calls that these tasks wait for: what another kernel asked, or has been answered, is left out."""
-    found = [i for task in tasks for i in task.interrupts if is_bound(i.value) and _is_signed(i.value, sign)]
-    return tuple(to_call(i.value, i.id, thread) for i in found if not _used(checkpointer, thread, i.value, sign))
-
-
-def has_unsigned(tasks: Iterable[Any], sign: Sign) -> bool:
-    return any(not _is_signed(i.value, sign) for task in tasks for i in task.interrupts if is_bound(i.value))
-
-
 def answers(decisions: Iterable[Decision], sign: Sign) -> Command[Any]:
     """Return what a graph is given to go on with: each answer names the one call it is for."""
     given: dict[str, dict[str, Any]] = {}
@@ -283,7 +273,7 @@ def _with_signature(value: dict[str, Any], sign: Sign) -> dict[str, Any]:
     return value
 
 
-def _is_signed(value: Mapping[str, Any], sign: Sign) -> bool:
+def is_signed(value: Mapping[str, Any], sign: Sign) -> bool:
     ours = dict(value[_OURS])
     given = str(ours.pop(_SIGNATURE, ""))
     return hmac.compare_digest(given.encode(), sign({**value, _OURS: ours}).encode()) if sign(value) else True
@@ -301,13 +291,13 @@ def _fits(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
 
 def _is_for(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
     """Return whether an answer was given for the call that a value speaks of, whatever it would have changed then."""
-    if not is_bound(answer) or not _is_signed(answer, sign):
+    if not is_bound(answer) or not is_signed(answer, sign):
         return False
     given = answer[_OURS]
     return (given.get("id"), given.get("digest")) == (value["tool_call_id"], value[_OURS]["digest"])
 
 
-def _used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign) -> bool:
+def is_used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign) -> bool:
     """Return whether the step that asked has been given an answer, or has ended, beside which an interrupt stays."""
     place, _, step = str(value[_OURS]["ns"]).rpartition(keys.STEP)
     at = place.rpartition(keys.LEVEL)[0]

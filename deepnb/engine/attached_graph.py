@@ -4,7 +4,7 @@ It asks by LangGraph's `interrupt`: LangChain's approvals, and questions of its 
 """
 
 import json
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -65,7 +65,14 @@ def graph_parts(compiled: Any) -> GraphParts:
     middleware: list[AgentMiddleware[Any, Any, Any]] = []
     tools: dict[str, BaseTool] = {}
     coroutines = False
-    for one in _within(compiled):
+    seen: set[int] = set()
+    todo = deque[tuple[Any, int]]([(compiled, 0)])
+    while todo:  # the nearest first, each once
+        one, depth = todo.popleft()
+        if id(one) in seen or depth > _DEPTH:
+            continue
+        seen.add(id(one))
+        todo += [(other, depth + 1) for other in _held(one)]
         if isinstance(one, BaseChatModel):
             models.append(one)
         elif isinstance(one, AgentMiddleware):
@@ -81,18 +88,6 @@ def graph_parts(compiled: Any) -> GraphParts:
         elif isinstance(one, RunnableCallable):
             coroutines |= one.func is None
     return GraphParts(tuple(models), tuple(middleware), tuple(tools.values()), coroutines)
-
-
-def _within(compiled: Any) -> Iterator[Any]:
-    seen: set[int] = set()
-    todo: list[tuple[Any, int]] = [(compiled, 0)]
-    while todo:
-        one, depth = todo.pop(0)
-        if id(one) in seen or depth > _DEPTH:
-            continue
-        seen.add(id(one))
-        yield one
-        todo += [(other, depth + 1) for other in _held(one)]
 
 
 def _held(one: Any) -> Sequence[Any]:
@@ -117,7 +112,10 @@ def _held(one: Any) -> Sequence[Any]:
         case partial():
             return [one.func, *one.args, *one.keywords.values()]
         case FunctionType():
-            return [*_cells(one), *_globals(one)]
+            own = one.__globals__  # of what it names, runnables and functions of the same module
+            named = [own[name] for name in one.__code__.co_names if name in own]
+            mine = (f for f in named if isinstance(f, Runnable) or getattr(f, "__globals__", None) is own)
+            return [*_cells(one), *mine]
         case list() | tuple():
             return one[:_MANY]
         case dict():
@@ -127,15 +125,6 @@ def _held(one: Any) -> Sequence[Any]:
 
 def _cells(function: Any) -> list[Any]:
     return [c.cell_contents for c in getattr(function, "__closure__", None) or () if c != CellType()]
-
-
-def _globals(function: FunctionType) -> list[Any]:
-    """Return the runnables, and the functions of the same module, that a function names."""
-    own = function.__globals__
-    named = [own[name] for name in function.__code__.co_names if name in own]
-    return [
-        one for one in named if isinstance(one, Runnable) or (isinstance(one, FunctionType) and one.__globals__ is own)
-    ]
 
 
 _KINDS: tuple[Allowed, ...] = ("approve", "edit", "reject")
@@ -183,7 +172,11 @@ def _calls(interrupt: Any, thread: str, open_: list[Mapping[str, Any]]) -> Itera
         for number, action in enumerate(actions):
             name, args = str(action["name"]), dict(action["args"])
             allowed = _allowed((rules.get(name) or {}).get("allowed_decisions"))
-            yield _call(_take(open_, name, args), name, args, f"{interrupt.id}{_NUMBER}{number}", thread, allowed)
+            meant = next((one for one in open_ if one["name"] == name and one["args"] == args), None)
+            if meant is not None:
+                open_.remove(meant)
+            id_ = str(meant["id"] or "") if meant else ""
+            yield _call(id_, name, args, f"{interrupt.id}{_NUMBER}{number}", thread, allowed)
     elif isinstance(value, Mapping) and value.get("type") == "tool_approval" and _has_name_and_args(value):
         # it asks about one
         id_, name, args = str(value.get("tool_call_id") or ""), str(value["name"]), dict(value["args"])
@@ -237,14 +230,6 @@ def _types_in(schema: Any) -> set[str]:
     return found
 
 
-def _take(open_: list[Mapping[str, Any]], name: str, args: Mapping[str, Any]) -> str:
-    found = next((one for one in open_ if one["name"] == name and one["args"] == args), None)
-    if found is None:
-        return ""
-    open_.remove(found)
-    return str(found["id"] or "")
-
-
 class AttachedGraph(Questions, LocalGraph):
     """Translates the name of its messages, and writes only what it has a channel for."""
 
@@ -253,6 +238,7 @@ class AttachedGraph(Questions, LocalGraph):
         self.compiled = compiled
         self._messages = messages
         self._is_async = is_async
+        self._channels: Mapping[str, Any] = compiled.builder.channels
         nodes, edges, branches = compiled.builder.nodes, compiled.builder.edges, compiled.builder.branches
         plain = [name for name in nodes if not branches.get(name)]
         ends = [name for name in plain if (name, END) in edges]
@@ -295,19 +281,25 @@ class AttachedGraph(Questions, LocalGraph):
 
     def replace_state(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
         now, then = self.compiled.get_state(config).values, self._theirs(values)
-        written = {name: self._whole(name, then.get(name)) for name in {*now, *then} if name in self._channels}
-        self.update(config, self._ours({name: value for name, value in written.items() if value is not _NOTHING}))
+        written: dict[str, Any] = {}
+        for name in {*now, *then} & self._channels.keys():
+            channel, value = self._channels[name], then.get(name)
+            if isinstance(channel, LastValue):
+                written[name] = value
+            elif isinstance(channel, BinaryOperatorAggregate | DeltaChannel):
+                if value is None:  # what it holds before anything was written to it
+                    try:
+                        value = channel.copy().get()
+                    except EmptyChannelError:
+                        value = channel.typ() if isinstance(channel.typ, type) else []
+                written[name] = Overwrite(value)  # whatever its reducer
+        self.update(config, self._ours(written))
 
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
         if "tools" not in self.compiled.nodes:
             what = "the graph has no node named tools that could skip a call"
             raise RefusedError(what, "%agent resume again runs it again, %agent PROMPT continues without it")
         self.compiled.update_state(config, {self._messages: list(results)}, as_node="tools")
-
-    @property
-    def _channels(self) -> Mapping[str, Any]:
-        channels: Mapping[str, Any] = self.compiled.builder.channels
-        return channels
 
     def _theirs(self, values: Mapping[str, Any]) -> dict[str, Any]:
         named = {self._messages if name == keys.MESSAGES else name: value for name, value in values.items()}
@@ -334,20 +326,7 @@ class AttachedGraph(Questions, LocalGraph):
             ]
         return named
 
-    def _whole(self, name: str, value: Any) -> Any:
-        """Return what is written so that a channel holds a value, whatever its reducer."""
-        channel = self._channels[name]
-        if not isinstance(channel, BinaryOperatorAggregate | DeltaChannel):
-            return value if isinstance(channel, LastValue) else _NOTHING
-        if value is None:  # what it holds before anything was written to it
-            try:
-                value = channel.copy().get()
-            except EmptyChannelError:
-                value = channel.typ() if isinstance(channel.typ, type) else []
-        return Overwrite(value)
 
-
-_NOTHING: Any = object()
 _NUMBERED = "deepnb-"
 """Before the place of a message that a reducer of the user's leaves without an id: by that it is known again."""
 

@@ -40,10 +40,10 @@ def newest(checkpointer: Any, config: Mapping[str, Any]) -> tuple[str | None, Ma
     return id_, checkpointer.serde.loads_typed(held[id_][1])
 
 
-def is_far(checkpointer: Any, config: Mapping[str, Any]) -> bool:
-    """Return whether the files of a thread should be written whole, so that they are found near again."""
+def rested_files(checkpointer: Any, config: Mapping[str, Any], files: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the update that snapshots the files of a thread where the last snapshot is far; empty where it is near."""
     counters = newest(checkpointer, config)[1].get("counters_since_delta_snapshot") or {}
-    return bool(counters.get(keys.FILES, (0, 0))[1] >= FAR)
+    return {keys.FILES: Overwrite(dict(files))} if counters.get(keys.FILES, (0, 0))[1] >= FAR else {}
 
 
 def made_with(checkpointer: Any, thread: str) -> Mapping[str, Any] | None:
@@ -64,11 +64,6 @@ def drop_after(checkpointer: Any, thread: str, id_: str) -> bool:
     for later in [one for one in held if one > id_]:
         del held[later]
     return True
-
-
-def whole(files: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the update that snapshots the files in the checkpoint it makes."""
-    return {keys.FILES: Overwrite(dict(files))}
 
 
 # -- memory in a checkpointer that was given: the files of a thread of their own, whose checkpoints are their versions
@@ -141,26 +136,22 @@ class Begin:
 
 def stored_threads(checkpointer: Any) -> dict[str, str]:
     """Return thread -> the id of its newest checkpoint, the thread that changed last first. Checkpoint ids grow with time."""
-    found: dict[str, str] = {}
-    for thread, id_ in _newest_ids(checkpointer):
-        if thread.startswith(MEMORY_THREAD):
-            continue
-        found[thread] = max(id_, found.get(thread, ""))
-    return dict(sorted(found.items(), key=itemgetter(1), reverse=True))
-
-
-def _newest_ids(checkpointer: Any) -> Iterable[tuple[str, str]]:
+    ids: Iterable[tuple[str, str]]
     if isinstance(checkpointer, InMemorySaver):
-        return [(t, max(spaces[""])) for t, spaces in checkpointer.storage.items() if spaces.get("")]
-    if any(
-        base.__name__ == "SqliteSaver" for base in type(checkpointer).__mro__
-    ):  # its `list` decodes every checkpoint of every thread
+        ids = [(t, max(spaces[""])) for t, spaces in checkpointer.storage.items() if spaces.get("")]
+    elif any(base.__name__ == "SqliteSaver" for base in type(checkpointer).__mro__):  # its `list` decodes all there is
         checkpointer.setup()
         query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
         with closing(checkpointer.conn.cursor()) as cursor:
-            return [(str(thread), str(id_)) for thread, id_ in cursor.execute(query)]
-    places = (found.config["configurable"] for found in checkpointer.list(None))
-    return ((p["thread_id"], p["checkpoint_id"]) for p in places if not p.get("checkpoint_ns"))
+            ids = cursor.execute(query).fetchall()
+    else:
+        places = (found.config["configurable"] for found in checkpointer.list(None))
+        ids = ((p["thread_id"], p["checkpoint_id"]) for p in places if not p.get("checkpoint_ns"))
+    found: dict[str, str] = {}
+    for thread, id_ in ids:
+        if not thread.startswith(MEMORY_THREAD):
+            found[thread] = max(id_, found.get(thread, ""))
+    return dict(sorted(found.items(), key=itemgetter(1), reverse=True))
 
 
 def begins(

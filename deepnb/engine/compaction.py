@@ -45,8 +45,6 @@ _OURS = (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
 _ADDED = (keys.BROUGHT_BACK, PINNED)
 """Sources of what was put before a prompt, out of a file that still holds it: nobody need sum that up."""
 
-Clock = Callable[[], str]
-
 Addition = Callable[[str, str, Sequence[Any]], tuple[str, int | None]]
 """(history file so far, timestamp, messages) -> (text to append, characters to keep before it; None: all)."""
 
@@ -55,8 +53,6 @@ Flusher = Callable[..., Flush | None]
 
 Heard = Callable[[Mapping[str, Any]], tuple[Sequence[str], Sequence[str]]]
 """State of a thread -> (texts of others, what the user says)."""
-
-Tell = Callable[[Event], None]
 
 Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
 IsCut = Callable[[Sequence[BaseMessage], Sequence[Any], int], bool]
@@ -103,7 +99,7 @@ class CompactionSteps(Upstream):
         measure: Measure,
         is_cut: IsCut,
         count: Callable[[str], int],
-        clock: Clock,
+        clock: Callable[[], str],
         addition: Addition,
         heard: Heard,
         flush: Flusher | None = None,
@@ -152,7 +148,7 @@ class CompactionSteps(Upstream):
         asked: Asked,
         session: str,
         offload: Offload,
-        tell: Tell,
+        tell: Callable[[Event], None],
         pinned: Sequence[str] = (),
         weigh: Weigh | None = None,
     ) -> Done:
@@ -217,7 +213,7 @@ class CompactionSteps(Upstream):
         going: Sequence[BaseMessage],
         state: Mapping[str, Any],
         at: str,
-        tell: Tell,
+        tell: Callable[[Event], None],
         *,
         by_hand: bool,
     ) -> Flush | None:
@@ -256,34 +252,29 @@ class CompactionSteps(Upstream):
 
     def _summary(self, asked: Asked, going: list[AnyMessage], count: int, path: str) -> tuple[str, str]:
         """Return (the model's summary, ""); where it fails, (words that say so and where the messages are, what to tell the user)."""
+        helper, why = self._lc_helper, "the model returned nothing"
         try:
-            summary = self._summed_up(asked, going)
-            why = "the model returned nothing"
+            said = asked.above(keys.SUMMARY_SOURCE, lambda text: helper.summary_prompt.format(messages=text).rstrip())
+            summary = "" if said is None else message_text(said).strip()
+            if not summary:  # one that only calls tools is asked again with none offered
+                try:
+                    said = asked.alone(keys.SUMMARY_SOURCE, helper._format_summary_prompt(going))
+                except ContextOverflowError:
+                    if (shorter := helper._overflow_retry_prompt(going)) is None:
+                        raise
+                    said = asked.alone(keys.SUMMARY_SOURCE, shorter)
+                summary = message_text(said).strip()
         except NotOnTapeError:
             raise
         except Exception as failure:
             summary, why = "", one_line(failure)
-        if summary.strip():
+        if summary:
             # it stays in the state, and goes into every request from here on
             return redact(split_thinking(summary)[1] or summary), ""
         return (
             f"(There is no summary: {why}. The {count} messages that stood here are word for word in {path}.)",
             f"no summary ({why}): the turn continues, and the {count} messages are saved verbatim in {path}",
         )
-
-    def _summed_up(self, asked: Asked, going: list[AnyMessage]) -> str:
-        """Return what the model answers; one that only calls tools is asked again with none offered."""
-        helper = self._lc_helper
-        answer = asked.above(keys.SUMMARY_SOURCE, lambda text: helper.summary_prompt.format(messages=text).rstrip())
-        if answer is not None and (text := message_text(answer).strip()):
-            return text
-        try:
-            answer = asked.alone(keys.SUMMARY_SOURCE, helper._format_summary_prompt(going))
-        except ContextOverflowError:
-            if (shorter := helper._overflow_retry_prompt(going)) is None:
-                raise
-            answer = asked.alone(keys.SUMMARY_SOURCE, shorter)
-        return message_text(answer).strip()
 
     def _cutoff(self, messages: list[AnyMessage], fixed: int, *, must: bool) -> int:
         """Return how many messages go; 0 where none can, or where it is not worth it.
@@ -306,7 +297,9 @@ class CompactionSteps(Upstream):
         gain = 0 if must or limit is None else self.token_counter(going)
         return cutoff if must or limit is None or gain >= _WORTH * limit else 0
 
-    def _pinned(self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Tell) -> list[str]:
+    def _pinned(
+        self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Callable[[Event], None]
+    ) -> list[str]:
         """Return the skills that were pinned to the turn under way and would go with its beginning, as far as there is room."""
         start = turn_start(messages)
         held = messages[0].additional_kwargs.get("pinned") if start == 0 else None

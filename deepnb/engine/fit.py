@@ -175,22 +175,20 @@ def _fit_one(message: BaseMessage, protocol: Protocol, model: Any = None) -> Bas
         return _fit_answer(message, protocol, model)
     made: Any = message.content
     if not isinstance(made, str):
-        blocks = [one for block in as_blocks(message) if (one := _fit_block(block, message, protocol))]
+        blocks, taken = list[Any](), protocol.prompt
+        for block in as_blocks(message):
+            if block.get("type") == "text":
+                blocks += [] if _is_blank(block) else [{k: v for k, v in block.items() if k not in _ADDED}]
+            elif taken is None or block.get("type") in taken or message.type == "system":
+                blocks.append(block)
+            elif words := medium(block):  # what it is
+                blocks.append({"type": "text", "text": words})
         made = made if blocks == made else blocks
     if not made or (isinstance(made, str) and made.isspace()):
         return message.model_copy(update={"content": EMPTY}) if isinstance(message, ToolMessage) else None
     if isinstance(message, SystemMessage) and protocol.user_first:
         return HumanMessage(made, id=message.id)
     return message if made is message.content else message.model_copy(update={"content": made})
-
-
-def _fit_block(block: Mapping[str, Any], message: BaseMessage, protocol: Protocol) -> Any:
-    if block.get("type") == "text":
-        return None if _is_blank(block) else {key: value for key, value in block.items() if key not in _ADDED}
-    if protocol.prompt is None or block.get("type") in protocol.prompt or message.type == "system":
-        return block
-    words = medium(block)
-    return {"type": "text", "text": words} if words else None
 
 
 def _fit_answer(message: AIMessage, protocol: Protocol, model: Any) -> AIMessage | None:

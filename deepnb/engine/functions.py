@@ -59,7 +59,7 @@ class FunctionTool(BaseTool):
 
 
 def function_tool(function: Any, description: str) -> FunctionTool | None:
-    """Return a function as a tool, None for one that asks LangChain for something; InvalidError if no model can call it."""
+    """Return a function as a tool, None if it asks LangChain for something; raise InvalidError if no model can call it."""
     name = function.__name__
     try:
         signature = inspect.signature(function)

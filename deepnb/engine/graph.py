@@ -142,10 +142,16 @@ class OwnGraph(LocalGraph):
         return tuple(approvals.to_call(i.value, i.id, thread) for i in interrupts if approvals.is_bound(i.value))
 
     def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
-        return approvals.pending_calls(self.compiled.checkpointer, thread, state.tasks, self._sign)
+        # what another kernel asked is left out: the call may be another than the one it shows
+        saver, sign = self.compiled.checkpointer, self._sign
+        found = [i for task in state.tasks for i in task.interrupts if approvals.is_bound(i.value)]
+        mine = [i for i in found if approvals.is_signed(i.value, sign)]
+        open_ = [i for i in mine if not approvals.is_used(saver, thread, i.value, sign)]
+        return tuple(approvals.to_call(i.value, i.id, thread) for i in open_)
 
     def has_unsigned(self, tasks: Sequence[Any]) -> bool:
-        return approvals.has_unsigned(tasks, self._sign)
+        found = (i.value for task in tasks for i in task.interrupts if approvals.is_bound(i.value))
+        return any(not approvals.is_signed(value, self._sign) for value in found)
 
     def answers(self, decisions: Iterable[Decision]) -> Any:
         return approvals.answers(decisions, self._sign)

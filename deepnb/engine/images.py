@@ -33,7 +33,7 @@ def prompt_message(prompt: str, images: Sequence[PromptImage] = ()) -> HumanMess
 
 
 class ImagesMiddleware(RequestMiddleware):
-    """Gives a model the images of the thread in words, or as it can take them: those of results in a message after these."""
+    """Gives a model the images of the thread in words, or as it takes them: those of results in a message after these."""
 
     def changed(self, request: Any) -> Any:
         found = fit_images(request.messages, sees=takes_images(request.model))

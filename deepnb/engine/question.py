@@ -36,7 +36,7 @@ class Asked:
     fits: Callable[[Any], bool]
 
     def above(self, source: str, question: Callable[[str], str]) -> AIMessage | None:
-        """Return the answer to one more message, which `question` words around the text for the others; None if not taken."""
+        """Return the answer to one more message, worded by `question` around what stands for the others; None if refused."""
         request, form = self.request, self.request.response_format
         if form is not None:  # the tool by which a model answers in that form stays, and may be left
             answers = [OutputToolBinding.from_schema_spec(spec).tool for spec in getattr(form, "schema_specs", ())]

@@ -55,7 +55,7 @@ def taken_over(model: Any) -> tuple[Any, int]:
 
 
 class RetryMiddleware(AgentMiddleware):
-    """Sends a model's request again, innermost; what it raises in the end, which checkpoints keep, holds no credential."""
+    """Sends a model's request again, innermost; what it raises in the end is kept, and holds no credential."""
 
     def __init__(self, retries: int) -> None:
         self._retries = retries
@@ -67,7 +67,10 @@ class RetryMiddleware(AgentMiddleware):
             except Exception as error:
                 if (pause := self._pause(error, number, request)) is None:
                     raise
-            _wait(pause)
+            if (run := listener()) is not None:
+                run.wait(pause)  # a run that is cancelled ends at once
+            else:
+                time.sleep(pause)
         raise AssertionError
 
     async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
@@ -94,10 +97,3 @@ class RetryMiddleware(AgentMiddleware):
                 return 0.0 if getattr(error, "is_played", False) else seconds  # what a tape plays is not waited for
         hide_credentials(error, (message_text(one) for one in request.messages[-_QUOTED:]))
         return None
-
-
-def _wait(seconds: float) -> None:
-    if (run := listener()) is not None:
-        run.wait(seconds)
-    else:
-        time.sleep(seconds)

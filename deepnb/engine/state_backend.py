@@ -43,7 +43,7 @@ def with_writes(files: dict[str, Any] | None, writes: Sequence[Mapping[str, Any]
 
 
 class MessagesChannel(DeltaChannel[list[AnyMessage]]):
-    """A delta channel with a snapshot for each quarter that a thread grows: one for 50 updates would write more and more."""
+    """A delta channel with a snapshot for each quarter that a thread grows: one for 50 updates writes more and more."""
 
     __slots__ = ("_least",)
 

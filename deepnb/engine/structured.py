@@ -110,7 +110,10 @@ class StructuredMiddleware(AgentMiddleware):
             return response, asked
         if failed is None:
             try:
-                value = _json(answer.text)
+                try:
+                    value = json.loads(answer.text)
+                except ValueError:
+                    value = json.loads(answer.text[answer.text.find("{") : answer.text.rfind("}") + 1])
                 self._form.made(value)
                 return replace(response, structured_response=value), asked
             except ValueError as error:
@@ -130,10 +133,3 @@ class StructuredMiddleware(AgentMiddleware):
 
 def as_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return json.loads(text[text.find("{") : text.rfind("}") + 1])

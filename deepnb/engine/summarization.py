@@ -138,17 +138,14 @@ class SummarizationMiddleware(CompactionSteps):
         try:
             yield
         except Exception as failure:
-            if is_overflow(failure):
-                raise self._refused(failure) from failure
-            raise
-
-    def _refused(self, failure: Exception) -> _Refused:
-        tokens, before = told_window(failure), self.rule
-        if tokens is not None and (tokens != before.window or before.guessed):
-            self._go_by(self._learn(tokens, True))
-        if (self.rule.window, self.rule.guessed) != (before.window, before.guessed):
-            tell_notice(f"the window of the model is {self.rule.window:,} tokens, as its server says")
-        return _Refused(refusal(failure))
+            if not is_overflow(failure):
+                raise
+            tokens, before = told_window(failure), self.rule
+            if tokens is not None and (tokens != before.window or before.guessed):
+                self._go_by(self._learn(tokens, True))
+            if (self.rule.window, self.rule.guessed) != (before.window, before.guessed):
+                tell_notice(f"the window of the model is {self.rule.window:,} tokens, as its server says")
+            raise _Refused(refusal(failure)) from failure
 
     def _heeded(self, request: Any, response: Any) -> Any:
         """Return the response; its usage says of a window that was guessed that it is larger, and of Ollama that it cut the request."""

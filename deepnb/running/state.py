@@ -301,7 +301,7 @@ class State:
 
     def settle(self, thread: Thread) -> None:
         """Write what waits for the thread; steps that are left to run are dropped, unless the user is asked about them."""
-        from deepnb.engine.checkpoints import is_far, whole
+        from deepnb.engine.checkpoints import rested_files
 
         self.ensure_checkpoint(thread)
         if thread.asked:
@@ -315,8 +315,8 @@ class State:
         if thread.held:
             self.write_values(thread, {"files": thread.held})
             thread.held = {}
-        elif is_far(self._graphs.checkpointer, thread.config):
-            self.write_values(thread, whole(thread.files))
+        elif update := rested_files(self._graphs.checkpointer, thread.config, thread.files):
+            self.write_values(thread, update)
 
     def snapshot(self, thread: Thread) -> Snapshot:
         """Return the thread's snapshot with the files that wait to be told to it, and its memory as it is now."""

@@ -279,8 +279,10 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     layers = Layers(options, host.now, host.search, guard, ask(), ask(seal=True), host.prunes)
     files, nested = ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside)
     made = agent(layers, there, mine, offered, files, nested, checkpointer=host.checkpointer, store=options.store)
+    hooks = (str(node) for hook in (".after_agent", ".after_model") for node in made.graph.nodes if node.endswith(hook))
+    end = next(hooks, "model")  # a turn ends with the first: these hooks run in reverse order
     return Built(
-        graph=OwnGraph(made.graph, _end(made.graph), host.restorer, host.sign, prunes=host.prunes),
+        graph=OwnGraph(made.graph, end, host.restorer, host.sign, prunes=host.prunes),
         model=mine.label,
         rule=mine.rule,
         meter=mine.meter,
@@ -305,12 +307,3 @@ def tool_lines(stack: Sequence[Any], tools: Sequence[Any]) -> dict[str, str]:
         words = getattr(tool, "description", None) or getattr(tool, "__doc__", None) or ""
         lines[tool_name(tool) or "tool"] = next((line.strip() for line in words.splitlines() if line.strip()), "")
     return lines
-
-
-def _end(graph: Any) -> str:
-    """Return the node a turn ends with: after_* hooks run in reverse order, so it is the first of them."""
-    for hook in (".after_agent", ".after_model"):
-        for node in graph.nodes:
-            if node.endswith(hook):
-                return str(node)
-    return "model"
