@@ -15,7 +15,7 @@ from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.database import Database
 from deepnb.persistence.erasure import Erasure
-from deepnb.persistence.records import Records, ThreadRow, TranscriptLines, signer
+from deepnb.persistence.records import Records, ThreadRow, signer
 from deepnb.persistence.savers import readable
 from deepnb.running.current import Current, Paths
 from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns, told
@@ -238,19 +238,16 @@ class Persistence:
         """Within the block a thread is read, which has what was kept of it beside its state and its turns."""
         with readable(f"thread {thread.name} in {self.database.where}", (Exception,)):
             if (row := self.records.thread(thread.name)) is not None:
-                self._open(thread, row)
+                rights = {k: v for k, v in row.facts.items() if k in _RIGHTS}
+                trusted = row.facts.get("signature") == self.sign([thread.name, rights])
+                facts = {k: v for k, v in row.facts.items() if k in _FACTS and (trusted or k not in _RIGHTS)}
+                for name, value in Reader(self.records.get).value(facts).items():
+                    setattr(thread, name, frozenset(value) if name in ("granted", "offered") else value)
+                self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
             yield
 
-    def _open(self, thread: Thread, row: ThreadRow) -> None:
-        rights = {k: v for k, v in row.facts.items() if k in _RIGHTS}
-        trusted = row.facts.get("signature") == self.sign([thread.name, rights])
-        facts = {k: v for k, v in row.facts.items() if k in _FACTS and (trusted or k not in _RIGHTS)}
-        for name, value in Reader(self.records.get).value(facts).items():
-            setattr(thread, name, frozenset(value) if name in ("granted", "offered") else value)
-        self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
-
     def turns(self, thread: Thread, messages: Sequence[BaseMessage], files_at: FilesAt) -> list[Turn] | None:
-        """Return the turns of a thread that was just read, a cut one as its messages tell it; None for another program's."""
+        """Return the turns of a thread that was just read, a cut one as its messages tell; None for another program's."""
         row = self.records.thread(thread.name)
         if row is None:
             source, _, number = (thread.parent or "").rpartition("@")  # of a fork whose kernel ended as it made it
@@ -319,9 +316,6 @@ class Persistence:
             self.records.forget()
             self._turns.forget()
         return self.database.vacuum()
-
-    def lines(self, thread: str) -> TranscriptLines:
-        return TranscriptLines(self.database, thread)
 
     def close(self) -> None:
         for _, release in self._claims.values():

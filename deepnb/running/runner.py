@@ -139,7 +139,7 @@ class Runner:
         response_format: Any = None,
         notify: Notify | None = None,
     ) -> TurnStream:
-        """One turn, whose events come as the stream is read; with `notify`, called for each in any thread, it never waits."""
+        """One turn, whose events come as the stream is read; none is waited for with `notify`, called in any thread."""
         ended: list[Turn] = []
         work, other = self._workspace, {"model": model, "response_format": response_format}
         shown: Sequence[PromptImage] = ()

@@ -57,7 +57,9 @@ def source(name: str, places: Places) -> SourceMount:
     if name == "user":
         return SourceMount("/user/", places.user, ("AGENTS.md",))
     if name == "project":
-        return SourceMount("/project/", project_root(places.here).resolve(), (".deepagents/AGENTS.md", "AGENTS.md"))
+        near, marks = (places.here, *places.here.parents), (".git", "pyproject.toml")
+        root = next((folder for folder in near if any((folder / mark).exists() for mark in marks)), places.here)
+        return SourceMount("/project/", root.resolve(), (".deepagents/AGENTS.md", "AGENTS.md"))
     path = places.here / disk_path(name, "is not a memory file")
     path = path.parent.resolve() / path.name
     if path.suffix != ".md" or not path.name.isprintable() or path.is_dir():
@@ -108,14 +110,6 @@ def paths_of(sources: Sources, wanted: SourceMount) -> tuple[str, ...]:
     """Return where the files that are wanted stand among the agent's, as far as they are joined in."""
     real = set(wanted.real)
     return tuple(path for one in sources for path, at in zip(one.paths, one.real, strict=True) if at in real)
-
-
-def project_root(here: Path) -> Path:
-    """Return the nearest directory with `.git` or `pyproject.toml`, else `here`."""
-    for directory in (here, *here.parents):
-        if (directory / ".git").exists() or (directory / "pyproject.toml").is_file():
-            return directory
-    return here
 
 
 def at_hand(places: Places, sources: Sources = ()) -> Iterator[tuple[str, str]]:

@@ -156,7 +156,7 @@ class Transcripts:
         return one
 
     def begin(self, turn: Turn, messages: Sequence[Message], given: Sequence[Message]) -> tuple[Notice, ...]:
-        """Begin a turn in a thread of these messages, or go on with one; return what is to be said of the transcript."""
+        """Begin a turn in a thread of these messages, or go on with it; return what is to be said of its transcript."""
         one = self._opened(turn.thread, messages)
         self._turn = one, turn.number
         facts = {k: v for k, v in (("model", turn.model), ("cell", turn.cell), ("resumed", not given)) if v}

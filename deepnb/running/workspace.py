@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from deepnb.running.current import Current
@@ -117,6 +117,7 @@ class Workspace:
 
     def keep_in(self, database: Database, *, begun: bool) -> Persistence:
         """Keep all of it in a database from now on; unless this has `begun`, what is there is read when it is looked at."""
+        from deepnb.persistence.records import TranscriptLines
         from deepnb.running.persistence import Persistence
 
         self.home.keep_in_database(database)
@@ -126,7 +127,7 @@ class Workspace:
         self.state.persistence = kept
         if not begun:
             self.threads.reread()
-        self.transcripts.database = kept.lines
+        self.transcripts.database = partial(TranscriptLines, database)
         self.current.save = lambda: kept.save(self.threads, self.threads.kept_names)
         return kept
 

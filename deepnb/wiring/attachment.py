@@ -71,10 +71,10 @@ def attachment(
     graph: Any, messages: str, make: Callable[..., Any], *, backend: Any = None, checkpointer: Any = None
 ) -> Attachment:
     """Return a graph with all that is known of it; `backend` and `checkpointer` are what was given beside it."""
-    from deepnb.engine.attached_graph import graph_parts
-
     from langgraph.graph import StateGraph
     from langgraph.graph.state import CompiledStateGraph
+
+    from deepnb.engine.attached_graph import graph_parts
 
     if isinstance(graph, StateGraph):
         raise InvalidError("this graph is not compiled yet", "graph=builder.compile()")
