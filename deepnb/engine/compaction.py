@@ -22,7 +22,7 @@ from deepnb.engine.request import is_request, mark_of, message_text, source_of
 from deepnb.gate import redact
 from deepnb.gate.directives import attributed
 from deepnb.values.answers import split_thinking
-from deepnb.values.budget import Budget, Rule, Size
+from deepnb.values.budget import Rule, Size
 from deepnb.values.failures import NotOnTapeError, one_line
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.offload import SAID, Anchor, Flush, Offload, anchor_block, find, lost, union
@@ -53,10 +53,6 @@ Flusher = Callable[..., Flush | None]
 
 Heard = Callable[[Mapping[str, Any]], tuple[Sequence[str], Sequence[str]]]
 """State of a thread -> (texts of others, what the user says)."""
-
-Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
-IsCut = Callable[[Sequence[BaseMessage], Sequence[Any], int], bool]
-"""Return whether a provider that reported so many tokens has read less than all of a request."""
 
 
 @dataclass(frozen=True)
@@ -90,32 +86,23 @@ class CompactionSteps(Upstream):
 
     def __init__(
         self,
-        model: Any,
+        own: Any,
         *,
         takes: bool = False,
         backend: Any,
-        rule: Rule,
-        learn: Callable[[int, bool], Rule],
-        measure: Measure,
-        is_cut: IsCut,
-        count: Callable[[str], int],
         clock: Callable[[], str],
         addition: Addition,
         heard: Heard,
         flush: Flusher | None = None,
         rebased: Callable[[Any], Any] | None = None,
     ) -> None:
-        """`takes` says whether the messages that go are taken out of the state as well; `learn` gives the rule of a window
-        that was told; `heard` says who said what; `rebased` gives the request after a compaction with memory told
-        as it is then.
+        """`own` is the model with its rule and meter (`deepnb/wiring/model.py`); `takes` says whether the messages that go
+        are taken out of the state as well; `heard` says who said what; `rebased` gives the request after a compaction with
+        memory told as it is then.
         """
-        self._parts = (model, backend)
+        self._own, self._files = own, backend
         self._takes = takes
-        self._measure = measure
-        self._is_cut = is_cut
-        self._go_by(rule)
-        self._learn = learn
-        self._count = count
+        self._go_by(own.rule)
         self._clock = clock
         self._addition = addition
         self._heard = heard
@@ -124,15 +111,14 @@ class CompactionSteps(Upstream):
 
     def _go_by(self, rule: Rule) -> None:
         """Compact by this rule from now on."""
-        model, backend = self._parts
         trigger, keep = _absolute(rule.trigger, rule.trigger_tokens), _absolute(rule.keep, rule.keep_tokens)
 
         def total(messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
-            return self._measure(messages, tools or ()).total
+            return int(self._own.meter.budget(messages, tools or ()).total)
 
         super().__init__(
-            model,
-            backend=backend,
+            self._own.model,
+            backend=self._files,
             trigger=trigger,
             keep=keep,
             token_counter=total,  # type: ignore[arg-type]
@@ -176,7 +162,7 @@ class CompactionSteps(Upstream):
         window = self.rule.window
         room = _MOST if window is None else max(_LEAST, int(_ANCHORS * window))
         more = held.get("more", 0)
-        beside = anchor_block(lost(union(before, found), summary), room, self._count, path, more)
+        beside = anchor_block(lost(union(before, found), summary), room, self._own.meter.count, path, more)
         (built,) = self._build_new_messages_with_path(summary, path)
         message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
         offload = replace(
@@ -307,7 +293,7 @@ class CompactionSteps(Upstream):
         limit, kept = self.rule.trigger_tokens, list[str]()
         room = None if limit is None else limit - fixed - SUMMARY_ROOM - self.token_counter(messages[cutoff:])
         for text in going:
-            tokens = self._count(text)
+            tokens = self._own.meter.count(text)
             if room is not None and tokens > room:
                 tell(Notice(f"{pinned_name(text)} was pinned to this turn, but did not fit into the request"))
                 continue

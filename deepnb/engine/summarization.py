@@ -86,22 +86,14 @@ class SummarizationMiddleware(CompactionSteps):
         def send(one: Any) -> Any:
             return self._sent(one, handler)
 
-        plan, done = self._plan(request), None
+        plan = self._plan(request)
         error: ContextOverflowError | None = None
         if not plan.due:
             try:
                 return send(plan.request)
             except ContextOverflowError as failure:
                 error = failure
-        for last in (False, True):
-            done = self._compacted_for(plan, send, error, last=last) or done
-            smaller = self._after(plan, done)
-            try:
-                response, replaced = self._call_with_budget(smaller, send, error=error, rejected=plan.request)
-                return self._answer(response, replaced, done, request)
-            except ContextOverflowError as failure:
-                error = self._again(plan, done, smaller, failure, last=last)
-        raise AssertionError
+        return self._sent_smaller(plan, send, error, request)
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         async def send(one: Any) -> Any:
@@ -111,22 +103,40 @@ class SummarizationMiddleware(CompactionSteps):
         def waited(one: Any) -> Any:
             return coroutines.run(send(one))
 
-        plan, done = await in_thread(self._plan, request), None
+        plan = await in_thread(self._plan, request)
         error: ContextOverflowError | None = None
         if not plan.due:
             try:
                 return await send(plan.request)
             except ContextOverflowError as failure:
                 error = failure
+        return await in_thread(self._sent_smaller, plan, waited, error, request)
+
+    def _sent_smaller(self, plan: _Plan, send: Callable[[Any], Any], error: Exception | None, request: Any) -> Any:
+        """Return the answer to the planned request once it is compacted, the second time all but its last turn."""
+        done: Done | None = None
         for last in (False, True):
-            done = await in_thread(self._compacted_for, plan, waited, error, last=last) or done
-            smaller = await in_thread(self._after, plan, done)
+            done = self._compacted_for(plan, send, error, last=last) or done
+            smaller = self._after(plan, done)
             try:
-                response, replaced = await self._acall_with_budget(smaller, send, error=error, rejected=plan.request)
-                return self._answer(response, replaced, done, request)
+                response, replaced = self._call_with_budget(smaller, send, error=error, rejected=plan.request)
+                break
             except ContextOverflowError as failure:
-                error = self._again(plan, done, smaller, failure, last=last)
-        raise AssertionError
+                error = failure
+                # the same again only if more turns than have gone can still go
+                more = plan.request.messages[done.cutoff if done else 0 : turn_start(plan.request.messages)]
+                if last or not any(map(is_request, more)):
+                    learned = self.rule.window != plan.budget.rule.window
+                    raise self._too_long(smaller, failure, learned=learned) from failure
+        if done is None:
+            return self._with_replacements(response, replaced)
+        update = _update(done, len(request.messages) + mark_of(request.state).get("messages", 0))
+        if replaced:
+            update[keys.MESSAGES] = list(replaced)
+        place = get_config().get("configurable", {})
+        if self._takes and not _is_nested(place):
+            update = without_messages(update, request.state, place["thread_id"], place["checkpoint_map"][""])
+        return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
     def _sent(self, request: Any, handler: Any) -> Any:
         with self._learning():
@@ -142,7 +152,7 @@ class SummarizationMiddleware(CompactionSteps):
                 raise
             tokens, before = told_window(failure), self.rule
             if tokens is not None and (tokens != before.window or before.guessed):
-                self._go_by(self._learn(tokens, True))
+                self._go_by(self._own.learn(tokens, True))
             if (self.rule.window, self.rule.guessed) != (before.window, before.guessed):
                 tell_notice(f"the window of the model is {self.rule.window:,} tokens, as its server says")
             raise _Refused(refusal(failure)) from failure
@@ -153,22 +163,12 @@ class SummarizationMiddleware(CompactionSteps):
         if spent is not None and getattr(request.model, "num_ctx", None) and is_request(request.messages[-1]):
             total = self._budget(request.messages, request).total
             is_text = all(isinstance(m.content, str) for m in request.messages)
-            if is_text and self._is_cut(*self._counted(request.messages, request), spent.input):
+            if is_text and self._own.meter.is_cut(*self._counted(request.messages, request), spent.input):
                 do = f"%config DeepNB.window = {spent.input} keeps below that"
                 tell_notice(f"the prompt was cut: the model read {spent.input:,} of about {total:,} tokens; {do}")
         if spent is not None and self.rule.guessed and spent.input > (window := self.rule.window or 1):
-            self._go_by(self._learn(window * 2 ** ceil(log2(spent.input / window)), False))
+            self._go_by(self._own.learn(window * 2 ** ceil(log2(spent.input / window)), False))
         return response
-
-    def _again(
-        self, plan: _Plan, done: Done | None, sent: Any, failure: ContextOverflowError, *, last: bool
-    ) -> ContextOverflowError:
-        """Return the failure, if more turns than have gone can still go; else an error is raised that says what was too long."""
-        messages = plan.request.messages
-        more = messages[done.cutoff if done else 0 : turn_start(messages)]
-        if last or not any(map(is_request, more)):
-            raise self._too_long(sent, failure, learned=self.rule.window != plan.budget.rule.window) from failure
-        return failure
 
     def _plan(self, request: Any) -> _Plan:
         whole = self._get_effective_messages(request)
@@ -234,17 +234,6 @@ class SummarizationMiddleware(CompactionSteps):
         done.message.additional_kwargs.update(offload_record(offload))
         tell(Compacted(offload))
         return smaller
-
-    def _answer(self, response: Any, replaced: list[Any], done: Done | None, request: Any) -> Any:
-        if done is None:
-            return self._with_replacements(response, replaced)
-        update = _update(done, len(request.messages) + mark_of(request.state).get("messages", 0))
-        if replaced:
-            update[keys.MESSAGES] = list(replaced)
-        place = get_config().get("configurable", {})
-        if self._takes and not _is_nested(place):
-            update = without_messages(update, request.state, place["thread_id"], place["checkpoint_map"][""])
-        return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
     # -- by hand
 
@@ -331,7 +320,8 @@ class SummarizationMiddleware(CompactionSteps):
         return request.override(model_settings={**request.model_settings, **less}) if less else request
 
     def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:
-        return self._measure(*self._counted(messages, request))
+        budget: Budget = self._own.meter.budget(*self._counted(messages, request))
+        return budget
 
     def _counted(self, messages: Sequence[BaseMessage], request: Any) -> tuple[Sequence[BaseMessage], Sequence[Any]]:
         system = [request.system_message] if request.system_message is not None else []

@@ -143,13 +143,8 @@ class CompactionMiddleware(SummarizationMiddleware):
         check_sizes(own.rule.note)
         backend: Any = SynchronousBackend(backend or StateBackend())
         super().__init__(
-            own.model,
+            own,
             backend=backend,
-            rule=own.rule,
-            learn=own.learn,
-            measure=own.meter.budget,
-            is_cut=own.meter.is_cut,
-            count=own.meter.count,
             clock=now,
             addition=history.addition,
             flush=Flusher(_Notes(backend)) if flush else None,
@@ -158,7 +153,7 @@ class CompactionMiddleware(SummarizationMiddleware):
         )
 
     def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:
-        return super()._budget(messages, _whole(request, self._count))
+        return super()._budget(messages, _whole(request, self._own.meter.count))
 
     def _too_long(self, request: Any, failure: Exception, *, learned: bool) -> Exception:
         return ContextOverflowError(self._why_too_long(request, failure))

@@ -109,14 +109,9 @@ class Layers:
             files = [self._worded(FileToolsMiddleware(backend, options.eviction_threshold, tools, READS), own)]
         heard = self.guard.heard
         compaction = SummarizationMiddleware(
-            own.model,
+            own,
             takes=self.prunes,
             backend=backend,
-            rule=own.rule,
-            learn=own.learn,
-            measure=own.meter.budget,
-            is_cut=own.meter.is_cut,
-            count=own.meter.count,
             clock=self.now,
             addition=history.addition,
             flush=Flusher(backend, heard) if options.enable_memory else None,
