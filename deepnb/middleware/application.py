@@ -71,9 +71,9 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
     search = partial(MemorySearch, nothing)  # an index for one search: whose memory it is depends on the run
     layers = _LimitedLayers(chosen, now, search, _Guard(backend, paths=stored), ask, seal)
     files, nested = (ScopedBackend(backend, scope) for scope in (lambda: MAIN, lambda: MAIN.inside))
-    graph: CompiledStateGraph[Any, Any, Any, Any] = agent(
-        layers, there, mine, lambda own: given, files, nested, first=[SeedMiddleware(backend, shipped)]
-    ).graph
+    seed = SeedMiddleware(backend, shipped)
+    graph: CompiledStateGraph[Any, Any, Any, Any]
+    graph, *_ = agent(layers, there, mine, lambda own: given, files, nested, first=[seed])
     return graph
 
 

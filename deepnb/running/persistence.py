@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,58 +25,23 @@ from deepnb.values.errors import BusyError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import CodeOutput, ToolEnded, Turn, Usage
 
-# -- what a session has back from its file or database, as it is told to the user
+_SHOWN = 12
+"""Names of variables in a line."""
+
+_LINES = 5
+"""Lines of what is unfinished."""
 
 
 @dataclass(frozen=True)
 class Restored:
     """What a database gave back to a session."""
 
-    threads: int = 0
-    thread: str = ""
-    turns: int = 0
-    """Of the current thread."""
-    files: int = 0
+    lines: tuple[str, ...]
+    """What is said of it: what is back, and what is gone with the kernel."""
     asked: int = 0
-    """Calls of it that need approval."""
-    unfinished: tuple[str, ...] = ()
-    """What else it needs to go on, and what the other threads need whose turn was not finished: a line each."""
+    """Calls of the current thread that need approval."""
     names: tuple[str, ...] = ()
     """Variables that the agent's code made in earlier turns, and that this kernel does not have."""
-    model: str = ""
-    """The model of then as `%agent use` takes it, where this session has another."""
-    where: str = ""
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """What is said of it: what is back, and what is gone with the kernel."""
-        if not self.threads:
-            return (f"this session is kept in {self.where}",)
-        parts = [_counted(self.threads, "thread"), f"{_counted(self.turns, 'turn')} in thread {self.thread}"]
-        parts += [_counted(self.files, "file")] if self.files else []
-        parts += (
-            [f"{_counted(self.asked, 'call')} that {'needs' if self.asked == 1 else 'need'} your approval"]
-            if self.asked
-            else []
-        )
-        lines = [f"back from {self.where}: {', '.join(parts)}", *self.unfinished[:_LINES]]
-        if (more := len(self.unfinished) - _LINES) > 0:
-            lines.append(f"{_counted(more, 'more thread')} with an unfinished turn: %agent threads lists all threads")
-        if self.names:
-            gone = f"{', '.join(self.names[:_SHOWN])}{' and more' if len(self.names) > _SHOWN else ''}"
-            one = len(self.names) == 1
-            made = f"the variable{'' if one else 's'} {gone} of earlier turns"
-            lines.append(
-                f"gone with the kernel: {made}; run the cell{'' if one else 's'} that made {'it' if one else 'them'}"
-            )
-        if self.model:
-            lines.append(f"the model was {self.model.partition(' ')[0]}: %agent use {self.model}")
-        return tuple(lines)
-
-
-_SHOWN = 12
-
-_LINES = 5
 
 
 def _counted(number: int, what: str) -> str:
@@ -279,17 +244,32 @@ class Persistence:
 
     def restored(self, thread: Thread, others: Iterable[Thread], namespace: Mapping[str, Any]) -> Restored:
         """Return what is back in a kernel with these variables; `others` are the threads that are `unfinished`."""
-        outputs = (e for turn in thread.turns for e in turn.events if isinstance(e, CodeOutput))
-        lines = (part for e in outputs if e.kind == "variables" for part in _NAMES.findall(e.text))
-        made = dict.fromkeys(name.strip() for line in lines for name in line.split(","))
-        gone = tuple(name for name in made if name.isidentifier() and name not in namespace)
-        count, files = len(self.records.threads()), len(thread.snapshot.files) + len(thread.snapshot.binary)
+        count, where = len(self.records.threads()), self.database.where
+        if not count:
+            return Restored((f"this session is kept in {where}",))
         left = [call for call in thread.asked if call.key not in thread.decided]
-        here = [] if left else [self._need(thread)]
-        needs = (*here, *(self._need(other, f"%agent switch {other.name}, then ") for other in others))
-        facts: dict[str, Any] = {"asked": len(left), "unfinished": tuple(filter(None, needs)), "names": gone}
-        facts["model"] = "" if (used := self._session.get("model", "")) == self._model else used
-        return Restored(count, thread.name, len(thread.turns), files, where=self.database.where, **facts)
+        parts = [_counted(count, "thread"), f"{_counted(len(thread.turns), 'turn')} in thread {thread.name}"]
+        if files := len(thread.snapshot.files) + len(thread.snapshot.binary):
+            parts.append(_counted(files, "file"))
+        if left:
+            parts.append(f"{_counted(len(left), 'call')} that {'needs' if len(left) == 1 else 'need'} your approval")
+        here = "" if left else self._need(thread)
+        needs = [here, *(self._need(other, f"%agent switch {other.name}, then ") for other in others)]
+        unfinished = [line for line in needs if line]
+        lines = [f"back from {where}: {', '.join(parts)}", *unfinished[:_LINES]]
+        if (more := len(unfinished) - _LINES) > 0:
+            lines.append(f"{_counted(more, 'more thread')} with an unfinished turn: %agent threads lists all threads")
+        outputs = (e for turn in thread.turns for e in turn.events if isinstance(e, CodeOutput))
+        said = (part for e in outputs if e.kind == "variables" for part in _NAMES.findall(e.text))
+        made = dict.fromkeys(name.strip() for line in said for name in line.split(","))
+        if gone := tuple(name for name in made if name.isidentifier() and name not in namespace):
+            shown = f"{', '.join(gone[:_SHOWN])}{' and more' if len(gone) > _SHOWN else ''}"
+            s, it = ("", "it") if len(gone) == 1 else ("s", "them")
+            made_by = f"run the cell{s} that made {it}"
+            lines.append(f"gone with the kernel: the variable{s} {shown} of earlier turns; {made_by}")
+        if (model := self._session.get("model", "")) and model != self._model:
+            lines.append(f"the model was {model.partition(' ')[0]}: %agent use {model}")
+        return Restored(tuple(lines), len(left), gone)
 
     def _need(self, thread: Thread, first: str = "") -> str:
         """Return what a thread needs to go on, and what to type, after `first`; empty where its last turn has ended."""
@@ -330,29 +310,23 @@ def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
     asked = {call.id for call in thread.asked if call.key not in decided}
     new = told(messages[len(base.after.messages) :], asked)
     stopped = thread.unfinished and not thread.asked
+    since, before = messages[len(base.before.messages) :], len(base.after.messages) - len(base.before.messages)
+    approved = since[:before] if thread.unfinished and not thread.unsigned else ()
+    calls = [call for message in approved for call in getattr(message, "tool_calls", ())]
+    cut = [  # those whose result is missing may have been run
+        ToolEnded(call["id"] or "", call["name"], "interrupted", "cut", 0.0)
+        for call, result in zip(calls, call_results(since), strict=False)
+        if result is None and call["id"] not in asked
+    ]
     return replace(
         base,
         text=new["text"] or base.text,
-        events=(*base.events, *new["events"], *_cut_tools(thread, base, messages, asked)),
+        events=(*base.events, *new["events"], *cut),
         after=thread.snapshot,
         usage=base.usage + new["usage"],
         asked=thread.asked,
         interrupted=ENDED if stopped else None,
     )
-
-
-def _cut_tools(
-    thread: Thread, base: Turn, messages: Sequence[BaseMessage], asked: Collection[str]
-) -> Iterator[ToolEnded]:
-    """Yield the calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
-    if not thread.unfinished or thread.unsigned:
-        return
-    since, before = messages[len(base.before.messages) :], len(base.after.messages) - len(base.before.messages)
-    results = call_results(since)
-    for message in since[:before]:
-        for call in getattr(message, "tool_calls", ()):
-            if next(results) is None and call["id"] not in asked:
-                yield ToolEnded(call["id"] or "", call["name"], "interrupted", "cut", 0.0)
 
 
 _NAMES = re.compile(r"(?:new|changed): ([^;]+)")  # of `new: totals; changed: df, x; removed: y`

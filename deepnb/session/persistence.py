@@ -21,11 +21,11 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
     """
     kept = workspace.persistence
     if kept is not None and kept.database.is_there and _is_at(kept.database, where):  # the cell was run again
-        return Restored(where=kept.database.where)
+        return Restored((f"this session is kept in {kept.database.where}",))
     if kept is not None and not kept.database.is_there and not str(where).startswith(POSTGRES):
         workspace.current.idle()
         kept.database.move(str(where))
-        return Restored(where=kept.database.where)
+        return Restored((f"this session is kept in {kept.database.where}",))
     _check(workspace, where)
     database = _open(where)
     try:

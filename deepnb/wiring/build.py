@@ -43,17 +43,6 @@ Tools = Callable[[Measured], Sequence[Any]]
 # -- an agent wired of its layers: what a session and a LangGraph server have in common
 
 
-@dataclass(frozen=True)
-class Agent:
-    """A compiled graph, and what it was made of."""
-
-    graph: Any
-    stack: tuple[Any, ...]
-    """The middleware of the main agent, the outermost first."""
-    tools: Sequence[Any]
-    nested: Mapping[str, Measured]
-
-
 def agent(
     layers: Layers,
     agents: Sequence[Subagent],
@@ -65,10 +54,10 @@ def agent(
     first: Sequence[Any] = (),
     checkpointer: Any = None,
     store: Any = None,
-) -> Agent:
-    """Return the agent of these layers: all that adds to the prompt outside of compaction, so that the trigger counts it.
+) -> tuple[Any, tuple[Any, ...], Sequence[Any], Mapping[str, Measured]]:
+    """Return (the agent of these layers, its middleware, its own tools, subagent -> its own model).
 
-    `agents` are the subagents in force, which see `nested_files`; `first` is middleware outside of all other.
+    All that adds to the prompt is outside of compaction, so that the trigger counts it. `agents` are the subagents in force, which see `nested_files`; `first` is middleware outside of all other.
     """
     options, tools = layers.options, offered(mine)
     task, nested = _delegation(layers, agents, nested_files, mine, offered)
@@ -89,7 +78,7 @@ def agent(
         checkpointer=checkpointer,
         store=store,
     ).with_config({"recursion_limit": 10_000})
-    return Agent(graph, stack, tools, nested)
+    return graph, stack, tools, nested
 
 
 def prompt_of(options: Options, mine: Measured) -> str:
@@ -278,25 +267,27 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     guard = GuardMiddleware(guarded, options.eviction_threshold, host.restorer.whole)
     layers = Layers(options, host.now, host.search, guard, ask(), ask(seal=True), host.prunes)
     files, nested = ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside)
-    made = agent(layers, there, mine, offered, files, nested, checkpointer=host.checkpointer, store=options.store)
-    hooks = (str(node) for hook in (".after_agent", ".after_model") for node in made.graph.nodes if node.endswith(hook))
+    graph, stack, tools, own = agent(
+        layers, there, mine, offered, files, nested, checkpointer=host.checkpointer, store=options.store
+    )
+    hooks = (str(node) for hook in (".after_agent", ".after_model") for node in graph.nodes if node.endswith(hook))
     end = next(hooks, "model")  # a turn ends with the first: these hooks run in reverse order
     return Built(
-        graph=OwnGraph(made.graph, end, host.restorer, host.sign, prunes=host.prunes),
+        graph=OwnGraph(graph, end, host.restorer, host.sign, prunes=host.prunes),
         model=mine.label,
         rule=mine.rule,
         meter=mine.meter,
-        compaction=next(one for one in made.stack if isinstance(one, SummarizationMiddleware)),
-        tools=tuple(tool_lines(made.stack, made.tools).items()),
+        compaction=next(one for one in stack if isinstance(one, SummarizationMiddleware)),
+        tools=tuple(tool_lines(stack, tools).items()),
         guard=guarded,
         effects=does,
-        nested=made.nested,
-        stack=made.stack,
+        nested=own,
+        stack=stack,
         sees=takes_images(mine.model),
         caching=caching_of(mine.model),
         prompt=prompt_of(options, mine),
         form=options.response_format,
-        bound=(*_tools_of(made.stack), *made.tools),
+        bound=(*_tools_of(stack), *tools),
     )
 
 
