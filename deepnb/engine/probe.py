@@ -1,7 +1,7 @@
 """The state of a graph -> a Snapshot, converting only what is new since the last one."""
 
 import base64
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, shown_text, typed_text
 from deepnb.values.agent import Skill
+from deepnb.values.lazy import Memo
 from deepnb.values.messages import Message, Messages, Role, ToolCall
 from deepnb.values.offload import Anchor, Flush, Offload
 from deepnb.values.turn import Snapshot
@@ -43,17 +44,15 @@ def snapshot(
     checkpoint: str | None = None,
     last: Snapshot | None = None,
     sure: int = 0,
-    texts_of: Callable[[Mapping[str, Any]], tuple[dict[str, str], dict[str, int]]] | None = None,
-    skills_of: Callable[[Any, Any], tuple[Skill, ...]] | None = None,
 ) -> Snapshot:
     """Return the Snapshot of a graph's values; of the messages of `last` the first `sure` can't have changed."""
-    texts, binary = (texts_of or file_texts)(values.get(keys.FILES) or {})
+    texts, binary = texts_of(values.get(keys.FILES) or {})
     return Snapshot(
         thread=thread,
         files=texts,
         binary=binary,
         memory=dict(values.get(keys.TOLD) or values.get(keys.MEMORY) or {}),
-        skills=(skills_of or skills)(values.get(keys.SKILLS), values.get(keys.SKILL_ERRORS)),
+        skills=_skills_of(values.get(keys.SKILLS), values.get(keys.SKILL_ERRORS)),
         messages=messages_after(last.messages if last else Messages(), values.get(keys.MESSAGES) or (), sure),
         offload=offload(values.get(keys.OFFLOAD)),
         next=next,
@@ -122,10 +121,13 @@ def to_message(message: BaseMessage) -> Message:
     )
 
 
-def skills(metadata: Sequence[Mapping[str, Any]] | None, errors: Sequence[str] | None) -> tuple[Skill, ...]:
+def _skills(metadata: Sequence[Mapping[str, Any]] | None, errors: Sequence[str] | None) -> tuple[Skill, ...]:
     good = [Skill(s["name"], s["description"], s["path"]) for s in metadata or ()]
     bad = [Skill("", "", "", problem=error) for error in errors or ()]
     return (*good, *bad)
+
+
+texts_of, _skills_of = Memo(file_texts), Memo(_skills)
 
 
 def offload(event: Mapping[str, Any] | None) -> Offload | None:

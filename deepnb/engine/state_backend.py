@@ -85,16 +85,6 @@ class CheckpointFiles(Protocol):
         """Merge path -> FileData into the files; None deletes."""
 
 
-class ThreadFiles(CheckpointFiles, Protocol):
-    """The files in the state of the thread that is meant."""
-
-    def whole(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the files of a state with their whole texts."""
-
-    def refresh(self) -> object:
-        """See what another program wrote since, unless a run is going on."""
-
-
 class FilesInMemory:
     """Files in this process: a write makes a new mapping, so that one that was read stays as it was."""
 

@@ -15,7 +15,6 @@ from deepnb.values.turn import Snapshot
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Given
-    from deepnb.engine.state_backend import ThreadFiles
     from deepnb.persistence.database import Database
     from deepnb.running.storage import Place, Storage
 
@@ -25,7 +24,7 @@ class Home:
 
     def __init__(self, current: Current) -> None:
         self.paths = Paths(current)
-        self.thread_files: ThreadFiles | None = None
+        self.thread_files: Any = None
         """How the state of the thread that is meant is read and written while no run is going on."""
         self.database: Database | None = None
         self.found: Callable[[str], Mapping[str, Any]] = lambda name: {}
@@ -58,7 +57,6 @@ class Home:
             from deepnb.backends.mounts import given_backend
             from deepnb.running.storage import Storage
 
-            assert self.thread_files is not None  # the workspace has tied it
             base: Given | Storage
             if name and not self.paths.is_apart:
                 base = self.of("")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,8 @@ from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home
 from deepnb.running.thread import Thread, running, waits
-from deepnb.values.agent import Skill
 from deepnb.values.approvals import PendingCall
 from deepnb.values.errors import NotFoundError
-from deepnb.values.lazy import Memo
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
@@ -166,8 +164,6 @@ class State:
             checkpoint=self._newest(thread),
             last=thread.snapshot,
             sure=sure,
-            texts_of=self._texts,
-            skills_of=self._skills,
         )
         thread.snapshot = self._with_memory(thread, found)
         return values
@@ -187,13 +183,10 @@ class State:
         """
         from deepnb.engine.checkpoints import drop_after
 
-        if to.checkpoint is None or not (
-            self.persistence or drop_after(self._graphs.checkpointer, thread.name, to.checkpoint)
-        ):
-            return False
-        if self.persistence is not None:
-            with self.claimed(thread.name):
-                self.persistence.database.drop_after(thread.name, to.checkpoint)
+        if to.checkpoint is None or self.persistence is None:
+            return to.checkpoint is not None and drop_after(self._graphs.checkpointer, thread.name, to.checkpoint)
+        with self.claimed(thread.name):
+            self.persistence.database.drop_after(thread.name, to.checkpoint)
         return True
 
     def drop_turn(self, thread: Thread, to: Snapshot) -> None:
@@ -224,11 +217,6 @@ class State:
         with self.claimed(thread.name):
             self._graphs.checkpointer.delete_thread(thread.name)
 
-    def copy(self, source: Snapshot, target: Thread) -> None:
-        """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
-        self._become(target, self.values_at(source), source)
-        self.read_checkpoint(target)
-
     def values_at(self, source: Snapshot) -> dict[str, Any]:
         """Return all that a thread held in a state, for another thread to begin with."""
         from deepnb.engine import keys
@@ -237,11 +225,17 @@ class State:
         values.pop(keys.OFFLOAD_ID, None)
         return values
 
-    def begin(self, thread: Thread, values: Mapping[str, Any], memory: Mapping[str, Any] | None = None) -> None:
-        """Begin a thread with these values; one with a `memory` of its own begins with these files."""
+    def begin(
+        self,
+        thread: Thread,
+        values: Mapping[str, Any],
+        memory: Mapping[str, Any] | None = None,
+        source: Snapshot | None = None,
+    ) -> None:
+        """Begin a thread with these values, of a state of another; one with a `memory` of its own begins with these files."""
         if memory:
             self._home.of(thread.home).adopt(memory)
-        self._become(thread, values)
+        self._become(thread, values, source)
         self.read_checkpoint(thread)
 
     def values(self, thread: Thread) -> dict[str, Any]:
@@ -322,7 +316,9 @@ class State:
         """Return the thread's snapshot with the files that wait to be told to it, and its memory as it is now."""
         found = thread.snapshot
         if thread.held:
-            texts, binary = self._texts(_updated(thread.files, thread.held))
+            from deepnb.engine.probe import texts_of
+
+            texts, binary = texts_of(_updated(thread.files, thread.held))
             found = replace(found, files=texts, binary=binary)
         return self._with_memory(thread, found)
 
@@ -358,18 +354,6 @@ class State:
         from deepnb.engine.checkpoints import newest
 
         return newest(self._graphs.checkpointer, thread.config)[0]
-
-    @cached_property
-    def _texts(self) -> Memo[tuple[dict[str, str], dict[str, int]]]:
-        from deepnb.engine.probe import file_texts
-
-        return Memo(file_texts)
-
-    @cached_property
-    def _skills(self) -> Memo[tuple[Skill, ...]]:
-        from deepnb.engine.probe import skills
-
-        return Memo(skills)
 
 
 def _updated(files: Mapping[str, Any], update: Mapping[str, Any]) -> Mapping[str, Any]:

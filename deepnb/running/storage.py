@@ -31,7 +31,7 @@ from deepnb.backends.wrapper import (
 )
 from deepnb.backends.writer import writing
 from deepnb.engine.files import ExactStore
-from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend, ThreadFiles
+from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.persistence.database import Database
 from deepnb.running.current import Current, Paths
@@ -87,10 +87,8 @@ class DatabaseFiles(WrapperBackend):
 class Storage:
     """Builds the backend that some threads have their files behind, and mounts others into it."""
 
-    def __init__(
-        self, current: Current, paths: Paths, state: ThreadFiles, home: Place | None, base: Given | Storage
-    ) -> None:
-        """`state` has the files of the thread that is meant; without a `home` memory is among them, or in `base`.
+    def __init__(self, current: Current, paths: Paths, state: Any, home: Place | None, base: Given | Storage) -> None:
+        """`state` is a `ThreadFiles` of the workspace; without a `home` memory is among them, or in `base`.
 
         `base` is what was passed in as `backend`, or the storage beside which this one has a home of its own.
         """

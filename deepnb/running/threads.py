@@ -228,7 +228,7 @@ class Threads:
         self._add(thread)
 
     def _branched(self, source: Thread, made: Thread, begin: Snapshot, number: int, newest: bool) -> Thread:
-        self._state.copy(begin, made)
+        self._state.begin(made, self._state.values_at(begin), source=begin)
         made.root = source.root
         made.held = dict(source.held) if newest else {}
         made.turns = [replace(t, thread=made.name) for t in source.turns[:number]]
