@@ -77,7 +77,7 @@ def play(
         ended = run.cancel()
         interrupted = f"interrupted {_where(e for e in run.told if getattr(e, 'status', '') != 'cut')}"
         for tool in _open_tools(run.told):
-            cut.append(cut_off(tool.id, tool.name, tool.path))
+            cut.append(ToolEnded(tool.id, tool.name, "interrupted", "cut", 0.0, tool.path))
             write(cut[-1])
         if not ended:
             interrupted += "; it is still running, and its result will be ignored"
@@ -184,10 +184,6 @@ def _open_tools(events: Iterable[Event]) -> list[ToolStarted]:
         elif isinstance(event, ToolEnded):
             open_.pop(event.id, None)
     return list(open_.values())
-
-
-def cut_off(id_: str, name: str, path: tuple[str, ...] = ()) -> ToolEnded:
-    return ToolEnded(id_, name, "interrupted", "cut", 0.0, path)
 
 
 def _where(told: Iterable[Event]) -> str:

@@ -313,8 +313,10 @@ class Runner:
                 work.state.drop_turn(thread, draft.before)
         if thread.unfinished:  # a call that began and has no result was cut, whatever was told of it
             ids = {e.id for e in played.events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path}
-            cut = [play.cut_off(id_, name) for id_, name in played.begun.items() if id_ not in thread.answered | ids]
-            played = replace(played, events=(*played.events, *cut))
+            done = thread.answered | ids
+            cut = (one for one in played.begun.items() if one[0] not in done)
+            ends = (ToolEnded(id_, name, "interrupted", "cut", 0.0) for id_, name in cut)
+            played = replace(played, events=(*played.events, *ends))
         answers = (e.call for e in played.events if isinstance(e, ModelEnded) and not e.path)
         if thread.added is None and any(call.purpose == "answer" for call in answers):
             thread.brought = None
