@@ -229,7 +229,7 @@ class Persistence:
         last = turns[-1] if turns and turns[-1].number == begun["number"] else None
         base = last
         if base is None:
-            before = replace(self._turns.snapshot(begun["before"], thread.snapshot.messages, files_at), next=())
+            before = replace(self._turns.states(thread.snapshot.messages, files_at)(begun["before"]), next=())
             facts = {name: begun[name] for name in ("model", "started", "cell")}
             number, prompt = begun["number"], begun["prompt"]
             base = Turn(number, thread.name, prompt, "", (), before, before, Usage(), None, **facts)
