@@ -1,11 +1,8 @@
 """A model's answer: whether it is whole, what it cost, and how the agent takes it.
 
-Thinking in tags is taken out of it, and a call that is written as text becomes one. A call that no tool can take, of an
-unknown name or with arguments that are not JSON or do not fit, is told to the model at once; nobody is asked about it.
-
-The middleware that asks the model says in a context variable what it offered, so that whoever listens to the answer as
-it is streamed shows the same. LangChain ends the run at a call whose arguments are not JSON, and of a streamed one it
-takes what it can read of them; here such a call becomes one like any other, which gets its result.
+A call that no tool can take is told to the model at once; nobody is asked about it. LangChain ends the run at a call whose
+arguments are not JSON, and of a streamed one it takes what it can read of them; here such a call gets its result. A context
+variable has what the model was offered, so that whoever listens to the streamed answer shows the same.
 """
 
 import difflib

@@ -1,9 +1,7 @@
 """Calls that wait for the user: LangChain's human in the loop, with each answer bound to one call.
 
-Upstream's middleware decides anew on resuming whether a call asks, and takes any answer for it. Here a
-stored answer is looked for first, and counts only for the call it was given for: its id and the hash of
-its arguments. Another call in its place asks again, and so does the same call where the file that it
-would change is not any more as it was when the call was asked about.
+Upstream's middleware decides anew on resuming whether a call asks, and takes any answer for it. Here an answer counts only
+for the call it was given for: its id, the hash of its arguments, and the file that it would change as it was then.
 """
 
 import hmac

@@ -245,8 +245,6 @@ class AttachedGraph(Questions, LocalGraph):
         self._writer = str(next(iter((*ends, *plain, *nodes))))
         """The node that state is written as from: the fewer nodes follow on it, the fewer are dropped again."""
 
-    # -- a run
-
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
         if (listener := listener_of(config)) is not None:
             listener.wakes_nodes = True
@@ -265,8 +263,6 @@ class AttachedGraph(Questions, LocalGraph):
                 yield mode, (before := values)
             elif keys.INTERRUPT in chunk:
                 yield mode, chunk
-
-    # -- its state
 
     def state(self, config: Config) -> Any:
         found = state_of(self.compiled, config, self._messages)

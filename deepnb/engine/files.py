@@ -41,9 +41,6 @@ def with_store(backend: StoreBackend, store: BaseStore) -> StoreBackend:
     return made
 
 
-# -- A LangGraph store of which a namespace is seen alone
-
-
 _PAGE = 1000
 
 

@@ -150,8 +150,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if self.is_late:
             raise Cancelled
 
-    # -- models
-
     def on_chat_model_start(
         self,
         serialized: Any,
@@ -236,8 +234,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self._failed[run.call.path] = run.call
             error.broke_off = run.has_begun  # type: ignore[attr-defined]
 
-    # -- tools
-
     def on_tool_start(
         self,
         serialized: dict[str, Any] | None,
@@ -294,8 +290,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
                 if known[0] == event.id and self._at(run)[0][:-1] == event.path:
                     self._forget_tool(run)
         self.emit(event)
-
-    # -- what LangChain asks of a streaming handler
 
     def tap_output_iter(self, run_id: UUID, output: Any) -> Any:
         return output

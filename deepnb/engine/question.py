@@ -1,9 +1,8 @@
 """What a compaction asks the model: one more message behind those that go, or where that does not fit, their text alone.
 
-The request begins as the agent's last one did: the same system prompt, the same tools, the same messages up to those that
-stay. So a provider's cache of that one holds, and the model sees what goes, and nothing else, as it saw it then. Its
-`tool_choice` is the agent's, too: "none" would make Anthropic read all messages again, and some local servers leave
-the tools out of the prompt. Nothing runs what the model calls: its answer joins no state.
+The request begins as the agent's last one did, up to the messages that stay, so that a provider's cache holds. Its
+`tool_choice` is the agent's, too: with "none" Anthropic reads all messages again, and some local servers leave out the
+tools. Nothing runs what the model calls.
 """
 
 from collections.abc import Callable

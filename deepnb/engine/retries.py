@@ -1,7 +1,6 @@
 """Requests to a model that are sent again: after a wait that is shown, and never once the model has begun to answer.
 
-The SDKs of some providers send again by themselves, silently. What they were told to do is done here in their place,
-where that can be taken over; the retries of any other SDK are left to it.
+What the SDKs of some providers do silently is done here in their place; the retries of any other are left to it.
 """
 
 import asyncio

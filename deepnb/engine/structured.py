@@ -1,8 +1,7 @@
 """Answers in a form that the user gives: LangChain's `ToolStrategy`, with JSON in the state and an object on the turn.
 
-Its `ProviderStrategy` is not used: at OpenAI it makes all tools strict, which those with optional parameters are not, and
-it ends the run at an answer that does not fit. Here the model mends such an answer, also one to a JSON schema, which
-LangChain does not check, and one that is written as text.
+Its `ProviderStrategy` makes all tools strict at OpenAI, and ends the run at an answer that does not fit. Here the model
+mends such an answer, also one to a JSON schema, which LangChain does not check, and one that is written as text.
 """
 
 import json

@@ -1,8 +1,4 @@
-"""Compaction on upstream's mechanics: when, which messages go, and that nothing is lost when a part of it fails.
-
-A compaction is: the flush (what is worth keeping goes into the daily note), the messages that go are
-appended to the thread's history file, a summary takes their place, with what it lost added.
-"""
+"""Compaction on upstream's mechanics: when, which messages go, and that nothing is lost when a part of it fails."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

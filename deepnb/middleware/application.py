@@ -120,9 +120,6 @@ def _agents(shipped: Mapping[str, bytes], options: Options) -> tuple[Subagent, .
     return tuple(one.agent for one in found)
 
 
-# -- the files that an application ships, put into the store at the first run of each namespace
-
-
 class SeedMiddleware(AgentMiddleware):
     """Seeds the memory of an application; it stands outside of all that reads memory."""
 

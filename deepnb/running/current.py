@@ -86,15 +86,11 @@ class Current:
             return {"at": self.now(), "thread": turn.thread, "turn": turn.number, "cell": turn.cell}
         return {"at": self.now(), "thread": self.thread.name, "turn": len(self.thread.turns) or None}
 
-    # -- the code of the agent
-
     @property
     def kernel(self) -> Kernel | None:
         """What runs code of the agent: the shell's, or a plain one over a namespace that is a dict."""
         namespace = self.options.namespace
         return self.shell or (PlainKernel(namespace) if isinstance(namespace, dict) else None)
-
-    # -- the turn that plays
 
     def play(self, thread: Thread, turn: Turn) -> None:
         self._playing, self.turn = thread, turn
@@ -126,8 +122,6 @@ class Current:
             raise BusyError("a turn is running", "interrupt it, or wait until it ends")
         self.catch_up()
 
-    # -- turns in the background
-
     def begin_background(self) -> None:
         """The code of this context is part of a background turn from now on, and can't change the session."""
         _BACKGROUND.set(self)
@@ -144,8 +138,6 @@ class Current:
             except IndexError:
                 return
             act()
-
-    # -- the thread that is meant
 
     @property
     def agent_thread(self) -> Thread:
@@ -178,8 +170,6 @@ class Current:
         """Return what is kept of a tool that is allowed in a thread: its name, and of one of the user's which code it runs."""
         given = [tool for called, tool in own_tools(self.options, self.options.subagents) if called == name]
         return f"{name}{_BY}{fingerprint(given)}" if given else name
-
-    # -- who watches
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after every change; return a function that ends it."""

@@ -78,8 +78,6 @@ class Home:
 
         return place_of(self._current.options, self.database, name)
 
-    # -- in common with another session
-
     def share(self, other: Home) -> None:
         """Have the memory of another session, and what it has mounted."""
         self.place = lambda name: other.of(name).home
@@ -108,8 +106,6 @@ class Home:
             for r in home.backend.download_files(found)
             if r.content is not None
         }
-
-    # -- kept elsewhere
 
     def keep_in_database(self, database: Database) -> None:
         """Keep all memory in the store of a database from now on, but for what a directory has."""
@@ -140,8 +136,6 @@ class Home:
                 storage.put_back(now, then, f"undo of {note}")
 
         return undo
-
-    # -- sources and paths
 
     @property
     def sources(self) -> Sources:

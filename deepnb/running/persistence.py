@@ -68,8 +68,6 @@ class Persistence:
         """Thread -> how often it is claimed here, and what gives it free."""
         self._begun: set[str] = set()
 
-    # -- who plays where
-
     @contextmanager
     def claimed(self, thread: str) -> Iterator[None]:
         """Within the block no other kernel writes to a thread; an error where one does."""
@@ -281,8 +279,6 @@ class Persistence:
         if row is None or row.begun is None or row.begun["number"] <= len(thread.turns):
             return ""
         return f"{where}its kernel ended before {excerpt(row.begun['prompt'])!r} was sent: {first}send it again"
-
-    # -- forgetting
 
     def count(self, words: str, is_memory: Callable[[str], bool]) -> int:
         """Return how many records of earlier states hold some words, beside the messages of conversations."""

@@ -243,8 +243,6 @@ class Runner:
         finally:
             work.current.tell()
 
-    # -- what the streams do when they are read
-
     def _play(
         self,
         ended: list[Turn],

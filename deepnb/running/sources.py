@@ -1,6 +1,5 @@
 """Memory files on the user's disk that can be joined in: the user's own, the project's, any Markdown file.
 
-What is joined in is a value: which directories, where each stands among the agent's files, which of its files.
 A directory stands at one path however many of its files are joined in, and whatever it was called by.
 """
 

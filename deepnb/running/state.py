@@ -43,8 +43,6 @@ class State:
         """Forget what was read of checkpoints: it was changed there."""
         self._graphs.restorer.forget()
 
-    # -- one thread's checkpoints
-
     def ensure_checkpoint(self, thread: Thread) -> None:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
         if thread.root is not None and self.paths.is_served and self._newest(thread) is None:

@@ -135,8 +135,6 @@ class Storage:
         given = self.given.root is None or folder.startswith(self.given.state)
         return not away and given and (self._main is None or self._main.in_kernel(path))
 
-    # -- mounts
-
     def mount(
         self, path: str, spec: str, *, base: Path, store: Any, assistant_id: str | None, whole: bool = False
     ) -> Mount:

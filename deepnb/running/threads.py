@@ -299,8 +299,6 @@ class Threads:
         if len(runs) > KEPT_RUNS:
             self._undo.remove(runs[0])
 
-    # -- what a turn leaves in its thread
-
     def add(self, thread: Thread, events: Sequence[Event], spent: Usage) -> None:
         """Something happened after the last turn, and is kept with it."""
         last = thread.turns[-1]

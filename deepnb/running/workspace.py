@@ -108,8 +108,6 @@ class Workspace:
         if self.persistence is not None and not self._lent:
             self.persistence.close()
 
-    # -- a database
-
     @property
     def persistence(self) -> Persistence | None:
         """Where the session is kept; None for this process."""
