@@ -1,7 +1,7 @@
 """A model's answer: whether it is whole, what it cost, and how the agent takes it.
 
-A call that no tool can take is told to the model at once; nobody is asked about it. LangChain ends the run at a call whose
-arguments are not JSON, and of a streamed one it takes what it can read of them; here such a call gets its result. A context
+A call that no tool can take is told to the model at once; nobody is asked about it. LangChain ends the run at one whose
+arguments are not JSON, and of a streamed one takes what it can read of them; here such a call gets its result. A context
 variable has what the model was offered, so that whoever listens to the streamed answer shows the same.
 """
 

@@ -1,7 +1,7 @@
 """Calls that wait for the user: LangChain's human in the loop, with each answer bound to one call.
 
-Upstream's middleware decides anew on resuming whether a call asks, and takes any answer for it. Here an answer counts only
-for the call it was given for: its id, the hash of its arguments, and the file that it would change as it was then.
+Upstream's middleware decides anew on resuming whether a call asks, and takes any answer for it. Here an answer counts for
+the one call it was given for: its id, the hash of its arguments, and the file that it would change as it was then.
 """
 
 import hmac

@@ -1,9 +1,9 @@
 """Marks for Anthropic's models, whose provider caches a prompt only up to where it is told to.
 
-A prefix of tools, system prompt and messages is cached up to a block with a mark, of which a request has four at most; a
-mark finds what was cached up to 20 blocks before it (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
-Upstream marks the end of the memory block and of the request, and the tools. Here the block's beginning is marked in the
-place of the tools, and the end of the request before: a step of many tool calls is more than 20 blocks.
+A prefix of tools, system prompt and messages is cached up to a block with a mark, of which a request has four at most;
+a mark finds what was cached up to 20 blocks before it. Upstream marks the end of the memory block and of the request, and
+the tools. Here the block's beginning is marked in the place of the tools, and the end of the request before: a step of
+many tool calls is more than 20 blocks (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
 """
 
 from typing import Any

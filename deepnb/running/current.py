@@ -16,7 +16,7 @@ from deepnb.running.thread import Thread
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.errors import BusyError, DeepnbError
 from deepnb.values.fingerprint import fingerprint
-from deepnb.values.lazy import Memo, nothing
+from deepnb.values.lazy import nothing
 from deepnb.values.turn import Event, Turn
 from deepnb.wiring.options import Options, own_tools
 from deepnb.workshop.kernel import Kernel, PlainKernel
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _BACKGROUND: ContextVar[Current | None] = ContextVar("background", default=None)
 """Of the session whose background turn the code is part of."""
 
-_OF_NONE = frozenset[str]().__contains__
 _BY = " by the code "
 
 
@@ -207,7 +206,6 @@ class Paths:
 
     def __init__(self, current: Current) -> None:
         self._current = current
-        self._shared = Memo(_shared)
 
     def is_guarded(self, path: str) -> bool:
         """Return whether the guard stands before a file: memory, notes, skills and subagents."""
@@ -217,23 +215,20 @@ class Paths:
 
     def is_shared(self, path: str) -> bool:
         """Return whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
-        return self.shared()(path)
-
-    def shared(self) -> Callable[[str], bool]:
-        """`is_shared` as the options say it now: the same function until they say otherwise."""
         options = self._current.options
-        return _OF_NONE if options.graph else self._shared(options.memory, options.skills)
+        if options.graph:  # none is
+            return False
+        names, folders = guarded_paths(options.memory, options.skills)
+        return path in names or path.startswith((*folders, "/.deepnb/"))
 
     @property
     def is_apart(self) -> bool:
         """Whether each thread has all of its files for itself: those of somebody else's graph, in its state."""
-        graph = self._current.options.graph
-        return graph is not None and graph.in_state
+        return bool((graph := self._current.options.graph) and graph.in_state)
 
     @property
     def is_served(self) -> bool:
-        graph = self._current.options.graph
-        return graph is not None and graph.is_served
+        return bool((graph := self._current.options.graph) and graph.is_served)
 
     @property
     def is_attached(self) -> bool:
@@ -245,9 +240,3 @@ class Paths:
         if options.graph is None:
             return ""
         return options.graph.refusal(path, options.memory, options.skills, self.is_guarded(path))
-
-
-def _shared(memory: tuple[str, ...], skills: tuple[str, ...]) -> Callable[[str], bool]:
-    names, folders = guarded_paths(memory, skills)
-    own = (*folders, "/.deepnb/")
-    return lambda path: path in names or path.startswith(own)

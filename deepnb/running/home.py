@@ -123,7 +123,7 @@ class Home:
 
     def put_back(self, thread: Thread, to: Snapshot, note: str) -> Callable[[], None] | None:
         """Make a thread's memory what it was in a state; return what undoes it, None if memory is in the state itself."""
-        storage, is_shared = self.of(thread.home), self.paths.shared()
+        storage, is_shared = self.of(thread.home), self.paths.is_shared
         if storage.in_state:
             return None
         with self._current.on(thread):

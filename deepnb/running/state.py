@@ -189,7 +189,7 @@ class State:
 
     def drop_turn(self, thread: Thread, to: Snapshot) -> None:
         """Take a turn that nobody answered out of its thread: all is as it was before it, but for the files."""
-        files, shared = thread.files, self.paths.shared()
+        files, shared = thread.files, self.paths.is_shared
         if to.checkpoint is None:  # another program began the thread with this turn
             self._become(thread, {})
         else:
@@ -272,7 +272,7 @@ class State:
         """Return the memory that another program, or an older deepnb, left in the newest state with this memory: path -> FileData."""
         from deepnb.engine.checkpoints import files_in_state
 
-        shared = self.paths.shared()
+        shared = self.paths.is_shared
         for thread in self.stored():
             facts = self.metadata(thread) or {}
             scope = scope_of(str(facts.get("deepnb_scope", "")))
@@ -322,7 +322,7 @@ class State:
 
     def _with_memory(self, thread: Thread, found: Snapshot) -> Snapshot:
         texts, binary = self._home.texts(thread)
-        shared = self.paths.shared()
+        shared = self.paths.is_shared
         own = {path: text for path, text in found.files.items() if not shared(path)}
         files = {**own, **texts}
         if files == found.files and not binary:

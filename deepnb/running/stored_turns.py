@@ -71,7 +71,7 @@ class KeptTurns:
     def state(self, state: Snapshot) -> Mapping[str, Any]:
         if (known := self._states.get(id(state))) is not None:
             return known[1]
-        put, shared = self._records.put, self._paths.shared()
+        put, shared = self._records.put, self._paths.is_shared
         writer = Writer(put)
         others = {p: put(text) for p, text in state.files.items() if shared(p)}
         last = state.messages[-1].id if state.messages else None
@@ -112,7 +112,7 @@ class KeptTurns:
 
     def states(self, messages: Messages, files_at: FilesAt) -> Callable[[Mapping[str, Any]], Snapshot]:
         """Return what makes states of what `state` gave, of a thread that holds these messages now."""
-        at, shared = {message.id: n for n, message in enumerate(messages, 1)}, self._paths.shared()
+        at, shared = {message.id: n for n, message in enumerate(messages, 1)}, self._paths.is_shared
 
         def files(plain: Mapping[str, Any]) -> Mapping[str, str]:
             place = Snapshot(plain["thread"], checkpoint=plain["checkpoint"])
