@@ -151,6 +151,8 @@ class Runner:
         def events() -> Generator[Event | None, None, None]:
             if not prompt.strip():
                 raise InvalidError("the prompt is empty", "%agent PROMPT")
+            from deepnb.engine.images import prompt_message
+
             work.current.idle()
             meant = work.threads[thread] if thread else work.threads.current
             with work.state.claimed(meant.name), work.current.on(meant):
@@ -163,8 +165,8 @@ class Runner:
                 built = self._built_for(other)
                 # what the rules of compaction say of themselves, where the last turn's did not
                 nested = {f"subagent {name}: {own.rule.note}" for name, own in built.nested.items() if own.rule.note}
-                before, self._noted = self._noted, {*nested, *filter(None, (built.rule.note,))}
-                notices = [*map(Notice, sorted(self._noted - before)), *_gone(meant)]
+                known, self._noted = self._noted, {*nested, *filter(None, (built.rule.note,))}
+                notices = [*map(Notice, sorted(self._noted - known)), *_gone(meant)]
                 notices += self._taken_back(meant, cell, rerun)
                 if shown and not built.sees:
                     names, were = ", ".join(one.name for one in shown), "were" if len(shown) > 1 else "was"
@@ -176,7 +178,13 @@ class Runner:
                 meant.other = other
                 text = with_markers(whole(prompt), shown)
                 draft = Turn(number, meant.name, text, "", (), state, state, Usage(), None, cell=cell)
-                yield from self._play(ended, built, meant, draft, True, notices, max_steps, images=shown, notify=notify)
+                before = brought_messages(brought := meant.added)
+                notices += [Notice(f"{ADDED}{brought.line}")] if brought else []
+                if meant.pins:
+                    meant.pins = dict(work.catalogs.pinned(meant))
+                    before += work.catalogs.before_prompt(meant.pins)
+                given = {"messages": [*before, prompt_message(text, shown)]}
+                yield from self._play(ended, built, meant, draft, given, notices, max_steps, notify)
 
         return self._read(TurnStream(events(), ended))
 
@@ -211,7 +219,7 @@ class Runner:
                     answers = work.built.graph.answers(meant.decided.values())
                 built = self._built_for(meant.other)
                 work.backend.begin(last.before.files if choice == "again" else None)
-                yield from self._play(ended, built, meant, last, False, _gone(meant), None, answers, notify=notify)
+                yield from self._play(ended, built, meant, last, answers, _gone(meant), None, notify)
 
         return self._read(TurnStream(events(), ended))
 
@@ -249,35 +257,26 @@ class Runner:
         built: Built,
         thread: Thread,
         draft: Turn,
-        begin: bool,
+        given: Any,
         notices: Sequence[Event],
         max_steps: int | None,
-        answers: Any = None,
-        *,
-        images: Sequence[PromptImage] = (),
-        notify: Notify | None = None,
+        notify: Notify | None,
     ) -> Generator[Event | None, None, None]:
-        from deepnb.engine.images import prompt_message
+        """Play a turn on what the graph is `given`: a prompt and what stands before it, or what the turn goes on with."""
         from deepnb.engine.probe import to_message
         from deepnb.engine.run import Run
         from deepnb.running.play import play
 
         work = self._workspace
-        brought = thread.added if begin else None
-        before = brought_messages(brought)
-        if begin and thread.pins:
-            thread.pins = dict(work.catalogs.pinned(thread))
-            before += work.catalogs.before_prompt(thread.pins)
-        value = {"messages": [*before, prompt_message(draft.prompt, images)]} if begin else answers
+        prompt = [to_message(m) for m in given["messages"]] if isinstance(given, dict) else []
         steps = max_steps if max_steps is not None else work.options.max_steps
         limits = (steps, work.options.max_tokens, work.options.max_cost)
         ledger = recorder(work, thread, built, draft)
         write = work.transcripts.event
-        run = Run(built.graph, value, thread.config, ledger, *limits, record=write, notify=notify)
-        run.expect(() if begin else thread.asked)
+        run = Run(built.graph, given, thread.config, ledger, *limits, record=write, notify=notify)
+        run.expect(() if prompt else thread.asked)
         draft = replace(draft, model=built.model, started=draft.started or work.current.now())
         began = perf_counter()
-        prompt = [to_message(m) for m in value["messages"]] if begin else ()
 
         def record(played: Played) -> Turn:
             ended.append(self._record(thread, draft, played, perf_counter() - began, built.form))
@@ -287,9 +286,8 @@ class Runner:
         try:
             if work.persistence is not None:
                 work.persistence.begin(draft)
-            said = (Notice(f"{ADDED}{brought.line}"),) if brought else ()
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
-            yield from play(run, (*notices, *said, *opening), record, write)
+            yield from play(run, (*notices, *opening), record, write)
         finally:
             work.current.stop()
 

@@ -67,7 +67,12 @@ def agent(
     form = None if options.response_format is None else Form(options.response_format)
     structured = () if form is None else (StructuredMiddleware(form),)
     stack = (*memory[:-1], *layers.skills(files, mine), *structured, *common, *own)
-    stack = (*first, *_lean(layers, mine, [*_tools_of(stack), *tools]), *stack)
+    if tool_text(options, mine) == "lean":  # all but a few tools, and the user's own, are left out of its requests
+        kept = {*LEAN, *(name for name, _ in own_tools(options, ()))}
+        others = {t.name: t for t in (*_tools_of(stack), *tools) if getattr(t, "name", None) not in (None, *kept)}
+        lean = LeanToolsMiddleware(others, layers.guard.whole, offered=MORE_TOOLS not in options.tools_off)
+        stack = (lean, *stack) if others else stack
+    stack = (*first, *stack)
     graph = create_agent(
         mine.model,
         tools,
@@ -87,17 +92,6 @@ def prompt_of(options: Options, mine: Measured) -> str:
         return options.system_prompt
     files = options.enable_filesystem and not {"ls", "read_file"} & {*options.tools_off}
     return lean_prompt(files=files) if tool_text(options, mine) == "lean" else default_prompt(files=files)
-
-
-def _lean(layers: Layers, mine: Measured, bound: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what leaves all but a few tools, and the user's own, out of the requests of a lean profile."""
-    options = layers.options
-    if tool_text(options, mine) != "lean":
-        return ()
-    kept = {*LEAN, *(name for name, _ in own_tools(options, ()))}
-    others = {tool.name: tool for tool in bound if getattr(tool, "name", None) not in (None, *kept)}
-    offered = MORE_TOOLS not in options.tools_off
-    return (LeanToolsMiddleware(others, layers.guard.whole, offered=offered),) if others else ()
 
 
 def _tools_of(stack: Sequence[Any]) -> list[Any]:
