@@ -28,7 +28,7 @@ from langgraph.types import Command, Overwrite
 
 from deepnb.engine import coroutines, keys
 from deepnb.engine.functions import is_async
-from deepnb.engine.graph import MODES, Config, LocalGraph, state_of
+from deepnb.engine.graph import MODES, Config, Graph, state_of
 from deepnb.engine.listen import Listener
 from deepnb.engine.probe import offload
 from deepnb.gate import redact_value
@@ -230,8 +230,10 @@ def _types_in(schema: Any) -> set[str]:
     return found
 
 
-class AttachedGraph(Questions, LocalGraph):
+class AttachedGraph(Questions, Graph):
     """Translates the name of its messages, and writes only what it has a channel for."""
+
+    compiled: Any = None
 
     def __init__(self, compiled: Any, messages: str = keys.MESSAGES, *, is_async: bool = False) -> None:
         """`messages` is the channel of the conversation; `is_async` runs it as a coroutine."""

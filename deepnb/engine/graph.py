@@ -38,7 +38,7 @@ def state_of(compiled: Any, config: Config, channel: str) -> Any:
 
 
 class Graph(Protocol):
-    """A graph of this process, or one on a server. All states name the conversation `keys.MESSAGES`."""
+    """A graph of this process, which has the bodies here, or one on a server. A conversation is called `keys.MESSAGES`."""
 
     @property
     def compiled(self) -> Any:
@@ -58,9 +58,12 @@ class Graph(Protocol):
 
     def restore_checkpoint(self, config: Config) -> None:
         """Make the checkpoint that `config` names the newest again."""
+        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
 
     def drop_pending_steps(self, config: Config) -> None:
         """Keep what the ended ones of a step's tools gave and wrote, and drop what was still to run."""
+        # LangGraph drops the results of an unfinished step with the step, when it is given anything else.
+        self.compiled.update_state(config, None, as_node=END)
 
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
         """Give open calls of tools these results: the run goes on after them."""
@@ -79,25 +82,12 @@ class Graph(Protocol):
 
     def is_running(self, config: Config) -> bool:
         """Return whether a run of an unfinished thread is read by nobody here; `stream` with nothing given follows it."""
-
-
-class LocalGraph:
-    """What is done alike to every graph of this process."""
-
-    compiled: Any
-
-    def restore_checkpoint(self, config: Config) -> None:
-        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
-
-    def drop_pending_steps(self, config: Config) -> None:
-        # LangGraph drops the results of an unfinished step with the step, when it is given anything else.
-        self.compiled.update_state(config, None, as_node=END)
-
-    def is_running(self, config: Config) -> bool:
         return False
 
 
-class OwnGraph(LocalGraph):
+class OwnGraph(Graph):
+    compiled: Any = None
+
     def __init__(self, compiled: Any, end: str, restorer: Restorer, sign: approvals.Sign, *, prunes: bool) -> None:
         """`end` is the last node of a turn; `prunes` says whether messages and texts are taken out of the state."""
         self.compiled = compiled

@@ -194,7 +194,18 @@ class Restorer:
         return {**values, keys.MESSAGES: [*taken, *values[keys.MESSAGES]], keys.OFFLOAD: event}
 
     def files(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
-        cut = {path: self._file(path, data) for path, data in files.items() if keys.TAKEN in data}
+        cut: dict[str, Any] = {}
+        for path, data in files.items():
+            if (mark := data.get(keys.TAKEN)) is None:
+                continue
+            key, parts, first = (mark["thread"], path), list[str](), mark["checkpoint"]
+            while mark and self._texts.get(key, ("", ""))[0] != mark["checkpoint"]:
+                held = self._read(mark, keys.FILES)[keys.FILES].get(path) or {"content": ""}
+                parts.append(held["content"])
+                mark = held.get(keys.TAKEN)
+            text = "".join((self._texts[key][1] if mark else "", *reversed(parts)))
+            self._texts[key] = first, text
+            cut[path] = {**{k: v for k, v in data.items() if k != keys.TAKEN}, "content": text + data["content"]}
         return {**files, **cut} if cut else files
 
     def _messages_before(self, mark: Mapping[str, Any], before: Values | None) -> GrowingList[BaseMessage]:
@@ -208,17 +219,6 @@ class Restorer:
         for checkpoint, messages in reversed(todo):
             self._messages[checkpoint] = taken = taken.replace_from(len(taken), messages)
         return taken
-
-    def _file(self, path: str, data: Mapping[str, Any]) -> dict[str, Any]:
-        mark, key, parts = data[keys.TAKEN], (data[keys.TAKEN]["thread"], path), list[str]()
-        first = mark["checkpoint"]
-        while mark and self._texts.get(key, ("", ""))[0] != mark["checkpoint"]:
-            held = self._read(mark, keys.FILES)[keys.FILES].get(path) or {"content": ""}
-            parts.append(held["content"])
-            mark = held.get(keys.TAKEN)
-        text = "".join((self._texts[key][1] if mark else "", *reversed(parts)))
-        self._texts[key] = first, text
-        return {**{k: v for k, v in data.items() if k != keys.TAKEN}, "content": text + data["content"]}
 
     def _read(self, mark: Mapping[str, Any], channel: str) -> Values:
         place = {"thread_id": mark["thread"], "checkpoint_ns": "", "checkpoint_id": mark["checkpoint"]}

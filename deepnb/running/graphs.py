@@ -86,18 +86,6 @@ class Graphs:
                 if one[0] is not options:
                     self._made = [*(m for m in self._made if m is not one), (options, others, one[2])]
                 return one[2]
-        built = self._make(options, agents)  # which may learn of a window
-        self._made = [*self._made[1 - KEPT :], (options, self._others(options, agents), built)]
-        return built
-
-    def _others(self, options: Options, agents: tuple[Subagent, ...]) -> tuple[Any, ...]:
-        if self._looked_up[0] is not options:  # the name of a model may be that of a variable
-            names = (options.model, *(agent.model for agent in (*options.subagents, *self._agents)))
-            held = (options.namespace.get(name) if isinstance(name, str) else None for name in names)
-            self._looked_up = (options, tuple(held))
-        return (agents, self._home.backend, self.recording, known_windows(), *kept_keys(), *self._looked_up[1])
-
-    def _make(self, options: Options, agents: tuple[Subagent, ...]) -> Built:
         from deepnb.persistence.savers import RedactedSaver
         from deepnb.wiring.build import build
         from deepnb.wiring.layers import Host
@@ -118,5 +106,14 @@ class Graphs:
             policy=lambda: current.policy,
             desk=current,
         )
+        # which may learn of a window
         built: Built = build(options, host, agents) if options.graph is None else options.graph.make(options, host)
+        self._made = [*self._made[1 - KEPT :], (options, self._others(options, agents), built)]
         return built
+
+    def _others(self, options: Options, agents: tuple[Subagent, ...]) -> tuple[Any, ...]:
+        if self._looked_up[0] is not options:  # the name of a model may be that of a variable
+            names = (options.model, *(agent.model for agent in (*options.subagents, *self._agents)))
+            held = (options.namespace.get(name) if isinstance(name, str) else None for name in names)
+            self._looked_up = (options, tuple(held))
+        return (agents, self._home.backend, self.recording, known_windows(), *kept_keys(), *self._looked_up[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -140,7 +140,15 @@ class Workspace:
         self.current.idle()
         options = self.changed(changes)
         if "tools" in changes and "approve" not in changes:
-            options = replace(options, approve=self._allowed_yet(options.tools))
+            # without the rules that allow functions which these tools have no more, or not as they were
+            from deepnb.engine.request import tool_name
+
+            policy, now = policy_of(self.options.approve), {tool_name(tool): tool for tool in options.tools}
+            was = {tool_name(tool): tool for tool in self.options.tools if not hasattr(tool, "offer")}
+            ended = {n for n in was if n not in now or fingerprint([now[n]]) != fingerprint([was[n]])}
+            rules = {name: rule for name, rule in policy.rules.items() if rule != "allow" or name not in ended}
+            if rules != policy.rules:
+                options = replace(options, approve=Policy(policy.mode, rules).option)
         built = self.graphs.of(options)
         if built.rule.note and sizes_in(changes):
             check_sizes(rule_for(built.rule.window, options.trigger, options.keep, as_asked=True).conflict)
@@ -150,19 +158,6 @@ class Workspace:
         self._windows[model_of(options)] = options.max_input_tokens
         self.current.tell()
         return built
-
-    def _allowed_yet(self, tools: Iterable[Any]) -> Any:
-        """Return the approvals without the rules that allow functions which these tools have no more, or not as they were."""
-        from deepnb.engine.request import tool_name
-
-        policy, now = policy_of(self.options.approve), {tool_name(tool): tool for tool in tools}
-        ended = {
-            name
-            for name, was in ((tool_name(tool), tool) for tool in self.options.tools if not hasattr(tool, "offer"))
-            if name not in now or fingerprint([now[name]]) != fingerprint([was])
-        }
-        rules = {name: rule for name, rule in policy.rules.items() if rule != "allow" or name not in ended}
-        return self.options.approve if rules == policy.rules else Policy(policy.mode, rules).option
 
     def changed(self, changes: Mapping[str, Any]) -> Options:
         """Return the options in force with changes; a model comes with the window that was set for it."""

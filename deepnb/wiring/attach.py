@@ -12,10 +12,10 @@ from deepnb.engine.request import reserve_of
 from deepnb.models.keys import window_of
 from deepnb.models.resolve import label_of
 from deepnb.values.agent import Subagent
-from deepnb.values.budget import Rule, Size, headroom, rule_for
+from deepnb.values.budget import Size, headroom, rule_for
 from deepnb.values.errors import RefusedError
 from deepnb.values.xray import UNKNOWN
-from deepnb.wiring.attachment import Attachment, attachment, has_checkpointer, skill_sources
+from deepnb.wiring.attachment import attachment, has_checkpointer, skill_sources
 from deepnb.wiring.build import Built, tool_lines
 from deepnb.wiring.layers import Host
 from deepnb.wiring.model import caching_of, meter_of
@@ -57,7 +57,19 @@ def attach(options: Options, host: Host) -> Built:
     assert made is not None
     graph = made.graph.copy(update={"checkpointer": host.checkpointer})
     model = options.model
-    rule = _rule(made, options.max_input_tokens or window_of(model))
+    window, found = options.max_input_tokens or window_of(model), made.parts.of("SummarizationMiddleware")
+    own = getattr(found, "_lc_helper", found)  # it compacts as far as its own middleware says so
+    trigger, keep = _size(getattr(own, "trigger", None)), _size(getattr(own, "keep", None))
+    if window is None:  # a fraction of nothing
+        trigger, keep = (size if size and size[0] != "fraction" else None for size in (trigger, keep))
+    reserve, limit = reserve_of(next(iter(made.parts.models), None))[0], None
+    if isinstance(found, CompactionSteps):
+        reserve, limit = found.rule.reserve, found.rule.limit
+    elif own is not found and window is not None:  # deepagents' own lowers nothing, and compacts so much earlier
+        limit = max(0, window - headroom(window) - reserve)
+    rule = rule_for(window, trigger, keep, reserve, limit, as_asked=True)
+    if own is None:
+        rule = replace(rule_for(window), compacts=False)
     return Built(
         graph=AttachedGraph(graph, made.messages, is_async=made.parts.is_async),
         model=label_of(model) if model is not None else made.name,
@@ -72,23 +84,6 @@ def attach(options: Options, host: Host) -> Built:
         sees=model is None or takes_images(model),
         caching=UNKNOWN if model is None else replace(caching_of(model), marks=False),
     )
-
-
-def _rule(made: Attachment, window: int | None) -> Rule:
-    """Return when the graph compacts its context, as far as its own middleware says so."""
-    found = made.parts.of("SummarizationMiddleware")
-    own = getattr(found, "_lc_helper", found)
-    trigger, keep = _size(getattr(own, "trigger", None)), _size(getattr(own, "keep", None))
-    if own is None:
-        return replace(rule_for(window), compacts=False)
-    if window is None:  # a fraction of nothing
-        trigger, keep = (size if size and size[0] != "fraction" else None for size in (trigger, keep))
-    reserve, limit = reserve_of(next(iter(made.parts.models), None))[0], None
-    if isinstance(found, CompactionSteps):
-        reserve, limit = found.rule.reserve, found.rule.limit
-    elif own is not found and window is not None:  # deepagents' own lowers nothing, and compacts so much earlier
-        limit = max(0, window - headroom(window) - reserve)
-    return rule_for(window, trigger, keep, reserve, limit, as_asked=True)
 
 
 def _size(given: Any) -> Size | None:

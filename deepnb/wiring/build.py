@@ -157,7 +157,15 @@ def _graph(
     more: Mapping[str, Any] = agent.more
     if "runnable" in more:
         return more["runnable"]
-    options, names = layers.options, agent.named_tools
+    options, names, offered = layers.options, agent.named_tools, tools(model)
+    if agent.tools is not None:  # beside the file tools and `task`
+        by_name = {tool_name(t): t for t in offered}
+        known = (*by_name, *(FILE_TOOLS if options.enable_filesystem else ()), TASK)
+        if strange := next((name for name in names or () if name not in known), None):
+            what = f"the subagent {agent.name!r} has no tool {strange!r} to choose from"
+            raise NotFoundError(what, f"use one of {', '.join(known)}")
+        chosen = [by_name.get(t) if isinstance(t, str) else t for t in agent.tools]
+        offered = described([tool for tool in chosen if tool is not None])
     skills = [_NamedSkills(backend, agent.skills, options.skills)] if agent.skills else []
     called = task if names is None or TASK in names else None
     spec = {
@@ -165,7 +173,7 @@ def _graph(
         "description": agent.description,
         "system_prompt": agent.system_prompt,
         "model": model.model,
-        "tools": _subagent_tools(agent, tools(model), options.enable_filesystem),
+        "tools": list(offered),
         "middleware": [
             *skills,
             *layers.common(backend, model, names=names, task=called),
@@ -174,21 +182,6 @@ def _graph(
         **{key: more[key] for key in ("response_format",) if key in more},
     }
     return nested_graph(spec)
-
-
-def _subagent_tools(agent: Subagent, tools: Sequence[Any], files: bool) -> list[Any]:
-    if agent.tools is None:
-        return list(tools)
-    by_name = {tool_name(t): t for t in tools}
-    known = (*by_name, *(FILE_TOOLS if files else ()), TASK)
-    if strange := next((name for name in agent.named_tools or () if name not in known), None):
-        raise NotFoundError(
-            f"the subagent {agent.name!r} has no tool {strange!r} to choose from", f"use one of {', '.join(known)}"
-        )
-    chosen = [
-        by_name.get(t) if isinstance(t, str) else t for t in agent.tools if not isinstance(t, str) or t in by_name
-    ]
-    return described(chosen)
 
 
 class _NamedSkills(SkillsMiddleware):
