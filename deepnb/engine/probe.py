@@ -1,11 +1,12 @@
 """The state of a graph -> a Snapshot, converting only what is new since the last one."""
 
 import base64
+import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, shown_text, typed_text
@@ -156,3 +157,35 @@ def offload(event: Mapping[str, Any] | None) -> Offload | None:
         flush=Flush(flush["file"], tuple(flush["lines"]), flush["how"]) if flush else None,
         messages=int(held.get("messages") or 0),
     )
+
+
+# -- skills in the shapes the engine keeps them in: the catalog of its state, and one put before a prompt
+
+
+PINNED = "pinned_skill"
+"""`lc_source` of a message that holds a skill's body."""
+
+
+def metadata(skill: Skill) -> dict[str, Any]:
+    """Return a skill as upstream's `skills_metadata` holds it, without unused fields: every turn decodes it."""
+    fields = {"path": skill.path, "name": skill.name, "description": skill.description}
+    return {**fields, "metadata": dict(skill.metadata)} if skill.metadata else fields
+
+
+def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:
+    """Return a skill's body as a message that is nobody's request, in the shape upstream pins one."""
+    name, path = html.escape(skill.name), html.escape(skill.path)
+    marker = {"name": skill.name, "path": skill.path, "description": skill.description}
+    return HumanMessage(
+        f'<skill name="{name}" path="{path}">\n{body}\n</skill>',
+        id=message_id,
+        additional_kwargs={"lc_source": PINNED, "skill": marker},
+    )
+
+
+def pinned_name(text: str) -> str:
+    return html.unescape(text.removeprefix('<skill name="').partition('"')[0])
+
+
+def is_pinned(source: str | None, text: str, path: str) -> bool:
+    return source == PINNED and f'path="{html.escape(path)}">' in text.partition("\n")[0]

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 from deepnb.engine import keys
 from deepnb.engine.approvals import is_bound
 from deepnb.engine.graph import Graph
-from deepnb.engine.limits import Cancelled, LimitReached
-from deepnb.engine.listen import Listener
+from deepnb.engine.listen import Cancelled, LimitReached, Listener
 from deepnb.engine.probe import new_messages
 from deepnb.gate import redact
 from deepnb.values.approvals import PendingCall

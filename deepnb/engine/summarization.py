@@ -19,10 +19,17 @@ from langgraph.types import Command
 
 from deepnb.engine import coroutines, keys
 from deepnb.engine.answer import usage
-from deepnb.engine.compaction import SUMMARY_ROOM, CompactionSteps, Done, NotOffloaded, offload_record, turn_start
+from deepnb.engine.compaction import (
+    SUMMARY_ROOM,
+    Asked,
+    CompactionSteps,
+    Done,
+    NotOffloaded,
+    offload_record,
+    turn_start,
+)
 from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell, tell_notice
-from deepnb.engine.question import Asked
 from deepnb.engine.request import in_order, is_request, lowered, mark_of, reserves, source_of
 from deepnb.engine.state_backend import without_messages
 from deepnb.values.budget import Budget

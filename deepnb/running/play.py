@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
 from typing import Any
 
-from deepnb.engine.limits import LimitReached
+from deepnb.engine.listen import LimitReached
 from deepnb.engine.run import Run
 from deepnb.engine.structured import Form, as_text
 from deepnb.values.approvals import PendingCall

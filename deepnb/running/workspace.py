@@ -232,7 +232,7 @@ class Catalogs:
         """Return the messages that hold pinned skills, as the files are now; what is gone is left out."""
         if not pins:
             return []
-        from deepnb.engine.pinned_skills import pinned_message
+        from deepnb.engine.probe import pinned_message
         from deepnb.skills.frontmatter import body_of
 
         there = {s.name: s for s in self.found().skills if s.usable}
