@@ -14,27 +14,24 @@ from langchain.agents.middleware import AgentMiddleware, ModelCallLimitMiddlewar
 
 from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.backends.writer import writer
-from deepnb.engine import approvals
 from deepnb.engine.tools import described
 from deepnb.memory.flush import TOOL as NOTE
 from deepnb.memory.guarding import ScopedBackend
 from deepnb.memory.layers import MAIN, guarded_paths
 from deepnb.memory.searching import MemorySearch
-from deepnb.middleware.calls import ApprovalMiddleware, GuardMiddleware
+from deepnb.middleware.calls import AnsweredMiddleware, GuardMiddleware
 from deepnb.middleware.prompt import now
 from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER, Subagent
-from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.approvals import policy_of
 from deepnb.values.errors import InvalidError, NotFoundError
 from deepnb.values.lazy import nothing
 from deepnb.wiring.build import agent, in_force
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
 from deepnb.wiring.options import SERVED, Options, changed, effects
-from deepnb.workshop.approvals import Effects
 
 if TYPE_CHECKING:
-    from deepagents.backends.protocol import BackendProtocol
     from langgraph.graph.state import CompiledStateGraph
 
 FOLDER_OF_FILES = "files"
@@ -65,11 +62,18 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
     names, folders = guarded_paths(chosen.memory, chosen.skills)
     stored = (*names, *folders, *shipped)
     backend = MemoryStoreBackend(stored)
-    does = effects(chosen, there, backend.undoable)
-    offered: set[str] = set()
-    ask, seal = (_Approvals(policy_of(chosen.approve), does, offered, backend, seal=seal) for seal in (False, True))
+    does, policy = effects(chosen, there, backend.undoable), policy_of(chosen.approve)
+    ask = partial(
+        AnsweredMiddleware,
+        lambda: policy,
+        does.of,
+        lambda: writer().agent,
+        offered=set(),
+        problem=does.problem,
+        before=partial(does.state, backend),
+    )
     search = partial(MemorySearch, nothing)  # an index for one search: whose memory it is depends on the run
-    layers = _LimitedLayers(chosen, now, search, _Guard(backend, paths=stored), ask, seal)
+    layers = _LimitedLayers(chosen, now, search, _Guard(backend, paths=stored), ask(), ask(seal=True))
     files, nested = (ScopedBackend(backend, scope) for scope in (lambda: MAIN, lambda: MAIN.inside))
     seed = SeedMiddleware(backend, shipped)
     graph: CompiledStateGraph[Any, Any, Any, Any]
@@ -89,22 +93,6 @@ class _LimitedLayers(Layers):
 class _Guard(GuardMiddleware):
     def _is_refused(self, tool: str, args: Mapping[str, Any]) -> bool:
         return tool == NOTE or super()._is_refused(tool, args)
-
-
-class _Approvals(ApprovalMiddleware):
-    """Answered as any middleware's approvals are; nested agents have them as well, and no other has these tools."""
-
-    def __init__(self, policy: Policy, does: Effects, offered: set[str], files: BackendProtocol, *, seal: bool) -> None:
-        approvals.ApprovalMiddleware.__init__(
-            self,
-            lambda: policy,
-            does.of,
-            lambda: writer().agent,
-            seal=seal,
-            offered=offered,
-            problem=does.problem,
-            before=partial(does.state, files),
-        )
 
 
 def _agents(shipped: Mapping[str, bytes], options: Options) -> tuple[Subagent, ...]:

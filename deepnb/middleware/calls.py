@@ -31,7 +31,33 @@ _FOREIGN: dict[str, Effect] = dict.fromkeys(
 """Names of deepnb's own tools that in another program may be anything's. A subagent's calls are its own middleware's."""
 
 
-class ApprovalMiddleware(approvals.ApprovalMiddleware):
+class AnsweredMiddleware(approvals.ApprovalMiddleware):
+    """Takes the decisions of LangChain for answers, which nobody signs."""
+
+    def _given(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
+        """Return what a session's decision, or one of LangChain's, says of the call; raise an error for any other."""
+        listed = answer.get("decisions") if isinstance(answer, Mapping) else None
+        one = listed[0] if isinstance(listed, list | tuple) and len(listed) == 1 else answer
+        if approvals.is_bound(one):
+            return super()._given(value, answer)
+        said = str(one.get("message") or "") if isinstance(one, Mapping) else ""
+        match one.get("type") if isinstance(one, Mapping) else None:
+            case "approve":
+                return {"kind": "approve"}
+            case "reject":
+                return {"kind": "reject", "reason": said}
+            case "respond":
+                return {"kind": "answer", "value": said}
+            case "edit":
+                action = one.get("edited_action")
+                if not isinstance(action, Mapping) or action.get("name") != value["name"]:
+                    what = f"an edit of {value['name']} has an edited_action with this name"
+                    raise InvalidError(what, '{"type": "edit", "edited_action": {"name": ..., "args": {...}}}')
+                return {"kind": "edit", "args": approvals.to_call(value, "", "").edit(action.get("args") or {}).args}
+        raise InvalidError("the answer is no decision", 'give {"type": "approve"}, or edit, reject, respond')
+
+
+class ApprovalMiddleware(AnsweredMiddleware):
     """Interrupts before a call that can't be undone; the agent needs a checkpointer.
 
     Each call that waits is one interrupt with LangChain's `tool_approval` request as its value, credentials masked. It
@@ -77,28 +103,6 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
 
     def _effect_of(self, request: Any) -> Effect:
         return "reads" if marked(request.tool) == "reads" else super()._effect_of(request)
-
-    def _given(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
-        """Return what a session's decision, or one of LangChain's, says of the call; raise an error for any other."""
-        listed = answer.get("decisions") if isinstance(answer, Mapping) else None
-        one = listed[0] if isinstance(listed, list | tuple) and len(listed) == 1 else answer
-        if approvals.is_bound(one):
-            return super()._given(value, answer)
-        said = str(one.get("message") or "") if isinstance(one, Mapping) else ""
-        match one.get("type") if isinstance(one, Mapping) else None:
-            case "approve":
-                return {"kind": "approve"}
-            case "reject":
-                return {"kind": "reject", "reason": said}
-            case "respond":
-                return {"kind": "answer", "value": said}
-            case "edit":
-                action = one.get("edited_action")
-                if not isinstance(action, Mapping) or action.get("name") != value["name"]:
-                    what = f"an edit of {value['name']} has an edited_action with this name"
-                    raise InvalidError(what, '{"type": "edit", "edited_action": {"name": ..., "args": {...}}}')
-                return {"kind": "edit", "args": approvals.to_call(value, "", "").edit(action.get("args") or {}).args}
-        raise InvalidError("the answer is no decision", 'give {"type": "approve"}, or edit, reject, respond')
 
 
 def _away(backend: BackendProtocol) -> tuple[str, ...]:
