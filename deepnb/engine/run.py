@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -23,6 +22,9 @@ from deepnb.values.messages import Added
 from deepnb.values.turn import Asked, Event
 
 T = TypeVar("T")
+
+_Errand = tuple[Callable[[], Any], Future[Any]]
+"""Work that one thread does for another, which waits."""
 
 _GRACE = 2.0
 """Seconds a cancelled run is waited for; after that it is left to end by itself."""
@@ -41,23 +43,6 @@ def on_reader(work: Callable[[], T]) -> T:
 
 def current_run() -> Run | None:
     return _READ.get()
-
-
-@dataclass(frozen=True)
-class _Errand:
-    """Work that one thread does for another, which waits."""
-
-    work: Callable[[], Any]
-    done: Future[Any] = field(default_factory=Future)
-
-    def do(self) -> None:
-        """Do the work; an interrupt is for both threads, any other exception for the one that waits."""
-        try:
-            self.done.set_result(self.work())
-        except BaseException as error:
-            self.done.set_exception(error)
-            if isinstance(error, KeyboardInterrupt):
-                raise
 
 
 class Run:
@@ -118,10 +103,16 @@ class Run:
                 continue
             if event is None:
                 break
-            if isinstance(event, _Errand):
-                event.do()
+            if not isinstance(event, tuple):
+                yield event
                 continue
-            yield event
+            work, done = event
+            try:
+                done.set_result(work())
+            except BaseException as error:  # an interrupt is for both threads, any other for the one that waits
+                done.set_exception(error)
+                if isinstance(error, KeyboardInterrupt):
+                    raise
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -134,13 +125,12 @@ class Run:
         """Return what `work` gives, done by the thread that iterates, in which a KeyboardInterrupt ends the run."""
         if threading.get_ident() == self._reader:  # a tool that a function calls
             return work()
-        errand = _Errand(work)
-        self._put(errand)
-        while not wait((errand.done,), _LOOK_UP).done:
+        done: Future[T] = Future()
+        self._put((work, done))
+        while not wait((done,), _LOOK_UP).done:
             if self._closed or self.listener.is_cancelled:
                 raise Cancelled
-        value: T = errand.done.result()
-        return value
+        return done.result()
 
     def cancel(self) -> bool:
         """End the run, and return whether it has ended within the grace time. Nothing is told of it any more."""
