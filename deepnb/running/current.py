@@ -52,17 +52,13 @@ class Current:
         self.turn: Turn | None = None
         """The turn that plays, as it began: the one fact that a turn is running."""
         self.last: Turn | None = None
-        """The turn that ended last, in whichever thread."""
         self.clock = clock or (lambda: datetime.now().astimezone())
-        """The time, as an aware datetime in the user's time zone."""
         self.shell: Kernel | None = None
-        """The kernel of the shell that the session is in."""
         self.code_ran: Callable[[Names], None] = nothing
         """Keeps what code did to the names of the namespace, for undo."""
         self.live: Callable[[Event], None] = nothing
         """Shows an output of code while it runs; the reader of the turn is given it later."""
         self.recording: Recording | None = None
-        """The tape that is being recorded, or was last."""
         self.wake: Callable[[], None] = nothing
         """Has `catch_up` called in the session's own thread soon; called in whichever thread."""
         self.save: Callable[[], None] = nothing
@@ -202,8 +198,6 @@ class Current:
 
 
 class Paths:
-    """The rules that decide about paths, as the options in force say them."""
-
     def __init__(self, current: Current) -> None:
         self._current = current
 

@@ -43,7 +43,6 @@ class Graphs:
 
     @cached_property
     def checkpointer(self) -> Any:
-        """The one that was given; without one, threads are kept in memory."""
         if (given := self._current.options.checkpointer) is not None:
             return given
         from langgraph.checkpoint.memory import InMemorySaver
@@ -56,7 +55,6 @@ class Graphs:
 
     @cached_property
     def restorer(self) -> Restorer:
-        """Gives the states of threads what was taken out of them."""
         from deepnb.engine.state_backend import Restorer
 
         return Restorer(self.checkpointer)

@@ -43,7 +43,6 @@ class Home:
 
     @property
     def storage(self) -> Storage:
-        """Where the files of the thread that is meant are, and what is mounted into them."""
         return self.of(self._current.files_thread.home)
 
     @property
@@ -93,7 +92,6 @@ class Home:
             self.of(name).keep_at(place_in_memory(other.files(name)))
 
     def files(self, name: str) -> dict[str, Any]:
-        """Return the files of a memory as they are now: path -> FileData."""
         from deepagents.backends.utils import create_file_data
 
         if (home := self.of(name).home) is None:
@@ -139,7 +137,6 @@ class Home:
 
     @property
     def sources(self) -> Sources:
-        """The files of the disk that are joined in as memory, where the thread's files are that are meant."""
         storage = self._storages.get(self._current.files_thread.home)
         return storage.sources if storage else ()
 
@@ -195,7 +192,6 @@ class Home:
         return {r.path: r.content.decode("utf-8", "replace") for r in found if r.content is not None}
 
     def memory_paths(self) -> tuple[str, ...]:
-        """Return the memory files and notes that exist."""
         backend = self.backend
         named = list(dict.fromkeys((*self._current.options.memory, *ALWAYS, LONG_TERM)))
         there = [r.path for r in backend.download_files(named) if r.content is not None]

@@ -26,20 +26,15 @@ from deepnb.values.text import excerpt
 from deepnb.values.turn import CodeOutput, ToolEnded, Turn, Usage
 
 _SHOWN = 12
-"""Names of variables in a line."""
 
 _LINES = 5
-"""Lines of what is unfinished."""
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What a database gave back to a session."""
-
     lines: tuple[str, ...]
     """What is said of it: what is back, and what is gone with the kernel."""
     asked: int = 0
-    """Calls of the current thread that need approval."""
     names: tuple[str, ...] = ()
     """Variables that the agent's code made in earlier turns, and that this kernel does not have."""
 
@@ -187,7 +182,6 @@ class Persistence:
         return self.records.fact("thread")
 
     def names(self) -> tuple[str, ...]:
-        """Return the threads that are kept, in the order they were made."""
         return tuple(self.records.threads())
 
     def metadata(self, name: str) -> dict[str, Any] | None:

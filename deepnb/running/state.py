@@ -216,7 +216,6 @@ class State:
             self._graphs.checkpointer.delete_thread(thread.name)
 
     def values_at(self, source: Snapshot) -> dict[str, Any]:
-        """Return all that a thread held in a state, for another thread to begin with."""
         from deepnb.engine import keys
 
         values = dict(self._graph.state(_at(source)).values)
@@ -248,7 +247,6 @@ class State:
         return self._peeked[1]
 
     def write_values(self, thread: Thread, values: Mapping[str, Any]) -> None:
-        """Write values into the state of a thread that has nothing left to run."""
         self._update(thread.config, values)
         self.read_checkpoint(thread)
 

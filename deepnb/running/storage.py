@@ -48,9 +48,7 @@ class Place:
     backend: BackendProtocol
     lock: Lock
     files: CheckpointFiles | None = None
-    """The files themselves, where they are in this process or in a checkpointer."""
     directory: str | None = None
-    """The directory of a disk, if they are in one."""
 
 
 def place_in_memory(files: Mapping[str, Any] | None = None) -> Place:
@@ -74,8 +72,6 @@ def place_of(options: Options, database: Database | None, name: str) -> Place:
 
 
 class DatabaseFiles(WrapperBackend):
-    """The files in one namespace of a database's store."""
-
     def __init__(self, database: Database, namespace: tuple[str, ...]) -> None:
         super().__init__(store_backend(ExactStore(database.store), namespace))
         self._database, self._namespace = database, namespace
@@ -94,7 +90,6 @@ class Storage:
         """
         self.home = home
         self.mounts: dict[str, Mount] = {}
-        """All of them by prefix: the user's own, and those of memory sources."""
         self.given = given = base if isinstance(base, Given) else Given()
         self.user_mounts: dict[str, Mount] = dict(given.mounts)
         self._source_mounts: dict[SourceMount, Mount] = {}
@@ -116,7 +111,6 @@ class Storage:
         """Whether memory is in the state of the thread that is meant: that of somebody else's graph."""
         self._lock: Lock = backend_lock(root) if root and not paths.is_attached else process_lock(self)
         self.search = MemorySearch(self._indexed_in, lambda: (current.options.embeddings, current.options.namespace))
-        """The index over memory and notes."""
         self.guard = GuardedBackend(
             self._default, [self._root_of_home()], paths.is_guarded, current.stamp, current.tell
         )

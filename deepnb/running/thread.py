@@ -56,9 +56,7 @@ class Thread:
     runs: bool = False
     """Whether a run goes on in it on its server, which no turn here follows."""
     gone: tuple[str, ...] = ()
-    """Turns that its server no longer has, until that has been said."""
     decided: dict[str, Decision] = field(default_factory=dict)
-    """The decisions on some of them, by their key, until all are made."""
     granted: frozenset[str] = frozenset()
     """Tools that the user has allowed here, asked about one of their calls, each as `Current.grant` says it."""
     offered: frozenset[str] = frozenset()
@@ -68,7 +66,6 @@ class Thread:
     pins: dict[str, str] = field(default_factory=dict)
     """Name of a skill that goes before the next prompt -> id of the message that will hold it."""
     other: Mapping[str, Any] = field(default_factory=dict)
-    """The options of the last turn, where they were others than the session's."""
 
     @property
     def config(self) -> dict[str, Any]:

@@ -83,7 +83,6 @@ class Threads:
         return self._stored
 
     def reread(self) -> None:
-        """Threads are kept elsewhere from now on."""
         self._stored = None
 
     def _add(self, thread: Thread) -> Thread:
@@ -98,7 +97,6 @@ class Threads:
         return thread
 
     def infos(self) -> ThreadInfos:
-        """Return the threads as they are listed."""
         if self._state.paths.is_served:
             known, self._stored = self._stored, None
             try:
@@ -214,7 +212,6 @@ class Threads:
         return made
 
     def remove(self, thread: Thread) -> None:
-        """Take away a thread, with its checkpoints."""
         self._threads.pop(thread.name, None)
         self._state.delete(thread)
 
