@@ -24,7 +24,7 @@ from deepnb.engine.request import is_request, mark_of, message_text, source_of
 from deepnb.gate import redact
 from deepnb.gate.directives import attributed
 from deepnb.values.answers import split_thinking
-from deepnb.values.budget import Rule, Size
+from deepnb.values.budget import Rule
 from deepnb.values.failures import NotOnTapeError, causes, one_line, status_of
 from deepnb.values.lazy import set_in_block
 from deepnb.values.messages import MEMORY_UPDATE
@@ -164,7 +164,9 @@ class CompactionSteps(Upstream):
 
     def _go_by(self, rule: Rule) -> None:
         """Compact by this rule from now on."""
-        trigger, keep = _absolute(rule.trigger, rule.trigger_tokens), _absolute(rule.keep, rule.keep_tokens)
+        # a fraction becomes tokens, so that its border is exact
+        trigger: Any = rule.trigger if rule.trigger_tokens is None else ("tokens", rule.trigger_tokens)
+        keep: Any = rule.keep if rule.keep_tokens is None else ("tokens", rule.keep_tokens)
 
         def total(messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
             return int(self._own.meter.budget(messages, tools or ()).total)
@@ -380,7 +382,3 @@ def turn_start(messages: Sequence[BaseMessage], end: int | None = None) -> int:
     while start > 0 and source_of(messages[start - 1]) in _ADDED:
         start -= 1
     return start
-
-
-def _absolute(size: Size, tokens: int | None) -> Any:
-    return size if tokens is None else ("tokens", tokens)

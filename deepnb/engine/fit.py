@@ -91,21 +91,12 @@ class _Made:
     pictures: list[Any] = field(default_factory=list)
 
     def add(self, one: BaseMessage, protocol: Protocol) -> None:
-        if isinstance(one, ToolMessage):
-            self._add_result(one, protocol)
-        else:
+        if not isinstance(one, ToolMessage):
             self.out += self.ending()
             self.waiting, self.placed, self.pictures = [], {}, []
             self.out.append(self._with_ids(one) if isinstance(one, AIMessage) and one.tool_calls else one)
-
-    def ending(self) -> list[BaseMessage]:
-        """Return what ends the results of the last answer's calls: those that are missing, and their pictures."""
-        lost = [ToolMessage(LOST, name=name, tool_call_id=id_, status="error") for _, id_, name in self.waiting]
-        shown = [HumanMessage([{"type": "text", "text": SHOWN}, *self.pictures])] if self.pictures else []
-        return [*lost, *shown]
-
-    def _add_result(self, one: ToolMessage, protocol: Protocol) -> None:
-        """Add the result of a call; a second one joins the first, and one of no call is left out."""
+            return
+        # of the results of a call a second one joins the first, and one of no call is left out
         if not protocol.pictures and not isinstance(one.content, str):
             self.pictures += [block for block in as_blocks(one) if block.get("type") != "text"]
             one = one.model_copy(update={"content": one.text or "(below)"})
@@ -117,6 +108,12 @@ class _Made:
         elif (place := self.placed.get(one.tool_call_id)) is not None:
             both = [*as_blocks(self.out[place]), *as_blocks(one)]
             self.out[place] = self.out[place].model_copy(update={"content": both})
+
+    def ending(self) -> list[BaseMessage]:
+        """Return what ends the results of the last answer's calls: those that are missing, and their pictures."""
+        lost = [ToolMessage(LOST, name=name, tool_call_id=id_, status="error") for _, id_, name in self.waiting]
+        shown = [HumanMessage([{"type": "text", "text": SHOWN}, *self.pictures])] if self.pictures else []
+        return [*lost, *shown]
 
     def _with_ids(self, message: AIMessage) -> AIMessage:
         """Return an answer whose calls have ids that no call before has; they wait for their results."""
@@ -246,8 +243,13 @@ class FitMiddleware(RequestMiddleware):
         self._known: dict[tuple[str, bool], tuple[Any, FitTool]] = {}
 
     def changed(self, request: Any) -> Any:
-        enums = PROTOCOLS.get(protocol_of(request.model), _OTHER).enums
-        tools = [(one, self._fit(one, enums)) for one in request.tools or ()]
+        enums, tools = PROTOCOLS.get(protocol_of(request.model), _OTHER).enums, list[tuple[Any, FitTool]]()
+        for one in request.tools or ():  # upstream copies tools at each call: what is equal was made fit before
+            key, schema = (tool_name(one), enums), getattr(one, "args_schema", None)
+            same = (one.description, id(schema)) if schema is not None else id(one)
+            if key not in self._known or self._known[key][0] != same:
+                self._known[key] = (same, fit_tool(one, key[0], enums=enums))
+            tools.append((one, self._known[key][1]))
         if (read := reader()) is not None:
             odd = (fit for _, fit in tools if fit.mended)
             read.offered_as = {fit_name(fit.name): (fit.name, fit.arguments) for fit in odd}
@@ -256,12 +258,3 @@ class FitMiddleware(RequestMiddleware):
             tools=[fit.form if fit.mended else one for one, fit in tools],
             system_message=request.system_message and _fit_one(request.system_message, _OTHER),
         )
-
-    def _fit(self, tool: Any, enums: bool) -> FitTool:
-        """Return the form of a tool; though upstream copies tools at each call, it is made once."""
-        name, schema = tool_name(tool), getattr(tool, "args_schema", None)
-        same = (tool.description, id(schema)) if schema is not None else id(tool)
-        known = self._known.get((name, enums))
-        if known is None or known[0] != same:
-            known = self._known[name, enums] = (same, fit_tool(tool, name, enums=enums))
-        return known[1]

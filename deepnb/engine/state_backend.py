@@ -187,7 +187,15 @@ class Restorer:
             values = {**values, keys.FILES: whole}
         if not mark.get("messages"):
             return values
-        taken = self._messages_before(mark, before)
+        todo, last = list[tuple[str, Any]](), mark
+        while last.get("messages") and last["checkpoint"] not in self._messages:
+            held, before = before or self._read(last, keys.MESSAGES), None
+            gone = last["messages"] - mark_of(held).get("messages", 0)
+            todo.append((last["checkpoint"], held[keys.MESSAGES][:gone]))
+            last = mark_of(held)
+        taken = self._messages[last["checkpoint"]] if last.get("messages") else GrowingList[BaseMessage]()
+        for checkpoint, messages in reversed(todo):
+            self._messages[checkpoint] = taken = taken.replace_from(len(taken), messages)
         event = {**values[keys.OFFLOAD], keys.TAKEN: {**mark, "messages": 0}}
         for index in ("cutoff_index", "created_at_index"):
             event[index] += len(taken)
@@ -207,18 +215,6 @@ class Restorer:
             self._texts[key] = first, text
             cut[path] = {**{k: v for k, v in data.items() if k != keys.TAKEN}, "content": text + data["content"]}
         return {**files, **cut} if cut else files
-
-    def _messages_before(self, mark: Mapping[str, Any], before: Values | None) -> GrowingList[BaseMessage]:
-        todo = []
-        while mark.get("messages") and mark["checkpoint"] not in self._messages:
-            held, before = before or self._read(mark, keys.MESSAGES), None
-            gone = mark["messages"] - mark_of(held).get("messages", 0)
-            todo.append((mark["checkpoint"], held[keys.MESSAGES][:gone]))
-            mark = mark_of(held)
-        taken = self._messages[mark["checkpoint"]] if mark.get("messages") else GrowingList[BaseMessage]()
-        for checkpoint, messages in reversed(todo):
-            self._messages[checkpoint] = taken = taken.replace_from(len(taken), messages)
-        return taken
 
     def _read(self, mark: Mapping[str, Any], channel: str) -> Values:
         place = {"thread_id": mark["thread"], "checkpoint_ns": "", "checkpoint_id": mark["checkpoint"]}

@@ -22,7 +22,7 @@ from deepnb.memory.searching import MemorySearch
 from deepnb.middleware.calls import AnsweredMiddleware, GuardMiddleware
 from deepnb.middleware.prompt import now
 from deepnb.subagents.files import check, tool_names
-from deepnb.values.agent import FOLDER, Subagent
+from deepnb.values.agent import FOLDER
 from deepnb.values.approvals import policy_of
 from deepnb.values.errors import InvalidError, NotFoundError
 from deepnb.values.lazy import nothing
@@ -54,11 +54,16 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
             raise InvalidError(what, f"did you mean {near[0]}?" if near and not known else "leave it out")
     chosen = changed(Options(), options)
     folder = Path(directory) / FOLDER_OF_FILES
-    files_of = sorted(path for path in folder.rglob("*") if path.is_file())
-    shipped = {f"/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in files_of}
+    listed = sorted(path for path in folder.rglob("*") if path.is_file())
+    shipped = {f"/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in listed}
     mine = main_model(chosen)
     given = described(chosen.tools)
-    there = in_force(chosen, _agents(shipped, chosen))
+    tools, taken = tool_names(chosen.tools, chosen.enable_filesystem), [one.name for one in chosen.subagents]
+    files_of = {p: data for p, data in shipped.items() if p.startswith(FOLDER) and p.endswith(".md")}
+    found = [check(data, p, tools, taken) for p, data in files_of.items()] if chosen.enable_subagents else []
+    if broken := next((one for one in found if one.problem), None):  # a server that stops is where it can be seen
+        raise InvalidError(f"{broken.path} can't be used ({broken.problem})", "fix it, or delete the file")
+    there = in_force(chosen, [one.agent for one in found])
     names, folders = guarded_paths(chosen.memory, chosen.skills)
     stored = (*names, *folders, *shipped)
     backend = MemoryStoreBackend(stored)
@@ -93,19 +98,6 @@ class _LimitedLayers(Layers):
 class _Guard(GuardMiddleware):
     def _is_refused(self, tool: str, args: Mapping[str, Any]) -> bool:
         return tool == NOTE or super()._is_refused(tool, args)
-
-
-def _agents(shipped: Mapping[str, bytes], options: Options) -> tuple[Subagent, ...]:
-    """The subagents of the files; one with a mistake in it stops the server, which is where it can be seen."""
-    if not options.enable_subagents:
-        return ()
-    tools = tool_names(options.tools, options.enable_filesystem)
-    taken = [one.name for one in options.subagents]
-    files = {path: data for path, data in shipped.items() if path.startswith(FOLDER) and path.endswith(".md")}
-    found = [check(data, path, tools, taken) for path, data in files.items()]
-    if broken := next((one for one in found if one.problem), None):
-        raise InvalidError(f"{broken.path} can't be used ({broken.problem})", "fix it, or delete the file")
-    return tuple(one.agent for one in found)
 
 
 class SeedMiddleware(AgentMiddleware):

@@ -110,7 +110,12 @@ class Storage:
         self.in_state = paths.is_attached and stored is None and root is None
         """Whether memory is in the state of the thread that is meant: that of somebody else's graph."""
         self._lock: Lock = backend_lock(root) if root and not paths.is_attached else process_lock(self)
-        self.search = MemorySearch(self._indexed_in, lambda: (current.options.embeddings, current.options.namespace))
+
+        def indexed_in() -> str | None:  # the directory of the files, where all of them are there
+            elsewhere = any(one.startswith("/memory/") or "/memory/".startswith(one) for one in self.mounts)
+            return None if elsewhere else self.kept
+
+        self.search = MemorySearch(indexed_in, lambda: (current.options.embeddings, current.options.namespace))
         self.guard = GuardedBackend(
             self._default, [self._root_of_home()], paths.is_guarded, current.stamp, current.tell
         )
@@ -262,11 +267,6 @@ class Storage:
         self.guard.rewire(inner, roots, forget_home=forget_home)
         for one in self._dependent:
             one._rewire()
-
-    def _indexed_in(self) -> str | None:
-        """Return the directory of the index: that of the files, where all of them are there."""
-        elsewhere = any(prefix.startswith("/memory/") or "/memory/".startswith(prefix) for prefix in self.mounts)
-        return None if elsewhere else self.kept
 
     def _root_of_home(self) -> Root:
         lock = self.home.lock if self.home is not None and self._has_all else self._lock

@@ -113,7 +113,13 @@ def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], las
             skills.block() if skills else "",
             memory.block(contents, writes=writes) if memory else "",
         )
-        system = "\n\n".join(filter(None, (*blocks, _rest(system, built.prompt))))
+        # and what stands below memory and skills, or below the instructions where there is neither
+        split = system_parts(system)
+        texts = [text for part, text in split if part == "system"]
+        rest = texts[-1].strip("\n") if split and split[-1][0] == "system" else ""
+        if len(texts) == len(split):
+            rest = system.removeprefix(built.prompt).strip("\n") if system.startswith(built.prompt) else ""
+        system = "\n\n".join(filter(None, (*blocks, rest)))
     message = [SystemMessage(system)] if system else []
     lean = _of(built, LeanToolsMiddleware)
     tools = lean.bound(built.bound, held) if own and lean else built.bound if own else ()
@@ -135,12 +141,3 @@ def memory_shares(built: Built, values: Mapping[str, Any]) -> dict[str, tuple[in
 
 def _of(built: Built, kind: type[Any]) -> Any:
     return next((one for one in built.stack if isinstance(one, kind)), None)
-
-
-def _rest(system: str, prompt: str) -> str:
-    """Return what stands below memory and skills, or below the instructions where there is neither."""
-    parts = system_parts(system)
-    own = [text for part, text in parts if part == "system"]
-    if len(own) == len(parts):
-        return system.removeprefix(prompt).strip("\n") if system.startswith(prompt) else ""
-    return own[-1].strip("\n") if parts and parts[-1][0] == "system" else ""
