@@ -119,9 +119,14 @@ def read(begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
                 return
             yield found[0]
     finally:
-        for task in (left := asyncio.all_tasks(loop)):  # of a reader who went away
-            task.cancel()
-        if left:
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_asyncgens())
+        _cancel_all(loop)
         _FREE.append(loop)
+
+
+def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
+    """Let everything end that a reader who went away has left running."""
+    for task in (left := asyncio.all_tasks(loop)):
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())

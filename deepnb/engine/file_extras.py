@@ -22,7 +22,7 @@ def has_extras(backend: Any) -> bool:
 def append_text(backend: Any, path: str, text: str) -> str | None:
     """Add `text` to the end of a file, which is made where it is missing; return the error, if any."""
     if has_extras(backend):
-        return backend.append_text(path, text)
+        return backend.append_text(path, text)  # type: ignore[no-any-return]
     found = backend.download_files([path])[0]
     if found.content is None and found.error != "file_not_found":
         return f"Error: {path} can't be read ({found.error})"

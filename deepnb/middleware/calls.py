@@ -90,7 +90,8 @@ class ApprovalMiddleware(AnsweredMiddleware):
         """
         policy = policy_of(approve)
         given: Any = backend or StateBackend()
-        away, files = _away(given), SynchronousBackend(given)
+        away: tuple[str, ...] = _away(given)
+        files: Any = SynchronousBackend(given)
 
         def undoable(path: str) -> bool:
             if (plain := _plain(path)) is None:

@@ -78,9 +78,8 @@ class MemoryMiddleware(middleware.DeltaMemoryMiddleware):
         """
         for path in sources:
             check_path(path)
-        super().__init__(
-            SynchronousBackend(backend or StateBackend()), sources, budget, approximate, lambda: now()[:10]
-        )
+        files: Any = SynchronousBackend(backend or StateBackend())
+        super().__init__(files, sources, budget, approximate, lambda: now()[:10])
         self._refresh = refresh
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -141,13 +140,13 @@ class CompactionMiddleware(SummarizationMiddleware):
         """
         own = main_model(changed(Options(), {"model": model, "trigger": trigger, "keep": keep}))
         check_sizes(own.rule.note)
-        backend: Any = SynchronousBackend(backend or StateBackend())
+        files: Any = SynchronousBackend(backend or StateBackend())
         super().__init__(
             own,
-            backend=backend,
+            backend=files,
             clock=now,
             addition=history.addition,
-            flush=Flusher(_Notes(backend)) if flush else None,
+            flush=Flusher(_Notes(files)) if flush else None,
             heard=heard,
             rebased=_with_updates,
         )

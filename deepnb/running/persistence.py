@@ -32,6 +32,9 @@ _LINES = 5
 
 @dataclass(frozen=True)
 class Restored:
+    """What a database gave back to a session."""
+
+    where: str
     lines: tuple[str, ...]
     """What is said of it: what is back, and what is gone with the kernel."""
     asked: int = 0
@@ -234,11 +237,16 @@ class Persistence:
         """Return the threads whose last turn waits for the user, or had not ended when its kernel did."""
         return tuple(name for name in self.records.unfinished() if not self.is_busy(name))
 
+    @property
+    def here(self) -> Restored:
+        """Where the session is kept, of which nothing had to be read."""
+        return Restored(self.database.where, (f"this session is kept in {self.database.where}",))
+
     def restored(self, thread: Thread, others: Iterable[Thread], namespace: Mapping[str, Any]) -> Restored:
         """Return what is back in a kernel with these variables; `others` are the threads that are `unfinished`."""
         count, where = len(self.records.threads()), self.database.where
         if not count:
-            return Restored((f"this session is kept in {where}",))
+            return self.here
         left = [call for call in thread.asked if call.key not in thread.decided]
         parts = [_counted(count, "thread"), f"{_counted(len(thread.turns), 'turn')} in thread {thread.name}"]
         if files := len(thread.snapshot.files) + len(thread.snapshot.binary):
@@ -261,7 +269,7 @@ class Persistence:
             lines.append(f"gone with the kernel: the variable{s} {shown} of earlier turns; {made_by}")
         if (model := self._session.get("model", "")) and model != self._model:
             lines.append(f"the model was {model.partition(' ')[0]}: %agent use {model}")
-        return Restored(tuple(lines), len(left), gone)
+        return Restored(where, tuple(lines), len(left), gone)
 
     def _need(self, thread: Thread, first: str = "") -> str:
         """Return what a thread needs to go on, and what to type, after `first`; empty where its last turn has ended."""

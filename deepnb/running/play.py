@@ -114,14 +114,14 @@ def recorded(
     for event in played.events:
         if isinstance(event, TextDelta) and not event.path:
             said[event.call].append(event.text)
-    text = "".join(said[max(said, default=0)]) or draft.text
+    text, used = "".join(said[max(said, default=0)]) or draft.text, last.usage if last else None
     return replace(
         draft,
         text=text if value is None else as_text(value),
         events=events,
         after=after,
         usage=before + usage(events),
-        budget=last and replace(last.budget, reported=last.usage and last.usage.input, request=last.request),
+        budget=replace(last.budget, reported=used.input if used else None, request=last.request) if last else None,
         seconds=draft.seconds + seconds,
         interrupted=played.interrupted,
         error=played.error,

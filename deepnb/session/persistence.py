@@ -21,11 +21,11 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
     """
     kept = workspace.persistence
     if kept is not None and kept.database.is_there and _is_at(kept.database, where):  # the cell was run again
-        return Restored((f"this session is kept in {kept.database.where}",))
+        return kept.here
     if kept is not None and not kept.database.is_there and not str(where).startswith(POSTGRES):
         workspace.current.idle()
         kept.database.move(str(where))
-        return Restored((f"this session is kept in {kept.database.where}",))
+        return kept.here
     _check(workspace, where)
     database = _open(where)
     try:

@@ -80,7 +80,8 @@ def _measured(resolved: Resolved, options: Options, recording: Recording | None,
         return meter.rule
 
     rule = rule_now()
-    model, retries, window = asked, 0, rule.window
+    model: Any = asked
+    retries, window = 0, rule.window
     own = {"num_ctx": window} if is_ollama(asked) else {}
     if window is not None and (window != window_of(asked) or own):  # and whether that is a guess, for a tape
         guessed = {"window_guessed": True} if rule.guessed else {}

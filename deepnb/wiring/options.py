@@ -83,7 +83,7 @@ def _subagent(given: Any) -> Subagent:
     if not isinstance(given, Subagent | Mapping):
         raise InvalidError(f"a subagent is a dict or a deepnb.Subagent, not a {type(given).__name__}", _EXAMPLE)
     agent = _from_mapping(given) if isinstance(given, Mapping) else given
-    who, lists = f"the subagent {agent.name!r}", dict[str, tuple[Any, ...]]()
+    who, lists = f"the subagent {agent.name!r}", dict[str, Any]()
     for key in ("name", "description", "system_prompt"):
         if not isinstance(value := getattr(agent, key), str):
             raise InvalidError(f"{key} of {who} is text, not a {type(value).__name__}", _EXAMPLE)
