@@ -66,10 +66,7 @@ class RetryMiddleware(AgentMiddleware):
             except Exception as error:
                 if (pause := self._pause(error, number, request)) is None:
                     raise
-            if (run := listener()) is not None:
-                run.wait(pause)  # a run that is cancelled ends at once
-            else:
-                time.sleep(pause)
+            _wait(pause)
         raise AssertionError
 
     async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
@@ -96,3 +93,10 @@ class RetryMiddleware(AgentMiddleware):
                 return 0.0 if getattr(error, "is_played", False) else seconds  # what a tape plays is not waited for
         hide_credentials(error, (message_text(one) for one in request.messages[-_QUOTED:]))
         return None
+
+
+def _wait(seconds: float) -> None:
+    if (run := listener()) is not None:
+        run.wait(seconds)  # a run that is cancelled ends at once
+    else:
+        time.sleep(seconds)
