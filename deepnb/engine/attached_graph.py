@@ -114,8 +114,8 @@ def _held(one: Any) -> Sequence[Any]:
         case FunctionType():
             own = one.__globals__  # of what it names, runnables and functions of the same module
             named = [own[name] for name in one.__code__.co_names if name in own]
-            mine = (f for f in named if isinstance(f, Runnable) or getattr(f, "__globals__", None) is own)
-            return [*_cells(one), *mine]
+            mine = (f for f in named if isinstance(f, Runnable | FunctionType))
+            return [*_cells(one), *(f for f in mine if isinstance(f, Runnable) or f.__globals__ is own)]
         case list() | tuple():
             return one[:_MANY]
         case dict():
