@@ -142,6 +142,8 @@ def as_content(value: Any) -> Any:
 
 def is_async(tool: Any) -> bool:
     """Return whether a tool, or a function that will be one, has a coroutine and may have nothing else."""
+    if isinstance(tool, FunctionTool):  # which runs either
+        return False
     if isinstance(tool, StructuredTool | Tool):
         return tool.func is None and tool.coroutine is not None
     if isinstance(tool, BaseTool):

@@ -166,24 +166,18 @@ class LeanToolsMiddleware(RequestMiddleware):
 # -- how a tool call runs: coroutines on the loop, an exception as the result, results of a length that can be kept
 
 
-class AsyncToolsMiddleware(AgentMiddleware):
-    """Runs them on `deepnb.engine.coroutines`; a run that is a coroutine itself awaits them where it is."""
-
-    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-        tool = request.tool
-        return handler(request.override(tool=in_cells(tool)) if tool is not None and is_async(tool) else request)
-
-    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
-        return await handler(request)
-
-
 _STOPS = (GraphBubbleUp, NotOnTapeError, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 class ToolErrorsMiddleware(AgentMiddleware):
-    """Gives the model a result where a tool raised, or the user's own middleware, which is inside of it."""
+    """Gives the model a result where a tool raised, or the user's own middleware, which is inside of it.
+
+    A tool that is only a coroutine is run on the loop, where the run is none itself.
+    """
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        if request.tool is not None and is_async(request.tool):
+            request = request.override(tool=in_cells(request.tool))
         began = time.perf_counter()
         try:
             return _finished(request, handler(request))

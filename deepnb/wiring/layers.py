@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
@@ -11,12 +10,11 @@ from deepnb.backends.guarded import GuardedBackend
 from deepnb.context import history
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.fit import FitMiddleware
-from deepnb.engine.functions import is_async
 from deepnb.engine.images import ImagesMiddleware
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.state_backend import Restorer
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.engine.tools import AsyncToolsMiddleware, FileToolsMiddleware, ToolErrorsMiddleware
+from deepnb.engine.tools import FileToolsMiddleware, ToolErrorsMiddleware
 from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
@@ -119,9 +117,6 @@ class Layers:
             rebased=next((one.rebased for one in block if isinstance(one, DeltaMemoryMiddleware)), None),
         )
         calls: list[Any] = [self.guard, self.approvals, ToolErrorsMiddleware()]
-        mine = chain(options.tools, *(getattr(m, "tools", ()) for m in options.middleware))
-        if any(map(is_async, chain(mine, *(agent.tools or () for agent in options.subagents)))):
-            calls.append(AsyncToolsMiddleware())
         files += [task] if task else []
         return (*files, *block, compaction, PatchToolCallsMiddleware(), *calls)
 

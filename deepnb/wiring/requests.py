@@ -38,7 +38,6 @@ _LAYERS = (
     ("", "PatchToolCallsMiddleware", "adds a result to an interrupted tool call", "deepagents"),
     ("", "GuardMiddleware", "keeps credentials out of files, and what tools say out of memory until you accept it", "deepnb"),
     ("", "ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
-    ("", "AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
     ("", "ImagesMiddleware", "shows the images of tools after their results; describes images in words to a model that does not see them", "deepnb"),
     ("", "PromptCacheMiddleware", "marks the prompt for the provider's cache", "deepnb"),
     ("", "RetryMiddleware", "sends a request again that the provider could not take", "deepnb"),
