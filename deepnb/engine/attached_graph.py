@@ -131,7 +131,7 @@ _KINDS: tuple[Allowed, ...] = ("approve", "edit", "reject")
 _NUMBER = ":"
 
 
-class Questions:
+class Questions(Graph):
     """What a graph asks, and what it is given for an answer; nothing that it asks is signed by deepnb."""
 
     def asked(self, interrupts: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
@@ -143,9 +143,6 @@ class Questions:
     def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
         found = [one for task in state.tasks for one in task.interrupts]
         return self.asked(found, thread, state.values.get(keys.MESSAGES) or ())
-
-    def has_unsigned(self, tasks: Sequence[Any]) -> bool:
-        return False
 
     def answers(self, decisions: Iterable[Decision]) -> Command[Any]:
         given: dict[str, Any] = {}
@@ -230,7 +227,7 @@ def _types_in(schema: Any) -> set[str]:
     return found
 
 
-class AttachedGraph(Questions, Graph):
+class AttachedGraph(Questions):
     """Translates the name of its messages, and writes only what it has a channel for."""
 
     compiled: Any = None

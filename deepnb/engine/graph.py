@@ -76,6 +76,7 @@ class Graph(Protocol):
 
     def has_unsigned(self, tasks: Sequence[Any]) -> bool:
         """Return whether a step waits with a call that this user's kernels did not ask about."""
+        return False
 
     def answers(self, decisions: Iterable[Decision]) -> Any:
         """Return what `stream` is given to go on with these decisions."""

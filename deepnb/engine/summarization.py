@@ -76,9 +76,7 @@ class SummarizationMiddleware(CompactionSteps):
     It stands inside memory and skills, so that the trigger counts what is really sent.
     """
 
-    @property
-    def name(self) -> str:
-        return "SummarizationMiddleware"
+    name = "SummarizationMiddleware"
 
     # -- in a run
 

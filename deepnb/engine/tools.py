@@ -99,6 +99,8 @@ def _parameters(tool: StructuredTool) -> dict[str, Any]:
 class FileToolsMiddleware(FilesystemMiddleware):
     """The file tools. Upstream drops `execute` and the words on it at each model call, a fifth of a short turn; here once."""
 
+    name = "FilesystemMiddleware"
+
     def __init__(
         self, backend: Any, longest: int | None, names: Sequence[str] | None = None, kept: Collection[str] = frozenset()
     ) -> None:
@@ -112,10 +114,6 @@ class FileToolsMiddleware(FilesystemMiddleware):
         self.tools = self._with_filtered_grep_description(list(tools), include_execution=False)  # type: ignore[assignment]
         self._conversation_history_prefix += "/prompts"  # beside the history of a thread, not in its place
         self._kept = frozenset(kept)
-
-    @property
-    def name(self) -> str:
-        return "FilesystemMiddleware"
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         return handler(request) if request.tool_call["name"] in self._kept else super().wrap_tool_call(request, handler)

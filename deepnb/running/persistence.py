@@ -180,13 +180,6 @@ class Persistence:
             return None
         return json.loads(kept)
 
-    @property
-    def thread(self) -> str | None:
-        return self.records.fact("thread")
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.records.threads())
-
     def metadata(self, name: str) -> dict[str, Any] | None:
         """Return how a thread was made, as its checkpoints tell it; None for one that is not kept."""
         if (row := self.records.thread(name)) is None:

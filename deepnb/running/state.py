@@ -79,7 +79,7 @@ class State:
         if self.persistence is None:
             return stored_threads(self._given)
         newest = dict(sorted(self.persistence.database.newest(), key=itemgetter(1), reverse=True))
-        return {**newest, **{name: newest.get(name, "") for name in self.persistence.names()}}
+        return {**newest, **{name: newest.get(name, "") for name in self.persistence.records.threads()}}
 
     def metadata(self, name: str) -> Mapping[str, Any] | None:
         """Return what is kept of a thread with its newest checkpoint; None where a given checkpointer has no such thread."""

@@ -67,7 +67,7 @@ class Threads:
     def names(self) -> tuple[str, ...]:
         """The names of all threads, read or not."""
         unread, kept = self._unread(), self._state.persistence
-        order = {name: n for n, name in enumerate(kept.names() if kept else ())}
+        order = {name: n for n, name in enumerate(kept.records.threads() if kept else ())}
         return tuple(sorted(dict.fromkeys((*self._threads, *unread)), key=lambda name: order.get(name, len(order))))
 
     @property
