@@ -296,7 +296,7 @@ def _is_for(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
 
 
 def is_used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign) -> bool:
-    """Return whether the step that asked has been given an answer, or has ended, beside which an interrupt stays."""
+    """Return whether the step that asked has its answer, or has ended; until then its interrupt stays beside it."""
     place, _, step = str(value[_OURS]["ns"]).rpartition(keys.STEP)
     at = place.rpartition(keys.LEVEL)[0]
     found = checkpointer.get_tuple({"configurable": {"thread_id": thread, "checkpoint_ns": at}})

@@ -56,7 +56,7 @@ def play(
     record: Callable[[Played], Turn],
     write: Callable[[Event], None],
 ) -> Generator[Event | None, None, None]:
-    """Yield the run's events, None where it has none yet; call `record` in the end, `write` with events of others."""
+    """Yield the events, None where there is none yet; call `record` once in the end, `write` with those not of the run."""
     events: list[Event] = []
     cut: list[Event] = []
     interrupted = error = None

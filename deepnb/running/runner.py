@@ -139,7 +139,7 @@ class Runner:
         response_format: Any = None,
         notify: Notify | None = None,
     ) -> TurnStream:
-        """One turn, whose events come as the stream is read; none is waited for with `notify`, called in any thread."""
+        """Return one turn as a stream; with `notify`, called for an event in any thread, it yields None and never waits."""
         ended: list[Turn] = []
         work, other = self._workspace, {"model": model, "response_format": response_format}
         shown: Sequence[PromptImage] = ()
@@ -189,7 +189,7 @@ class Runner:
         return self._read(TurnStream(events(), ended))
 
     def resume(self, choice: str | None = None, thread: str | None = None, notify: Notify | None = None) -> TurnStream:
-        """Return a turn going on; a tool that was cut in the middle is run "again", or "skip"ped."""
+        """Return the stream of a turn that goes on; `choice` says whether a tool that was cut is run "again" or "skip"ped."""
         ended: list[Turn] = []
         work = self._workspace
 
