@@ -179,3 +179,22 @@ def _in_cell(work: Callable[[], Any]) -> Any:
     """Do work in the thread that reads the run, in a notebook that of its cells; here, if an event loop reads it."""
     run = current_run()
     return work() if run is None or run.notify else run.on_reader(partial(copy_context().run, work))
+
+
+def check(tool: BaseTool) -> None:
+    """Raise InvalidError for a LangChain tool that LangChain could not call with what its schema asks for."""
+    if not isinstance(tool, StructuredTool) or tool.func is None or isinstance(tool.args_schema, dict):
+        return
+    signature = inspect.signature(tool.func)
+    hints = get_type_hints(tool.func, include_extras=True)
+    own = [one for one in ("run_manager", "callbacks", "config") if one in signature.parameters]
+    schema: Any = tool.get_input_schema()
+    names = {*schema.model_fields, *own}
+    taken = "config" if "config" in own and not _is_injected(hints.get("config", Any)) else ""
+    try:
+        signature.bind(**dict.fromkeys(names))
+    except TypeError as error:
+        taken = taken or str(error)
+    if taken:
+        what = f"{tool.name} can't be a tool: LangChain does not pass its parameters as they are ({taken})"
+        raise InvalidError(what, "pass the function itself, without @tool")

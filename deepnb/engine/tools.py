@@ -18,7 +18,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from deepnb.engine import keys
-from deepnb.engine.functions import function_tool, in_cells, is_async
+from deepnb.engine.functions import check, function_tool, in_cells, is_async
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import IMAGES, LONGEST, bounded, tool_name
 from deepnb.values.failures import NotOnTapeError, failure_text, own_traceback
@@ -50,6 +50,7 @@ def _described(given: Any) -> Any:
         given = tool(description=description)(given)
     if isinstance(given, BaseTool):
         if not is_async(given) and not getattr(getattr(given, "func", None), "__module__", "").startswith("deepnb."):
+            check(given)
             given = in_cells(given)
         if (clean := cleandoc(given.description)) != given.description:
             return given.model_copy(update={"description": clean})
