@@ -27,7 +27,7 @@ from deepnb.values.answers import split_thinking
 from deepnb.values.budget import Rule
 from deepnb.values.failures import NotOnTapeError, causes, one_line, status_of
 from deepnb.values.lazy import set_in_block
-from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE
 from deepnb.values.offload import SAID, Anchor, Flush, Offload, anchor_block, find, lost, union
 from deepnb.values.turn import Event, Flushed, Notice
 
@@ -43,9 +43,9 @@ _ANCHORS, _LEAST, _MOST = 0.05, 200, 400
 _HIDDEN = 30
 """Anchors without room that are remembered for the next compaction: each checkpoint holds them."""
 
-_OURS = (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
+_OURS = (keys.SUMMARY_SOURCE, BROUGHT_BACK)
 """Sources of messages that are no part of the conversation."""
-_ADDED = (keys.BROUGHT_BACK, PINNED)
+_ADDED = (BROUGHT_BACK, PINNED)
 """Sources of what was put before a prompt, out of a file that still holds it: nobody need sum that up."""
 
 Addition = Callable[[str, str, Sequence[Any]], tuple[str, int | None]]

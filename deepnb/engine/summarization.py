@@ -36,6 +36,7 @@ from deepnb.values.budget import Budget
 from deepnb.values.errors import LimitError, RefusedError, RunError
 from deepnb.values.failures import causes, is_overflow, refusal, told_window
 from deepnb.values.lazy import set_in_block
+from deepnb.values.messages import BROUGHT_BACK
 from deepnb.values.offload import Flush, Offload
 from deepnb.values.turn import Compacted, Event
 
@@ -211,7 +212,7 @@ class SummarizationMiddleware(CompactionSteps):
                 past = f"past the trigger of {limit:,} tokens" if limit else "past the trigger"
                 tell_notice(f"the context is {past}, but there is nothing to compact: {_largest(plan.budget)}")
             return None
-        if any(source_of(m) == keys.BROUGHT_BACK for m in messages[turn_start(messages) : cutoff]):
+        if any(source_of(m) == BROUGHT_BACK for m in messages[turn_start(messages) : cutoff]):
             tell_notice("the messages added from the history did not fit into the request and were not sent: add fewer")
         session = self._get_session_id(plan.request.state)
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)

@@ -12,6 +12,7 @@ from deepnb.engine import keys
 from deepnb.memory.layers import MAIN, Scope
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError
+from deepnb.values.messages import BROUGHT_BACK
 from deepnb.values.offload import BroughtBack, HistoryMessage
 from deepnb.values.server_address import LOST
 from deepnb.values.text import excerpt
@@ -204,7 +205,7 @@ def brought_messages(found: BroughtBack | None) -> list[Any]:
     from langchain_core.messages import HumanMessage
 
     words = brought_text(found.messages)
-    return [HumanMessage(words, id=found.id, additional_kwargs={"lc_source": keys.BROUGHT_BACK})]
+    return [HumanMessage(words, id=found.id, additional_kwargs={"lc_source": BROUGHT_BACK})]
 
 
 def brought_text(chosen: Iterable[tuple[int, HistoryMessage]]) -> str:
