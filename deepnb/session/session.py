@@ -818,6 +818,6 @@ def _options(given: Mapping[str, Any]) -> Options:
     if is_address(given["graph"]):
         served: Options = part("Session(graph=URL)")(given)
         return served
-    from deepnb.wiring.attach import attached_options
+    from deepnb.wiring.build import attached_options
 
     return attached_options(given)

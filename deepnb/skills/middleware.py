@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
-from deepnb.engine.pinned_skills import PINNED, is_pinned, metadata
+from deepnb.engine.probe import PINNED, is_pinned, metadata
 from deepnb.skills.catalog import Catalog, Found
 from deepnb.values.agent import SkillRead, skills_listed
 from deepnb.values.request import SKILLS_CLOSE, SKILLS_OPEN

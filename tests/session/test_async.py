@@ -266,20 +266,6 @@ def test_an_interrupted_coroutine_is_cancelled():
     assert left.wait(20) and s.turns[-1].interrupted == "interrupted in the tool wait"
 
 
-def test_no_loop_is_begun_and_no_layer_added_without_such_a_tool():
-    def names(s: Session) -> set[str]:
-        return {layer.name for layer in s.stack().layers}
-
-    plain = session("ok", tools=[_plain])
-    assert "AsyncToolsMiddleware" not in names(plain)
-    assert "AsyncToolsMiddleware" in names(session("ok", tools=[slow_sum]))
-
-
-def _plain() -> str:
-    """Nothing."""
-    return ""
-
-
 @every_row("stop", [SystemExit, KeyboardInterrupt])
 def test_a_coroutine_that_stops_the_run_leaves_the_loop_running(stop: type[BaseException]):
     async def leave() -> None:

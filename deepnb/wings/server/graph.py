@@ -20,8 +20,7 @@ from langgraph.types import Command
 from deepnb.engine import keys
 from deepnb.engine.attached_graph import Questions, added_messages, listener_of, tell_compaction
 from deepnb.engine.graph import MODES, Config
-from deepnb.engine.limits import Cancelled
-from deepnb.engine.listen import Listener
+from deepnb.engine.listen import Cancelled, Listener
 from deepnb.engine.request import message_text
 from deepnb.gate import redact
 from deepnb.values.errors import RefusedError, RunError
