@@ -167,31 +167,11 @@ class DiskBackend(protocol.BackendProtocol):
             return protocol.LsResult(error=f"Cannot list '{_printable(path)}': {_why(error)}")
         return protocol.LsResult(entries=sorted(infos, key=itemgetter("path")))
 
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Return what is equal as long as the directory's files, and `name` in each directory in it, have not changed.
-
-        None while something is so new that its next change could bear the same time. A time set back by hand
-        is seen by the time of the inode (not on Windows, which keeps none).
-        """
-        try:
-            path = self.tree.folder(names(directory, folder=True))
-            found = {"": _stamp(path)}
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    with suppress(FileNotFoundError):
-                        found[entry.name] = _stamp(entry.path)
-                        if entry.is_dir(follow_symlinks=False):
-                            file = os.path.join(entry.path, name)
-                            found[entry.name] = _stamp(file) + _stamp(file, follow=True)
-        except FileNotFoundError:
-            return ()
-        except OSError:
-            return None
-        end = time.time_ns() - GRANULE
-        return None if any(max(one[4:6] + one[10:12]) > end for one in found.values()) else found
-
     def file_versions(self, directory: str) -> dict[str, Any] | None:
-        """Return the stamp of each file below a directory, or None for one so new that its next change could bear the same time."""
+        """Return the stamp of each file and link below a directory, or None for one so new that its next change could bear the same time.
+
+        A time set back by hand is seen by the time of the inode (not on Windows, which keeps none).
+        """
         end = time.time_ns() - GRANULE
         found: dict[str, Any] = {}
         try:
@@ -201,11 +181,11 @@ class DiskBackend(protocol.BackendProtocol):
                     for entry in entries:
                         if entry.is_dir(follow_symlinks=False):
                             todo.append(entry.path)
-                        elif entry.is_file(follow_symlinks=False):
-                            info = entry.stat(follow_symlinks=False)
-                            stamp = info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
-                            path = entry.path[cut:].replace(os.sep, "/")
-                            found[path] = None if stamp[0] > end or stamp[1] > end else stamp
+                            continue
+                        info = entry.stat(follow_symlinks=False)
+                        stamp = info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
+                        path = entry.path[cut:].replace(os.sep, "/") + "/" * entry.is_symlink()
+                        found[path] = None if stamp[0] > end or stamp[1] > end else stamp
         except OSError as error:
             return {} if isinstance(error, FileNotFoundError) and not found else None
         return found
@@ -323,12 +303,6 @@ def _skip(base: Path, entry: Path, file: Path, most: int) -> tuple[SkipReason, s
         return "file link", ""
     size = file.stat().st_size
     return ("large", size) if size > most else None
-
-
-def _stamp(path: str, *, follow: bool = False) -> tuple[int, ...]:
-    """Return device, inode, mode, size, and the times of the content and of the inode; `follow` links, or not."""
-    info = os.stat(path, follow_symlinks=follow)
-    return (info.st_dev, info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
 def _file(path: str) -> Names:

@@ -18,7 +18,7 @@ from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_incl
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import is_control, names
 from deepnb.backends.wrapper import ReadOnlyFiles, as_folder, store_backend
-from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, skipped_entries
 from deepnb.engine.files import ExactStore, store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
@@ -66,14 +66,6 @@ class MountedBackend(CompositeBackend):
         for folder in inside:
             entries.setdefault(folder, protocol.FileInfo(path=folder, is_dir=True, size=0, modified_at=""))
         return protocol.LsResult(entries=[entries[p] for p in sorted(entries)])
-
-    def folder_version(self, directory: str, name: str) -> Any:
-        """That of the backend the directory belongs to; None where it is spread over several."""
-        base = as_folder(directory)
-        prefix, backend = self._owner(base)
-        if any(p.startswith(base) and p != base for p in self.routes):
-            return None
-        return folder_version(backend, _inner(prefix, base, directory), name)
 
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Return those of the backend the directory belongs to, and of the mounts in it; None if one can't tell."""

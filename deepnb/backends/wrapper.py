@@ -14,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.journal import FOLDER
-from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, skipped_entries
 
 
 class WrapperBackend(protocol.BackendProtocol):
@@ -110,10 +110,6 @@ class WrapperBackend(protocol.BackendProtocol):
         shown = self.shown(found.matches or ())
         return replace(found, matches=shown[:max_count], truncated=found.truncated or len(shown) > max_count)
 
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Return what changes when the directory does; None if nobody knows."""
-        return folder_version(self.inner, directory, name)
-
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Return the versions of the files below a directory, also of those that are not shown; None if nobody knows."""
         return file_versions(self.inner, directory)
@@ -183,11 +179,6 @@ class SplitBackend(WrapperBackend):
         results = [b.delete(file_path) for b in (self.inner, self.there) if self._has(b, file_path)]
         return next((r for r in results if not r.error), results[0] if results else self.inner.delete(file_path))
 
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Return the versions that both backends tell; None if one can't tell."""
-        both = [folder_version(b, directory, name) for b in (self.inner, self.there)]
-        return None if None in both else both
-
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Return those of `there` alone where the directory is there: a rule that holds of it holds of all below it."""
         if self._goes_there(directory):
@@ -254,9 +245,6 @@ class ChosenFiles(WrapperBackend):
 
     def write_refusal(self, path: str) -> str | None:
         return None if self._is_mine(path) else self._why
-
-    def folder_version(self, directory: str, name: str) -> None:
-        """Return None: the directory is not looked at."""
 
     def file_versions(self, directory: str) -> None:
         """Return None: the directory is not looked at."""

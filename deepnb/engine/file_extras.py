@@ -17,9 +17,6 @@ class FileExtras(Protocol):
     def append_text(self, path: str, text: str) -> str | None:
         """Add to the end of a file."""
 
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Tell whether a directory is as it was."""
-
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Tell which files are as they were."""
 
@@ -45,19 +42,12 @@ def append_text(backend: Any, path: str, text: str) -> str | None:
     return str(error) if error else None
 
 
-def folder_version(backend: Any, directory: str, name: str) -> Any:
-    """Return what is equal to what it was before as long as nothing here has changed, come or gone; None where nobody knows.
-
-    Looked at are the files directly in `directory` and the file `name` in each directory in it; none is read.
-    """
-    return backend.folder_version(directory, name) if isinstance(backend, FileExtras) else None
-
-
 def file_versions(backend: Any, directory: str) -> Mapping[str, Any] | None:
     """Return path -> what is equal to what it was before as long as that file has not changed, of all files below a directory.
 
     A file whose version is None may have changed; None in place of all where nobody knows. A backend that knows that
-    nothing has changed returns the very same mapping. Files that a listing leaves out may be among them.
+    nothing has changed returns the very same mapping. Files that a listing leaves out may be among them, and a link
+    under its path with a / at the end.
     """
     return backend.file_versions(directory) if isinstance(backend, FileExtras) else None
 

@@ -287,11 +287,6 @@ class ScopedBackend(WrapperBackend):
         problem = next(filter(None, map(self.write_refusal, gone)), None)
         return protocol.DeleteResult(error=problem) if problem else self.inner.delete(file_path)
 
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Return the guard's version, for the scope of the moment."""
-        version = super().folder_version(directory, name)
-        return None if version is None else (self._scope(), version)
-
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Return the guard's versions of the files that the scope of the moment lets be read."""
         found, scope = super().file_versions(directory), self._scope()
