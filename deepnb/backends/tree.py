@@ -88,6 +88,8 @@ class Tree:
         self.root = Path(root).expanduser().resolve()
         self._root = str(self.root)  # joined at each operation: a Path takes half as long again
         self.private = private
+        self.listed: frozenset[Names] | None = None
+        """The files that are listed, if not all are; a directory is if one of them may be in it."""
 
     def path(self, at: Names) -> str:
         """Return where it is on this machine."""
@@ -184,6 +186,9 @@ class Tree:
         out = []
         with os.scandir(self.folder(at)) as listed:
             for entry in listed:
+                path = (*at, entry.name)
+                if self.listed is not None and all(file[: len(path)] != path for file in self.listed):
+                    continue
                 with suppress(FileNotFoundError):
                     found = entry.stat(follow_symlinks=False)
                     served = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)

@@ -1,14 +1,10 @@
 """The base of every backend that stands in front of another: what it does not change is passed on, once, here."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
-from operator import itemgetter
-from posixpath import dirname
 from typing import Any
 
 from deepagents.backends import StoreBackend, protocol
-from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
@@ -232,19 +228,23 @@ class AttachedFiles(SplitBackend):
 
 
 class ChosenFiles(WrapperBackend):
-    """The chosen files, there or not, and the journal beside them. No directory is walked, and none is deleted."""
+    """The chosen files, there or not, and the journal beside them. No other directory is walked, and none is deleted."""
 
     def __init__(self, disk: DiskBackend, files: Sequence[str]) -> None:
-        """`files` are paths in the directory, such as `.deepagents/AGENTS.md`."""
+        """`files` are paths in the directory, such as `.deepagents/AGENTS.md`; the disk lists nothing else from now on."""
         super().__init__(disk)
+        disk.tree.listed = frozenset(tuple(name.split("/")) for name in files)
         self._files = frozenset(f"/{name}" for name in files)
         self._why = f"Error: only {', '.join(files)} can be changed here"
 
     def read_refusal(self, path: str) -> str | None:
-        return None if self._is_mine(path) else f"File '{path}' not found"
+        return None if path in self._files or path.startswith(f"/{FOLDER}/") else f"File '{path}' not found"
 
     def write_refusal(self, path: str) -> str | None:
-        return None if self._is_mine(path) else self._why
+        return self.read_refusal(path) and self._why
+
+    def shown(self, found: Sequence[Any]) -> list[Any]:
+        return [f for f in found if f["path"] in self._files or (f.get("is_dir") and self.glob("**/*", f["path"]).matches)]
 
     def file_versions(self, directory: str) -> None:
         """Return None: the directory is not looked at."""
@@ -252,46 +252,6 @@ class ChosenFiles(WrapperBackend):
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return nothing: the directory is not looked at."""
         return {}
-
-    def ls(self, path: str) -> protocol.LsResult:
-        base, entries = as_folder(path), dict[str, protocol.FileInfo]()
-        for info in self._there(base):
-            name, below, _ = info["path"][len(base) :].partition("/")
-            found = protocol.FileInfo(path=f"{base}{name}/", is_dir=True, size=0, modified_at="") if below else info
-            entries[found["path"]] = found
-        return protocol.LsResult(entries=[entries[p] for p in sorted(entries)])
-
-    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
-        base = as_folder(path or "/")
-        try:
-            fits = compile_grep_include_glob(pattern)
-        except InvalidGlobPatternError as error:
-            return protocol.GlobResult(error=str(error))
-        return protocol.GlobResult(matches=[info for info in self._there(base) if fits(info["path"][len(base) :])])
-
-    def grep(
-        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
-    ) -> protocol.GrepResult:
-        base = as_folder(dirname(path) if path in self._files else path or "/")
-        try:
-            fits = compile_grep_include_glob(glob) if glob else None
-        except InvalidGlobPatternError as error:
-            return protocol.GrepResult(error=str(error))
-        found = (info["path"] for info in self._there(base) if path not in self._files or info["path"] == path)
-        results = [self.inner.grep(pattern, p) for p in found if fits is None or fits(p[len(base) :])]
-        matches = list(chain.from_iterable(result.matches or () for result in results))
-        errors = [result.error for result in results if result.error]
-        cut = max_count is not None and len(matches) > max_count
-        return protocol.GrepResult(error="; ".join(errors) or None, matches=matches[:max_count], truncated=cut)
-
-    def _is_mine(self, path: str) -> bool:
-        return path in self._files or path.startswith(f"/{FOLDER}/")
-
-    def _there(self, base: str) -> Iterator[protocol.FileInfo]:
-        """Return the chosen files that exist below a directory, by path."""
-        listed = (self.inner.ls(folder).entries or () for folder in {dirname(p) for p in self._files})
-        mine = (info for info in chain.from_iterable(listed) if info["path"] in self._files)
-        return iter(sorted((i for i in mine if i["path"].startswith(base)), key=itemgetter("path")))
 
 
 def as_folder(path: str) -> str:
