@@ -7,6 +7,7 @@ refused, instructions that are not in the user's words wait for them, and the ch
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, count
 from threading import Lock
@@ -22,7 +23,7 @@ from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_with
 from deepnb.backends.writer import credential_in, unfit, writer, writing
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.files import is_text
-from deepnb.gate import redact
+from deepnb.gate import credentials, redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
 from deepnb.values.lazy import nothing
@@ -99,7 +100,12 @@ class GuardedBackend(Steps):
         if wrong := unfit(file_path, content) or _withheld(file_path):
             return protocol.WriteResult(error=wrong)
         if file_path.startswith(RECORDS):
-            path = self._free(file_path) if file_path.startswith(RESULTS) else file_path
+            path = file_path
+            if path.startswith(RESULTS):  # numbered where it is taken: ids of calls repeat, and two can make one name
+                with self._naming:
+                    taken = {one["path"] for one in self.inner.ls(RESULTS.rstrip("/")).entries or ()} | self._named
+                    path = next(one for one in chain((path,), (f"{path}-{n}" for n in count(2))) if one not in taken)
+                    self._named.add(path)
             return replace(self.inner.write(path, redact(content)), path=path)
         if not self.is_guarded(file_path):
             problem = self._ask_about(file_path, content, self._text(file_path) or "")
@@ -109,15 +115,6 @@ class GuardedBackend(Steps):
         except DeepnbError as error:
             problem = f"Error: {error}"
         return protocol.WriteResult(error=problem) if problem else protocol.WriteResult(path=file_path)
-
-    def _free(self, path: str) -> str:
-        """Return the path for a tool's result, numbered where it is taken: ids of calls repeat, and two can make one name."""
-        with self._naming:
-            there = {one["path"] for one in self.inner.ls(RESULTS.rstrip("/")).entries or ()}
-            numbered = chain((path,), (f"{path}-{n}" for n in count(2)))
-            free = next(one for one in numbered if one not in there and one not in self._named)
-            self._named.add(free)
-        return free
 
     def append_text(self, path: str, text: str) -> str | None:
         """Add a text, without credentials, to the end of one of the engine's own records; give the error, if any."""
@@ -136,22 +133,30 @@ class GuardedBackend(Steps):
             return protocol.EditResult(error=f"Error: {error}")
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
-        if wrong := unfit(file_path, "") or _withheld(file_path) or self._above_records(file_path):
+        """Remove a file, or a directory with all in it, and enter what is gone; by an agent, only as it last saw it."""
+        wrong = unfit(file_path, "") or _withheld(file_path)
+        if not wrong and writer().tool and not file_path.strip("/"):  # all, records included
+            wrong = f"Error: {OWN}" if any(self.inner.ls(folder.rstrip("/")).entries for folder in RECORDS) else None
+        if wrong:
             return protocol.DeleteResult(error=wrong)
+        gone = [file_path, *(m["path"] for m in self.inner.glob("{*,.*}", file_path).matches or ())]
+        guarded = [p for p in dict.fromkeys(gone) if self.is_guarded(p)]
         try:
-            result = self._delete(file_path)
+            with self.root(file_path).lock():
+                now = {p: text for p in guarded if (text := self._observe_file(p)) is not None}
+                unseen = [p for p in now if self._last_read(p) not in (None, now[p])]
+                if unseen and writer().origin == "agent":
+                    return protocol.DeleteResult(error=f"Error: {unseen[0]} was changed since you last saw it: read it first")
+                result = self.inner.delete(file_path)
+                for one in now:
+                    if self._text(one) is None:
+                        self._enter(one, None)
         except DeepnbError as error:
             return protocol.DeleteResult(error=f"Error: {error}")
         for root in self.roots:
             if not result.error and root.journal.path(1).startswith(f"{file_path.rstrip('/')}/"):
                 root.journal.keep()
         return result
-
-    def _above_records(self, path: str) -> str | None:
-        """Return the error of a tool that would delete all, records included."""
-        if not writer().tool or path.strip("/"):
-            return None
-        return f"Error: {OWN}" if any(self.inner.ls(folder.rstrip("/")).entries for folder in RECORDS) else None
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[protocol.FileUploadResponse]:
         return [protocol.FileUploadResponse(path=path, error=self._upload(path, content)) for path, content in files]
@@ -166,10 +171,15 @@ class GuardedBackend(Steps):
         except UnicodeDecodeError:
             if not self.is_guarded(path):
                 return self.inner.upload_files([(path, content)])[0].error
-            try:
-                return self._upload_bytes(path, content)
-            except DeepnbError:
+            if any(credentials(data.decode("latin-1")) for data in (content, content.replace(b"\0", b""))):
                 return "permission_denied"
+            with suppress(DeepnbError), self.root(path).lock():  # the bytes are the file; in the journal the text is gone
+                self._observe_file(path)
+                error = self.inner.upload_files([(path, content)])[0].error
+                if not error:
+                    self._enter(path, None)
+                return error
+            return "permission_denied"
         if self.is_guarded(path) or path.startswith(RECORDS):
             return "permission_denied" if self.write(path, text).error else None
         if self._ask_about(path, text, self._text(path) or ""):

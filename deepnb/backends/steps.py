@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import Any
 
-from deepagents.backends.protocol import DeleteResult, EditResult
+from deepagents.backends.protocol import EditResult
 
 from deepnb.backends.disk import as_it_stands, replace_text
 from deepnb.backends.journal import is_journal
@@ -64,31 +64,6 @@ class Steps(Record):
             if not problem and (seen := self._last_read(path)) is not None:
                 self._see(path, merge(current or "", seen, text).text)
             return problem
-
-    def _delete(self, path: str) -> DeleteResult:
-        """Remove a file, or a directory with all in it, and enter what is gone; by an agent, only as it last saw it."""
-        gone = [path, *(m["path"] for m in self.inner.glob("{*,.*}", path).matches or ())]
-        guarded = [p for p in dict.fromkeys(gone) if self.is_guarded(p)]
-        with self.root(path).lock():
-            now = {p: text for p in guarded if (text := self._observe_file(p)) is not None}
-            if writer().origin == "agent" and (changed := [p for p in now if self._last_read(p) not in (None, now[p])]):
-                return DeleteResult(error=f"Error: {changed[0]} was changed since you last saw it: read it first")
-            result = self.inner.delete(path)
-            for one in now:
-                if self._text(one) is None:
-                    self._enter(one, None)
-        return result
-
-    def _upload_bytes(self, path: str, content: bytes) -> str | None:
-        """Make bytes that are not text the file; in the journal the text is gone."""
-        if credentials(content.decode("latin-1")) or credentials(content.replace(b"\0", b"").decode("latin-1")):
-            return "permission_denied"
-        with self.root(path).lock():
-            self._observe_file(path)
-            error = self.inner.upload_files([(path, content)])[0].error
-            if not error:
-                self._enter(path, None)
-            return error
 
     def _accept(self, held: HeldChange) -> str | None:
         """Make a change that waited, merged with what came since; return the error, if any."""
