@@ -62,9 +62,6 @@ class DiskBackend(protocol.BackendProtocol):
     def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
         self.tree = Tree(root, private=private)
 
-    def __repr__(self) -> str:
-        return f"DiskBackend({str(self.tree.root)!r})"
-
     # -- one file
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> protocol.ReadResult:
@@ -235,11 +232,18 @@ class DiskBackend(protocol.BackendProtocol):
                     unread.append(_path(at))
                 elif info.st_size <= _SEARCHED:
                     try:
-                        matches += _lines(_path(at), self.tree.read(at), pattern)
+                        data = self.tree.read(at)
                     except FileNotFoundError:
                         continue
                     except OSError as error:
                         unread.append(f"{_path(at)}: {_why(error)}")
+                        continue
+                    lines = [] if b"\0" in data[:8192] else data.decode(errors="replace").split("\n")
+                    matches += [
+                        protocol.GrepMatch(path=_path(at), line=n, text=line.removesuffix("\r"))
+                        for n, line in enumerate(lines, 1)
+                        if pattern in line
+                    ]
                 if max_count is not None and len(matches) > max_count:
                     break
         except TimeoutError:
@@ -324,17 +328,6 @@ def _info(at: Names, info: os.stat_result) -> protocol.FileInfo:
         size=0 if folder else info.st_size,
         modified_at=datetime.fromtimestamp(info.st_mtime, UTC).isoformat(),
     )
-
-
-def _lines(path: str, data: bytes, pattern: str) -> list[protocol.GrepMatch]:
-    if b"\0" in data[:8192]:
-        return []
-    lines = data.decode(errors="replace").split("\n")
-    return [
-        protocol.GrepMatch(path=path, line=n, text=line.removesuffix("\r"))
-        for n, line in enumerate(lines, 1)
-        if pattern in line
-    ]
 
 
 def replace_text(text: str, old: str, new: str, everywhere: bool) -> tuple[str, int] | str:

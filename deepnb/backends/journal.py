@@ -182,30 +182,24 @@ def text_after(one: Entry, log: Sequence[Entry]) -> str | None:
 
 def _hunks(diff: str, lines: list[str], *, forward: bool) -> tuple[Hunk, ...]:
     """Return the hunks of a unified diff, checked against the lines they are to be put into."""
-    take, put = ("-", "+") if forward else ("+", "-")
-    out: list[Hunk] = []
-    for start, body in _parsed(diff, forward):
-        old = [text for sign, text in body if sign in (" ", take)]
-        if lines[start : start + len(old)] != old:
-            raise DoesNotFit("the diff was made from another text")
-        out.append(Hunk(start, start + len(old), tuple(text for sign, text in body if sign in (" ", put))))
-    return tuple(out)
-
-
-def _parsed(diff: str, forward: bool) -> list[tuple[int, list[tuple[str, str]]]]:
-    """Return (first line, [(sign, line)]) of each hunk; lines keep their ends."""
-    out: list[tuple[int, list[tuple[str, str]]]] = []
+    found: list[tuple[int, list[tuple[str, str]]]] = []  # of each the first line, and (sign, line) of the others
     for line in lines_of(diff):
         if head := _HUNK.match(line):
             start, length = (head[1], head[2]) if forward else (head[3], head[4])
             # A side without lines is numbered by the line before it (GNU diffutils manual, "Detailed Unified").
-            out.append((int(start) if length == "0" else int(start) - 1, []))
+            found.append((int(start) if length == "0" else int(start) - 1, []))
         elif line.startswith("\\"):
-            sign, text = out[-1][1][-1]
-            out[-1][1][-1] = (sign, text.removesuffix("\n"))
-        elif out:
-            out[-1][1].append((line[0], line[1:]))
-    return out
+            sign, text = found[-1][1][-1]
+            found[-1][1][-1] = (sign, text.removesuffix("\n"))
+        elif found:
+            found[-1][1].append((line[0], line[1:]))
+    out, (take, put) = list[Hunk](), ("-", "+") if forward else ("+", "-")
+    for at, body in found:
+        old = [text for sign, text in body if sign in (" ", take)]
+        if lines[at : at + len(old)] != old:
+            raise DoesNotFit("the diff was made from another text")
+        out.append(Hunk(at, at + len(old), tuple(text for sign, text in body if sign in (" ", put))))
+    return tuple(out)
 
 
 # -- the journal of a backend: entries in order, kept in `.deepnb/` beside the files they speak of
@@ -247,14 +241,13 @@ class JournalFile:
     def read(self) -> None:
         """See what others added; only files that may have changed are read again, and of them what is new."""
         number = max(self._files, default=1)
-        while (text := self._text(number)) is not None:
-            held = self._files.get(number, "")
-            if not text.startswith(held):
-                return self._reread()
+        while (text := self._text(number)) is not None and text.startswith(held := self._files.get(number, "")):
             self._files[number] = text
             self._take(entries(text[len(held) :]))
             number += 1
-        return self._reread() if number == max(self._files, default=0) else None
+        if text is not None or number == max(self._files, default=0):  # somebody wrote one of the files anew
+            self._forget()
+            self.read()
 
     def add(self, entry: Entry) -> None:
         """Add an entry; `save` writes it."""
@@ -315,11 +308,6 @@ class JournalFile:
             self._saved.append(one)
             self._texts.take(one)
             self._last = max(self._last, _number(one))
-
-    def _reread(self) -> None:
-        """Read all files of the journal, one of which somebody wrote anew."""
-        self._forget()
-        self.read()
 
     def _forget(self) -> None:
         self._files, self._saved, self._texts, self._last = {}, [], JournalTexts(), 0
