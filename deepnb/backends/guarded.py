@@ -6,11 +6,10 @@ refused, instructions that are not in the user's words wait for them, and the ch
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, count
-from threading import Lock
 from typing import Any
 
 from deepagents.backends import protocol
@@ -18,7 +17,7 @@ from deepagents.backends.utils import create_file_data, file_data_to_string, sli
 
 from deepnb.backends.journal import is_journal
 from deepnb.backends.merge import Merged
-from deepnb.backends.record import USER_READER, Facts, HeldChange, Root
+from deepnb.backends.record import USER_READER, HeldChange
 from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
 from deepnb.backends.writer import credential_in, unfit, writer, writing
 from deepnb.engine.file_extras import append_text
@@ -46,21 +45,6 @@ def _read(text: str, offset: int, limit: int) -> protocol.ReadResult:
 
 class GuardedBackend(Steps):
     """A backend with the guard in front of it."""
-
-    def __init__(
-        self,
-        inner: protocol.BackendProtocol,
-        roots: Sequence[Root],
-        is_guarded: Callable[[str], bool],
-        facts: Facts,
-        tell: Callable[[], None] = nothing,
-    ) -> None:
-        """`tell` is called after each change of a guarded file."""
-        super().__init__(inner, roots, facts, tell)
-        self.is_guarded = lambda path: is_guarded(path) and not is_journal(path)
-        self._naming = Lock()
-        self._named: set[str] = set()
-        """Files of results in this run, which the backend may not show yet."""
 
     # -- reading: passed on, and remembered as seen
 
@@ -146,7 +130,9 @@ class GuardedBackend(Steps):
                 now = {p: text for p in guarded if (text := self._observe_file(p)) is not None}
                 unseen = [p for p in now if self._last_read(p) not in (None, now[p])]
                 if unseen and writer().origin == "agent":
-                    return protocol.DeleteResult(error=f"Error: {unseen[0]} was changed since you last saw it: read it first")
+                    return protocol.DeleteResult(
+                        error=f"Error: {unseen[0]} was changed since you last saw it: read it first"
+                    )
                 result = self.inner.delete(file_path)
                 for one in now:
                     if self._text(one) is None:
@@ -173,7 +159,10 @@ class GuardedBackend(Steps):
                 return self.inner.upload_files([(path, content)])[0].error
             if any(credentials(data.decode("latin-1")) for data in (content, content.replace(b"\0", b""))):
                 return "permission_denied"
-            with suppress(DeepnbError), self.root(path).lock():  # the bytes are the file; in the journal the text is gone
+            with (
+                suppress(DeepnbError),
+                self.root(path).lock(),
+            ):  # the bytes are the file; in the journal the text is gone
                 self._observe_file(path)
                 error = self.inner.upload_files([(path, content)])[0].error
                 if not error:

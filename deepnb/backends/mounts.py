@@ -288,12 +288,8 @@ def others_can_write(found: os.stat_result) -> bool:
 
 
 def _namespace(text: str | None, assistant_id: str | None) -> tuple[str, ...]:
-    if text is not None:
-        space = tuple(text.strip().split("/"))
-    elif assistant_id:
-        space = (assistant_id, "filesystem")
-    else:
-        space = ("filesystem",)
+    usual = (*filter(None, [assistant_id]), "filesystem")
+    space = usual if text is None else tuple(text.strip().split("/"))
     for part in space:
         if not _NAMESPACE_PART.fullmatch(part) or space[0] == "langgraph":
             raise InvalidError(

@@ -7,12 +7,13 @@ and that is entered first.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from threading import Lock
 from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
 
-from deepnb.backends.journal import Entry, JournalFile, Origin, entry
-from deepnb.backends.locks import Lock
+from deepnb.backends import locks
+from deepnb.backends.journal import Entry, JournalFile, Origin, entry, is_journal
 from deepnb.backends.merge import Conflict
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer
@@ -56,7 +57,7 @@ class Root:
 
     prefix: str
     journal: JournalFile
-    lock: Lock
+    lock: locks.Lock
     in_state: bool = False
     """Whether the files are in a thread's state, so that a rewind takes them back."""
     refresh: Callable[[], object] = nothing
@@ -69,25 +70,36 @@ class Record(WrapperBackend):
     Whoever calls `_observe_file` or `_enter` holds the root's lock.
     """
 
-    def __init__(self, inner: BackendProtocol, roots: Sequence[Root], facts: Facts, tell: Callable[[], None]) -> None:
-        """`tell` is called after each change that is entered."""
+    def __init__(
+        self,
+        inner: BackendProtocol,
+        roots: Sequence[Root],
+        is_guarded: Callable[[str], bool],
+        facts: Facts,
+        tell: Callable[[], None] = nothing,
+    ) -> None:
+        """`is_guarded` says whether a file is memory, a note or a skill; `tell` is called after each change that is entered."""
         super().__init__(inner)
         self.roots = _longest_first(roots)
         """The places that have files of their own."""
+        self.is_guarded = lambda path: is_guarded(path) and not is_journal(path)
         self.runs = 0
         """How many runs have ended: a tool that comes back after that writes nothing any more."""
         self.held_changes: list[HeldChange] = []
         """Changes that were not made until the user says so."""
         self.notices: list[str] = []
         """Lines the user should see; whoever shows them empties the list."""
-        self._facts = facts
-        self._tell = tell
+        self._facts, self._tell = facts, tell
         self._held = 0
         """How many changes were ever held, which numbers them."""
         self._seen: dict[tuple[Reader, str], str | None] = {}
         """The texts as they were last read or written, by reader: the base of what it writes next."""
         self._known: dict[str, str | None] = {}
         """path -> text, credentials masked, as the journal tells it."""
+        self._naming, self._named = Lock(), set[str]()
+        """Files of results in this run, which the backend may not show yet."""
+        self._again: Mapping[str, str] | None = None
+        """The texts before the turn of which a step that was cut is run again."""
 
     # -- the texts
 

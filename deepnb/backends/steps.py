@@ -3,7 +3,7 @@
 Each takes the lock of the file's root, and raises DeepnbError where that can't be had.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import Any
@@ -38,11 +38,6 @@ class Written:
 
 class Steps(Record):
     """Writes to guarded files."""
-
-    is_guarded: Callable[[str], bool]
-    """Whether a file is memory, a note or a skill."""
-    _again: Mapping[str, str] | None = None
-    """The texts before the turn of which a step that was cut is run again."""
 
     def _append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, whatever others write meanwhile.

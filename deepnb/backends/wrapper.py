@@ -148,20 +148,29 @@ def no_files() -> ReadOnlyFiles:
 
 
 class SplitBackend(WrapperBackend):
-    """`there` holds the paths that `goes_there` says, `inner` all others; neither shows what is the other's."""
+    """`there` holds the paths that `goes_there` says, `inner` all others; neither shows what is the other's.
+
+    `refusal` gives why a file is not written to `inner`, in one line; "" if it is.
+    """
 
     def __init__(
-        self, here: protocol.BackendProtocol, there: protocol.BackendProtocol, goes_there: Callable[[str], bool]
+        self,
+        here: protocol.BackendProtocol,
+        there: protocol.BackendProtocol,
+        goes_there: Callable[[str], bool],
+        refusal: Callable[[str], str] | None = None,
     ) -> None:
         super().__init__(here)
         self.there = there
-        self._goes_there = goes_there
+        self._goes_there, self._refusal = goes_there, refusal
 
     def owner(self, path: str) -> protocol.BackendProtocol:
         return self.there if self._goes_there(path) else self.inner
 
+    def write_refusal(self, path: str) -> str | None:
+        return self._refusal(path) if self._refusal and not self._goes_there(path) else None
+
     def _mine(self, backend: protocol.BackendProtocol, found: Iterable[Any] | None) -> list[Any]:
-        """Return what a backend found, without what the other one owns; directories are kept."""
         return [f for f in found or () if f.get("is_dir") or self.owner(f["path"]) is backend]
 
     def ls(self, path: str) -> protocol.LsResult:
@@ -172,7 +181,11 @@ class SplitBackend(WrapperBackend):
         return protocol.LsResult(entries=[entries[path] for path in sorted(entries)])
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
-        results = [b.delete(file_path) for b in (self.inner, self.there) if self._has(b, file_path)]
+        def is_in(backend: protocol.BackendProtocol) -> bool:
+            below = (m["path"] for m in backend.glob("**/*", file_path).matches or ())
+            return any(self.owner(path) is backend for path in (file_path, *below))
+
+        results = [b.delete(file_path) for b in (self.inner, self.there) if is_in(b)]
         return next((r for r in results if not r.error), results[0] if results else self.inner.delete(file_path))
 
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
@@ -203,26 +216,6 @@ class SplitBackend(WrapperBackend):
         first = both[0][1]
         return replace(first, matches=matches[:max_count], error=None if matches else first.error)
 
-    def _has(self, backend: protocol.BackendProtocol, path: str) -> bool:
-        """Return whether a backend owns the file, or files below the directory."""
-        below = backend.glob("**/*", path).matches or ()
-        return self.owner(path) is backend or any(self.owner(m["path"]) is backend for m in below)
-
-
-class AttachedFiles(SplitBackend):
-    """The files of somebody else's graph: deepnb's records stay in this process, and nothing that nobody reads is written.
-
-    `refusal` gives why a file at a path would be of no use to the graph, in one line; "" if it is of use.
-    """
-
-    def __init__(self, files: protocol.BackendProtocol, refusal: Callable[[str], str]) -> None:
-        records = store_backend(InMemoryStore(), ("deepnb",))
-        super().__init__(files, records, lambda path: path.startswith("/.deepnb/"))
-        self._refusal = refusal
-
-    def write_refusal(self, path: str) -> str | None:
-        return None if self.owner(path) is self.there else self._refusal(path)
-
 
 # -- some files of a directory on a disk: they alone are seen, searched and changed there
 
@@ -244,7 +237,9 @@ class ChosenFiles(WrapperBackend):
         return self.read_refusal(path) and self._why
 
     def shown(self, found: Sequence[Any]) -> list[Any]:
-        return [f for f in found if f["path"] in self._files or (f.get("is_dir") and self.glob("**/*", f["path"]).matches)]
+        return [
+            f for f in found if f["path"] in self._files or (f.get("is_dir") and self.glob("**/*", f["path"]).matches)
+        ]
 
     def file_versions(self, directory: str) -> None:
         """Return None: the directory is not looked at."""

@@ -88,6 +88,7 @@ class Activity:
         self._open.pop(key, None)
         self._open[key] = path, words
 
+
 # -- What is said in a turn, piece by piece, to be searched
 
 
