@@ -50,13 +50,10 @@ _FAILED = (OSError, UnicodeError)
 class DiskBackend(protocol.BackendProtocol):
     """Files below `root` under virtual paths: /a/b.md is root/a/b.md.
 
-    Links are not listed and not followed, wherever they point; neither are pipes, devices and names
-    that could mean two files. A missing root reads as empty, and the first write makes it. Deleting "/"
-    is refused. An edit takes the \\n it is given for \\r\\n in a file whose lines all end so.
-
-    It is no subclass of upstream's, of which no method would be left: those follow links inside the root, write in
-    place, change line ends, put paths of this machine into errors, search what .gitignore leaves where there is a
-    ripgrep, and all files beside one where there is none.
+    Links are not listed and not followed; neither are pipes, devices and names that could mean two files. A missing root
+    reads as empty, and the first write makes it. It is no subclass of upstream's, of which no method would be left: those
+    follow links inside the root, write in place, change line ends, put paths of this machine into errors, search what
+    .gitignore leaves where there is a ripgrep, and all files beside one where there is none.
     """
 
     def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
@@ -148,11 +145,7 @@ class DiskBackend(protocol.BackendProtocol):
     # -- many files
 
     def ls(self, path: str) -> protocol.LsResult:
-        """Return what is directly in a directory, by path; directories end in /. A missing one is empty.
-
-        Upstream's backend has an error for a missing one, its state and store have not; a directory of
-        skills that is not there yet is no reason for a warning each turn.
-        """
+        """Return what is directly in a directory, by path; directories end in /. A missing one is empty, as in a state or a store."""
         try:
             at = names(path, folder=True)
             infos = [_info((*at, name), info) for name, info in self.tree.entries(at) if (*at, name) != LOCK]
@@ -165,10 +158,7 @@ class DiskBackend(protocol.BackendProtocol):
         return protocol.LsResult(entries=sorted(infos, key=itemgetter("path")))
 
     def file_versions(self, directory: str) -> dict[str, Any] | None:
-        """Return the stamp of each file and link below a directory, or None for one so new that its next change could bear the same time.
-
-        A time set back by hand is seen by the time of the inode (not on Windows, which keeps none).
-        """
+        """Return the stamp of each file and link below a directory; None for one so new that its next change could bear the same time."""
         end = time.time_ns() - GRANULE
         found: dict[str, Any] = {}
         try:
@@ -363,7 +353,6 @@ def _message(doing: str, path: str, error: OSError | UnicodeError, *, missing: s
 
 
 def _try(use: Callable[..., Any], path: str, *more: bytes) -> tuple[Any, str | None]:
-    """Return what is done with a file, and the code of the error, if any."""
     try:
         return use(_file(path), *more), None
     except OSError as error:

@@ -247,10 +247,7 @@ class GuardedBackend(Steps):
         self.notices.extend(line for line in notices if line not in self.notices)
 
     def begin(self, again: Mapping[str, str] | None = None) -> None:
-        """A run begins. If it runs a step `again`, these are the texts that the turn began with: path -> text.
-
-        What the step wrote before it was cut is there already, and is not written twice.
-        """
+        """A run begins; one that runs a step `again` has the texts (path -> text) before it: what the step wrote is not written twice."""
         self._named.clear()
         self._again = again
 
@@ -262,7 +259,6 @@ class GuardedBackend(Steps):
 
 
 def _withheld(path: str) -> str | None:
-    """Return the error of a write to what is not the writer's."""
     return f"Error: {OWN}" if is_withheld(path) else None
 
 

@@ -126,11 +126,7 @@ def open_conflicts(log: Sequence[Entry]) -> tuple[OpenConflict, ...]:
 
 
 class JournalTexts:
-    """The texts of files as entries tell them, taken one after the other.
-
-    An entry that makes a file, or removes it, says all there is to know: the chain begins anew there,
-    so that a journal which lost a line tells the truth again from the next such entry on.
-    """
+    """The texts of files as entries tell them, one after the other; one that makes or removes a file begins its chain anew."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -160,10 +156,7 @@ class JournalTexts:
 
 
 def replay(path: str, log: Iterable[Entry]) -> str | None:
-    """Return the text of a file as its entries tell it, from the first on; None where there is no such file then.
-
-    Raises DoesNotFit where the entries do not follow from each other.
-    """
+    """Return the text of a file as its entries tell it, None where there is none; raise DoesNotFit where they do not follow."""
     texts = JournalTexts()
     for one in log:
         if one.path == path:
@@ -213,9 +206,8 @@ FULL = 64
 class JournalFile:
     """Entries under one root of a backend (`/`, or a mount's prefix), read once and written as they come.
 
-    While a run is going on the kernel's own state can't take a write for every entry without
-    growing with their square; so entries wait in `unsaved` until `save`, which whoever holds the
-    lock calls. What is told is told without credentials: the texts here are redacted ones.
+    They wait in `unsaved` until `save`, which whoever holds the lock calls: the kernel's own state would grow with their
+    square. The texts here are redacted ones.
     """
 
     def __init__(self, backend: Any, root: str = "/") -> None:

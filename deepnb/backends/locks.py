@@ -1,13 +1,9 @@
-"""Locks between processes: one writer at a time in a directory, or on a store.
+"""Locks between processes on this machine: one writer at a time in a directory, or on a store.
 
-A lock is a `filelock` on a descriptor we opened ourselves, so that its file is found as `Tree` finds
-one. The system lets it go when its holder dies. It belongs to a thread: the same thread may take
-it again, so hold it in plain code only, not across an await.
-
-The lock of a backend is found by what its files are in, so that two kernels which came to it by different
-ways agree: the directory on a disk, the database file of a store. A store that does not tell where it is has
-the lock of its kind, which holds more back than it must. All of them are locks on this machine: for a store
-or a directory that several machines write to, one must be found that they share.
+A lock is a `filelock` on a descriptor we opened ourselves, so that its file is found as `Tree` finds one. The system
+lets it go when its holder dies. It belongs to a thread: the same thread may take it again, so hold it in plain code
+only, not across an await. A backend has the lock of what its files are in: the directory on a disk, the database file
+of a store; a store that does not tell where it is has the lock of its kind, which holds more back than it must.
 """
 
 import os
@@ -97,10 +93,7 @@ def file_lock(path: Path, what: str, *, seconds: float = SECONDS) -> Iterator[No
 
 
 def hold_file(path: Path) -> Callable[[], None] | None:
-    """Take the lock that a file of its own stands for, until what this gives is called; None where another holds it.
-
-    It belongs to this call, not to a thread. The file is removed as it is given free.
-    """
+    """Take the lock that a file stands for until what this gives is called, which removes the file; None if another holds it."""
     tree = Tree(path.parent)
     fd = _try_lock(tree, (path.name,))
     if fd is None:
@@ -182,7 +175,6 @@ def _try_lock(tree: Tree, at: tuple[str, ...]) -> int | None:
 
 
 def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
-    """Yield (name, lock) of each place."""
     if isinstance(backend, DiskBackend | FilesystemBackend):
         root = backend.tree.root if isinstance(backend, DiskBackend) else backend.cwd
         yield str(root), partial(directory_lock, root)

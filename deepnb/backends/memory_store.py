@@ -48,8 +48,7 @@ class MemoryStoreBackend(SplitBackend):
     def seed(self, files: Mapping[str, bytes], runtime: Any) -> None:
         """Put files into the store where they are missing, once in each namespace: what was changed or removed since stays so.
 
-        A store can't compare and swap by itself. The lock makes it one step for all threads of this process; of two
-        processes that begin in the same instant both write the same bytes.
+        Of two processes that begin in the same instant, between which a store can't decide, both write the same bytes.
         """
         space = _files_of(runtime)
         mark = (*space[:-1], "seed")

@@ -113,7 +113,6 @@ def _one_below_the_other(a: list[str], b: list[str]) -> list[str]:
 
 
 def _changes(old: list[str], a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_Change]:
-    """Yield what was changed, in order; what both changed is one change."""
     left = sorted([(h.start, h.stop, 0, h) for h in a] + [(h.start, h.stop, 1, h) for h in b], key=itemgetter(0, 1, 2))
     at = 0
     while at < len(left):

@@ -32,10 +32,9 @@ _ALL = "{*,.*}"
 
 
 class MountedBackend(CompositeBackend):
-    """Upstream's composite, whose listings and searches show exactly what can be read.
+    """Upstream's composite, whose listings and searches show exactly what can be read. Deleting leaves mounts where they are.
 
-    Upstream's own show what a mount hides (a file of the default under a mount's path), a mounted
-    directory twice, and no mount that is not at the top. Deleting a directory leaves the mounts in it.
+    Upstream's own show what a mount hides, a mounted directory twice, and no mount that is not at the top.
     """
 
     als = protocol.BackendProtocol.als
@@ -280,10 +279,7 @@ def _disk(root: Path) -> BackendProtocol:
 
 
 def others_can_write(found: os.stat_result) -> bool:
-    """Return whether others than its owner can write to a directory.
-
-    A group whose number is the owner's has nobody else in it, as Linux distributions make them.
-    """
+    """Return whether others than its owner can write to a directory; a group of the owner's number has nobody else in it."""
     return bool(found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and found.st_gid != found.st_uid))
 
 
@@ -341,7 +337,6 @@ def given_backend(backend: Any, store: Any = None, assistant_id: str | None = No
 
 
 def _parts(prefix: str, backend: Any) -> Iterator[tuple[str, BackendProtocol]]:
-    """Yield each backend of a composite of composites, by the prefix of its files."""
     if not isinstance(backend, BackendProtocol):
         where = "" if prefix == "/" else f" of {prefix}"
         what = f"the class {backend.__name__}" if isinstance(backend, type) else f"{backend!r:.60}"

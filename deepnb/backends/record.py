@@ -108,11 +108,9 @@ class Record(WrapperBackend):
         return next((r for r in self.roots if path.startswith(r.prefix)), self.roots[-1])
 
     def _text(self, path: str) -> str | None:
-        """Return the text of a file; None if it does not exist or is not text."""
         return _decoded(self.inner.download_files([path])[0])
 
     def _is_binary(self, path: str) -> bool:
-        """Return whether there is a file that is not UTF-8 text."""
         found = self.inner.download_files([path])[0]
         return found.content is not None and _decoded(found) is None
 
@@ -234,10 +232,7 @@ class Record(WrapperBackend):
                         self._observe_file(path, origin="user", note=note)
 
     def rewire(self, inner: BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
-        """Stand in front of another backend from now on: something was mounted, or home has moved.
-
-        What is home keeps its journal, whose entries may wait; another directory at the same path has its own.
-        """
+        """Stand in front of another backend from now on; what is home keeps its journal, whose entries may wait."""
         home = {r.prefix: r for r in self.roots if r.in_state or r.prefix == "/"}
         if forget_home:
             home.pop("/", None)

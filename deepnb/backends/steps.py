@@ -40,10 +40,7 @@ class Steps(Record):
     """Writes to guarded files."""
 
     def _append(self, path: str, line: str, *, typed: str = "") -> str | None:
-        """Add a line to the end of a file, whatever others write meanwhile.
-
-        `typed` is what the line was made of, where that had lines a credential can be told by.
-        """
+        """Add a line, made of what was `typed`, to the end of a file, whatever others write meanwhile."""
         if typed and (problem := credential_in("", typed, path)):
             return problem
         with self.root(path).lock():
@@ -135,10 +132,7 @@ class Steps(Record):
             return EditResult(error=problem) if problem else EditResult(path=path, occurrences=edited[1])
 
     def _is_made(self, path: str, current: str | None, change: Callable[[str], Any]) -> bool:
-        """Return whether a step that is run again has made a change before it was cut.
-
-        What the change adds to the text before the turn has been added since, and what it removes is gone.
-        """
+        """Return whether a step that is run again has made a change already: what it adds has come since, what it removes is gone."""
         if self._again is None or writer().origin == "user":
             return False
         before, now = self._again.get(path, ""), current or ""

@@ -197,15 +197,11 @@ class Tree:
         return sorted(out)
 
     def _is_private(self, at: Names) -> bool:
-        """Return whether a directory, and what is made in it, is its owner's alone."""
         return self.private or not PRIVATE.isdisjoint(at)
 
 
 class AppendFile:
-    """A file below a directory that lines are appended to, by several processes at once; a crash loses at most one.
-
-    Both are made when the first line is written. Operations raise OSError.
-    """
+    """A file below a directory that several processes append lines to; made with the first line. Operations raise OSError."""
 
     def __init__(self, directory: str | os.PathLike[str], at: Names) -> None:
         self._tree = Tree(directory)
@@ -214,11 +210,9 @@ class AppendFile:
         """As it is shown."""
 
     def append(self, lines: bytes) -> bool:
-        """Write whole lines (each with its end) behind what is there, in one call to the system.
+        """Write whole lines (each with its end) behind what is there, which then outlive the process; return whether one was cut.
 
-        The system has them when this returns: they outlive the process. A line that was cut short,
-        by whomever, gets an end first. If another put a new file in its place meanwhile, they are
-        written to that one, too, so that they may stand there twice. Return whether there was a cut line.
+        That one gets an end first. If another put a new file in its place meanwhile, they are written to that one, too.
         """
         while True:
             fd = self._tree.open(self._at, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -246,10 +240,7 @@ class AppendFile:
 
 
 def _look(path: str) -> os.stat_result:
-    """Return what is there under exactly this name, which is no link's.
-
-    A disk that folds case would serve one file under many names.
-    """
+    """Return what is under exactly this name, no link's; a disk that folds case would serve one file under many names."""
     found = os.stat(path, follow_symlinks=False)
     if _is_link(found):
         raise Refused()

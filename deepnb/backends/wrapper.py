@@ -14,11 +14,7 @@ from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions
 
 
 class WrapperBackend(protocol.BackendProtocol):
-    """Pass everything on to `inner`; the async methods are those of the protocol, which call these in a thread.
-
-    A subclass overrides a method, or says what holds of all of them: which files are refused, which are
-    shown in listings and searches, and which backend a file is in.
-    """
+    """Pass everything on to `inner`; a subclass says which files are refused or shown, and which backend a file is in."""
 
     def __init__(self, inner: protocol.BackendProtocol) -> None:
         self.inner = inner
@@ -116,10 +112,7 @@ class WrapperBackend(protocol.BackendProtocol):
 
 
 class ReadOnlyFiles(WrapperBackend):
-    """Another backend whose files can be read and not changed.
-
-    `why` is the error of every change; `note` is what the user should know of it, in one line.
-    """
+    """Another backend whose files can't be changed: `why` is the error of every change, `note` what the user is told of it."""
 
     def __init__(
         self,

@@ -70,7 +70,7 @@ def _span(name: Name, value: Value) -> Finding:
 
 
 def _listed(text: str, name: Name) -> tuple[Value, bool] | None:
-    """Return the value of a name in a list of names, which is as far in the list of values, and whether it is a credential."""
+    """Return the value of a name in a list of names, as far in the list of values, and whether it is a credential."""
     after = _LIST_AFTER().match(text, name.stop)
     before = after and _LIST_BEFORE().search(text, max(0, name.start - 300), name.start)
     if after is None or before is None or "," not in before[1] + after[0]:
@@ -102,7 +102,6 @@ def _parts(text: str, name: Name) -> list[Value]:
 
 
 def _value_of(text: str, name: Name) -> tuple[Value, bool]:
-    """Return what is given to a name, and whether it is a credential."""
     between = _SEPARATOR().match(text, name.stop)
     if between is None and _DASHES().search(text, max(0, name.start - 40), name.start):
         between = _FLAG().match(text, name.stop)
@@ -234,7 +233,6 @@ def _in_a_form(text: str, name: Name) -> Iterator[Value]:
 
 
 def _stands(pattern: _Pattern, text: str, end: int, back: int) -> re.Match[str] | None:
-    """Return what stands right before a place, within `back` characters."""
     return pattern().search(text, max(0, end - back), end)
 
 

@@ -231,10 +231,7 @@ _LONGEST = 65536
 
 
 def private_keys(text: str) -> Iterator[Finding]:
-    """From each BEGIN to its END where rows of base64 are all there is between them.
-
-    Of anything else, as of a key that is cut short, the rows alone: what is no part of a key stays to be read.
-    """
+    """Yield each from its BEGIN to its END; of one cut short, or with more than base64 between them, the rows alone."""
     marks = list(_ARMOUR().finditer(text))
     for at, mark in enumerate(marks):
         if mark[1] != "BEGIN":
@@ -323,7 +320,6 @@ def joined(text: str) -> Iterator[Joined]:
 
 
 def _between(text: str) -> Iterator[tuple[int, int]]:
-    """Yield what stands between two parts, in order."""
     found = [match.span() for match in _JOIN().finditer(text)]
     for call in _CALL().finditer(text) if any(word in text for word in _CALLS) else ():
         end = text.find("]" if call.group()[0] == "[" else ")", call.end(), call.end() + _LONGEST_JOINED)

@@ -355,10 +355,9 @@ _LEAST = 1 / 3
 
 
 def attributed(summary: str, foreign: Iterable[str], own: Iterable[str]) -> str:
-    """Return the summary, with somebody in place of the user in sentences of rules and wishes which the user did not say.
+    """Return the summary, with somebody in place of the user where it tells a rule or wish that their own words do not support.
 
-    Looser than `unsaid`, since a summary puts things in other words: what the user says a third to 0.6 of, and nobody
-    more, stays as it is.
+    What the user says a third to 0.6 of, and nobody more, stays: a summary puts things in other words.
     """
     lines = summary.split("\n")
     users, others = Sources(own), Sources(with_words_of([*pieces(summary)], foreign))

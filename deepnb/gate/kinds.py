@@ -240,7 +240,6 @@ _ARGUMENT = r"[\"']?([^\s\"'`|<>]{4,128})"
 
 
 def _given(value: str) -> bool:
-    """Return whether what follows a flag for passwords is one."""
     return shapes.strong_password_like(value) or shapes.plainly_made(value) or shapes.token_like(value)
 
 

@@ -186,7 +186,6 @@ def _says(sentence: str) -> bool:
 
 
 def _less_tagged(text: str) -> str:
-    """Return the text without what stands in tags."""
     parts, at, unclosed = list[str](), 0, set[str]()
     for tag in _TAG().finditer(text):
         if tag.start() < at or tag[1] in unclosed:
@@ -223,7 +222,6 @@ def _on_a_text(block: str) -> bool:
 
 
 def _is_task(words: str) -> bool:
-    """Return whether these words want something done with a text, or tell what one says."""
     line = words.strip().rstrip(":：")
     return bool(
         _TASK().search(line) or _TELLS().search(words) or (_ASKS().search(line) and not _REQUEST().search(line))

@@ -262,7 +262,6 @@ def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
 
 
 def _name_of_secrecy(before: str, drawn: str) -> str | None:
-    """Return the name that a value is given to, where it is one for a credential."""
     found = _NAMED().search(before)
     if found is None:
         return None
@@ -288,10 +287,7 @@ def _words(name: str) -> list[str]:
 
 
 def secrecy(name: str, value: str) -> str:
-    """Return why a value in code is not to be given away, by its name or by chance, wherever in the name the word stands; or empty.
-
-    Stricter than what is masked in a text: who is told of it can say where else the value is.
-    """
+    """Return why a value in code is not to be given away, by its name or by chance, or ""; stricter than what is masked in a text."""
     words = frozenset(_words(name))
     if (
         value != value.strip()

@@ -19,10 +19,7 @@ def normal(name: str) -> str:
 
 
 def wrong_name(name: str) -> str | None:
-    """Return what is wrong with a normal name; None for a good one.
-
-    Letters without a case (Chinese, say) are as good as lowercase ones.
-    """
+    """Return what is wrong with a normal name; None for a good one. Letters without a case (Chinese, say) are good."""
     if not name:
         return "the name is empty"
     if len(name) > LONGEST:
@@ -125,10 +122,7 @@ def skill_line(name: str, description: str, path: str) -> str:
 
 
 def skills_listed(skills: Sequence[tuple[str, str, str]], budget: int | None, count: Callable[[str], int]) -> list[str]:
-    """Return the lines of skills (name, description, path) in a request: as many as `budget` tokens have room for.
-
-    The last one then says how many others there are, and how they are found.
-    """
+    """Return the lines of skills (name, description, path) that `budget` tokens have room for; the last counts the others."""
     lines = [skill_line(*skill) for skill in skills]
     left, fits = budget or 0, len(lines) if budget is None else 0
     while fits < len(lines) and (left := left - count(lines[fits]) - 1) >= 0:

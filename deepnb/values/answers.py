@@ -225,7 +225,6 @@ def _read(
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:
-    """Return the JSON, or the Python literal, that begins here, and where it ends."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text, at)
     except ValueError:
@@ -234,7 +233,6 @@ def _value(text: str, at: int) -> tuple[Any, int]:
 
 
 def _of_json(value: Any, offered: Mapping[str, Any]) -> list[Call]:
-    """Return the calls that an object is; a ValueError where it is another one."""
     if isinstance(value, list):
         return [call for one in value for call in _of_json(one, offered)]
     if not isinstance(value, Mapping):

@@ -87,10 +87,7 @@ class PendingCall:
         return short_repr(self, f"{self.name}({args})")
 
     def approve(self, *, remember: bool = False, also: Iterable[str] = ()) -> Decision:
-        """Let it run as it is; with `remember`, calls of the same tool in this thread are not asked about again.
-
-        `also` are other tools that are allowed in this thread by the same word: those that a skill asks for.
-        """
+        """Let it run as it is; with `remember`, calls of its tool run unasked in this thread, as do those of `also`."""
         self._check_allowed("approve")
         if remember or also:
             self._check_allowed("remember")

@@ -147,7 +147,6 @@ def without_credentials(turn: Turn) -> Turn:
 
 
 def _joined(events: Iterable[Event]) -> list[Event]:
-    """Return the events; all pieces of one answer, or of one thought, where the first of them was."""
     out, texts = list[Any](), dict[Any, tuple[int, list[str]]]()
     for event in events:
         if isinstance(event, TextDelta | ThinkingDelta):

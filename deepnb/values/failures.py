@@ -197,7 +197,6 @@ def _kind(error: BaseException) -> str:
 
 
 def _words(error: BaseException) -> str:
-    """Return the provider's own words in one line, without credentials."""
     words = body_of(error).get("message") or getattr(error, "error", None) or error
     line = " ".join(redact(str(words)).split())
     return (line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…").rstrip(" .:")
@@ -328,10 +327,7 @@ def misfits(error: Any) -> list[str]:
 
 
 def own_traceback(error: BaseException) -> str:
-    """Return where in the user's own code it came from, without credentials; in a library, where none of it is the user's.
-
-    Empty where all of it is of deepnb and its engine.
-    """
+    """Return the user's own frames, without credentials; a library's last ones where none is theirs."""
     walked = list(walk_tb(error.__traceback__))
     modules = (str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in walked)
     frames = zip(StackSummary.extract(iter(walked)), modules, strict=True)

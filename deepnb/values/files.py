@@ -151,10 +151,7 @@ def write_whole(file: Path, content: bytes, check: Callable[[], None] = nothing)
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Inside, SIGINT (Ctrl-C, the stop button) is noted; it comes, as it would have, when this ends.
-
-    Python raises KeyboardInterrupt in the main thread alone: in any other this does nothing.
-    """
+    """Inside, SIGINT (Ctrl-C, the stop button) waits until this ends; in other threads than the main one it never comes."""
     before = signal.getsignal(signal.SIGINT)
     if before is None or threading.current_thread() is not threading.main_thread():
         yield

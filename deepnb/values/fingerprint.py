@@ -61,7 +61,6 @@ def _fact(value: Any, above: tuple[int, ...]) -> Any:
 
 
 def _of_function(function: FunctionType, above: tuple[int, ...]) -> Iterator[Any]:
-    """Yield its code, its defaults, what its closure holds, and the functions beside it that it calls."""
     code = function.__code__
     yield list(_of_code(code))
     yield _fact(function.__defaults__, above)
@@ -85,6 +84,5 @@ def _of_code(code: CodeType) -> Iterator[Any]:
 
 
 def _names(code: CodeType) -> list[str]:
-    """Return the names that code and the code inside it may take from its module."""
     inner = (one for const in code.co_consts if isinstance(const, CodeType) for one in _names(const))
     return sorted({*code.co_names, *inner})

@@ -13,11 +13,7 @@ T = TypeVar("T")
 
 
 class GrowingList(Sequence[T], Generic[T]):
-    """The first `n` values of a list that only grows: a turn keeps one for the price of an int.
-
-    `replace_from(kept, new)` shares the list while it is only appended to, and starts another where an
-    earlier value was changed or taken away.
-    """
+    """The first `n` values of a list that only grows, shared while it does: a turn keeps one for the price of an int."""
 
     __slots__ = ("_n", "_values")
 
@@ -26,7 +22,7 @@ class GrowingList(Sequence[T], Generic[T]):
         self._n = len(self._values)
 
     def replace_from(self, kept: int, new: Sequence[T]) -> Self:
-        """Return the first `kept` of these values followed by `new`."""
+        """Return the first `kept` of these values followed by `new`, in the same list where nothing is taken away."""
         if kept == self._n == len(self._values):
             self._values.extend(new)
             return self._view(len(self._values))

@@ -42,9 +42,7 @@ class Sent:
 class Request:
     """Tools, system prompt and messages, in the order in which providers cache a prefix.
 
-    Kept for every call of a session: the head is one object while nothing in it changes, and the
-    body one list for as long as the thread only grows. So n calls take the room of n messages, not
-    of their square.
+    Head and body are shared by the requests of a session: n calls take the room of n messages, not of their square.
     """
 
     head: tuple[Sent, ...] = ()
@@ -131,10 +129,7 @@ _SKILL = re.compile(r"^- \*\*([^*\n]+)\*\*: ", re.MULTILINE)
 
 
 def system_pieces(text: str) -> list[tuple[str, str, str]]:
-    """Return (part, name, text) of a system prompt, in order: each memory file and each skill by itself; joined they are `text` again.
-
-    A line of a memory file that is the path of one, between blank lines, begins a piece as well.
-    """
+    """Return (part, name, text) of a system prompt, each memory file and skill by itself; joined they are `text` again."""
     out: list[tuple[str, str, str]] = []
     for part, stretch in system_parts(text):
         if part == "memory":
@@ -200,7 +195,6 @@ def items(request: Request, own_tools: Collection[str] = ()) -> tuple[Item, ...]
 
 
 def _messages(messages: Iterable[tuple[Sent, ...]]) -> Iterator[Item]:
-    """Yield the large messages of each part, and the others of it as one item."""
     by_part: dict[str, list[Item]] = {}
     for pieces in messages:
         for part in dict.fromkeys(piece.part for piece in pieces):
@@ -217,7 +211,6 @@ def _messages(messages: Iterable[tuple[Sent, ...]]) -> Iterator[Item]:
 
 
 def _out(item: Item, own_tools: Collection[str]) -> str:
-    """Return what takes an item out."""
     part, name = item.part, item.name
     match part:
         case "tools":

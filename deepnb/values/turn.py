@@ -61,10 +61,7 @@ The user gives them: deepnb ships none, since they change and differ by contract
 
 
 def price_of(prices: Mapping[str, Price], model: str, label: str = "") -> Price | None:
-    """Return the price of the model a provider calls `model`, shown under `label`; None where none was given for it.
-
-    A price may be given under either name: `openai:gpt-5.2` or `gpt-5.2`.
-    """
+    """Return the price given for `label`, or for what the provider calls the model, with `openai:` before it or without."""
     own = not model or label == model or label.partition(":")[2] == model
     for name in (label if own else "", model):
         if name and name in prices:
