@@ -218,7 +218,7 @@ def _in_a_form(text: str, name: Name) -> Iterator[Value]:
     """Yield the credentials that are given to a name in one of these forms: after it, then before it."""
     for form in _FORMS:
         between = form.between().match(text, name.stop)
-        if between is None or (form.before and not _stands(form.before, text, name.start, _BACK)):
+        if between is None or (form.before and not form.before().search(text, max(0, name.start - _BACK), name.start)):
             continue
         value = value_at(text, between.end())
         if form.alone and not _END().match(text, value.end):
@@ -226,14 +226,10 @@ def _in_a_form(text: str, name: Name) -> Iterator[Value]:
         if (value.quoted or not form.quoted) and _is_credential(value, name, form.strict):
             yield value
     for pattern, back, strict in _VALUE_BEFORE:
-        if found := _stands(pattern, text, name.start, back):
+        if found := pattern().search(text, max(0, name.start - back), name.start):
             value = Value(*found.span(1), found[1], False)
             if _is_credential(value, name, strict):
                 yield value
-
-
-def _stands(pattern: _Pattern, text: str, end: int, back: int) -> re.Match[str] | None:
-    return pattern().search(text, max(0, end - back), end)
 
 
 def _is_credential(value: Value, name: Name, strict: bool) -> bool:
@@ -331,10 +327,12 @@ def _separated(text: str, name: Name) -> Column | None:
     at = head.count(sign, 0, name.start - start)
     stop, cells = first[1], []
     for row in rows if ruled else (first, *rows):
-        if text.count(sign, *row) != count:
+        parts = text[slice(*row)].split(sign)
+        if len(parts) != count + 1:
             break
-        stop = row[1]
-        cells.append(_cell(text, row, sign, at))
+        stop, value = row[1], parts[at].strip(_QUOTES)
+        begin = row[0] + sum(len(part) + 1 for part in parts[:at]) + parts[at].find(value)
+        cells.append(Value(begin, begin + len(value), value, False))
     return Column(tuple(cells), end, stop)
 
 
@@ -356,14 +354,3 @@ def _rows(text: str, at: int) -> Iterator[tuple[int, int]]:
         end = end if end >= 0 else len(text)
         yield at, end
         at = end + 1
-
-
-def _cell(text: str, row: tuple[int, int], sign: str, at: int) -> Value:
-    start = row[0]
-    for _ in range(at):
-        start = text.index(sign, start) + 1
-    end = text.find(sign, start, row[1])
-    raw = text[start : end if end >= 0 else row[1]]
-    value = raw.strip(_QUOTES)
-    start += len(raw) - len(raw.lstrip(_QUOTES))
-    return Value(start, start + len(value), value, False)

@@ -169,10 +169,7 @@ def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Finding]:
     at = hay.find(literal)
     while at >= 0:
         stop = at + 1
-        if kind.back:
-            match = kind.pattern().search(text, max(0, at - kind.back), at + 96)
-        else:
-            match = kind.pattern().match(text, at)
+        match = kind.pattern().match(text, at)
         if match and (kind.check is None or kind.check(match[1])):
             yield kind.span(match)
             stop = max(stop, match.end(1))

@@ -105,10 +105,11 @@ _ENDINGS = ("ungen", "ing", "ez", "ung", "ern", "est", "ed", "en", "em", "er", "
 _SPAN = 3  # sentences of a source that may be taken together
 _ROW = 600  # a longer line is cut
 _FIRST_CJK = "\u3040"
-_KEPT, _SHORT = 1_000_000, 20_000
-"""Characters of texts that are kept as they were read; a text of more than `_SHORT` is read each time."""
+_KEPT, _SHORT = 2_048, 20_000
+"""Texts that are kept as they were read, since a thread's are asked for at each write; longer ones are read each time."""
 
 
+@lru_cache(4096)
 def is_directive(line: str) -> bool:
     """Return whether a line reads like an instruction, a rule or a wish of the user's."""
     pieces = [line[at : at + _LONGEST] for at in range(0, len(line), _LONGEST - 100)] or [""]
@@ -126,7 +127,9 @@ def unsaid(
     foreign text. With `noted`, lines that instruct only where a foreign text does so, too.
     """
     users = Sources(own)
-    lines = [line for line in added_lines if content(line) and not users.has_line(line)]
+    lines = [
+        line for line in added_lines if content(line) and not any(_words(line) in text.lines for text in users.texts)
+    ]
     bare = {line: _LABEL().sub("", line) if noted else line for line in lines}
     others = Sources(with_words_of([*lines, *bare.values()], foreign))
     asked = (line for line in lines if _needs_support(line, users, others, copied, noted))
@@ -143,9 +146,11 @@ def _needs_support(line: str, users: Sources, others: Sources, copied: bool, not
         task = _LABEL().sub("", line)
         whole = sum(_weights(task).values())
         near = [(s, rows) for s, rows in others.places(task) if s >= THRESHOLD and (s == 1 or s * whole > 1)]
-        return any((s >= COPIED and whole > 1) or any(map(others.is_directive, rows)) for s, rows in near)
+        return any((s >= COPIED and whole > 1) or any(map(is_directive, rows)) for s, rows in near)
     if is_directive(line):
-        translated = users.in_cjk > 0 and not any(word > _FIRST_CJK for word in content(line))
+        translated = sum(text.in_cjk for text in users.texts) > 0 and not any(
+            word > _FIRST_CJK for word in content(line)
+        )
         return not (copied or translated) or came_from(line, others)
     share, rows = next(iter(others.places(line)), (0.0, []))
     if copied or share < SUPPORT:
@@ -214,42 +219,19 @@ class _Text:
         return sum(len(at) if word > _FIRST_CJK else -len(at) for word, at in self.places.items())
 
 
-class _Texts(dict[str, _Text]):
-    """Texts that were read. A thread's are asked for at each write, so they are kept, up to a bound."""
-
-    room = _KEPT
-
-    def __missing__(self, text: str) -> _Text:
-        read = _Text(text)
-        if len(text) <= _SHORT:
-            self.room -= len(text)
-            if self.room < 0:
-                self.clear()
-                self.room = _KEPT - len(text)
-            self[text] = read
-        return read
+_kept = lru_cache(_KEPT)(_Text)
 
 
-_READ = _Texts()
+def _read(text: str) -> _Text:
+    return _kept(text) if len(text) <= _SHORT else _Text(text)
 
 
 class Sources:
     """Texts that stand apart from each other; time and room are linear in their size, and each is read once."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._texts = [_READ[text] for text in texts]
+        self.texts = [_read(text) for text in texts]
         self._found: dict[str, list[tuple[float, list[str]]]] = {}
-        self.is_directive = cache(is_directive)
-
-    @property
-    def in_cjk(self) -> int:
-        """How many more of their words are in CJK than in other scripts."""
-        return sum(text.in_cjk for text in self._texts)
-
-    def has_line(self, line: str) -> bool:
-        """Return whether a line stands in them, word for word."""
-        words = _words(line)
-        return any(words in text.lines for text in self._texts)
 
     def places(self, line: str) -> list[tuple[float, list[str]]]:
         """Return (part of the line's content words that stand together there, the sentences that hold them), best first."""
@@ -257,7 +239,7 @@ class Sources:
             return known
         weights = _weights(line)
         whole, found = sum(weights.values()), list[tuple[float, list[str]]]()
-        for text in self._texts:
+        for text in self.texts:
             held: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
             for word in weights:
                 for row in text.places.get(word, ()):
@@ -280,7 +262,7 @@ def with_words_of(lines: Sequence[str], texts: Iterable[str]) -> Iterator[str]:
     """Yield the texts that may be the source of a line: half of its words stand in them somewhere."""
     wanted = [words for line in lines if (words := content(line))]
     for text in texts:
-        folded = _READ[text].folded
+        folded = _read(text).folded
         if any(2 * sum(word in folded for word in words) >= len(words) for words in wanted):
             yield text
 

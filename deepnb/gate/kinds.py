@@ -24,7 +24,6 @@ class Kind:
     literals: tuple[str, ...]
     pattern: Callable[[], re.Pattern[str]]
     check: Callable[[str], bool] | None = None
-    back: int = 0
 
     def span(self, match: re.Match[str]) -> Finding:
         """Return what is redacted of a match."""
@@ -58,7 +57,7 @@ TOKENS: tuple[Kind, ...] = (
     _token("OpenRouter key", "sk-or-", rf"{_W}{{20,200}}"),
     _token("OpenAI key", "sk-proj- sk-svcacct- sk-admin- sk-None-", rf"{_W}{{20,300}}"),
     _token("API key (sk-)", "sk-", rf"{_W}{{20,200}}"),
-    _token("Hugging Face token", "hf_ api_org_", rf"{_A}{{30,60}}", shapes.letters_by_chance),
+    _token("Hugging Face token", "hf_ api_org_", rf"{_A}{{30,60}}", lambda v: len(set(v)) >= 12 and v.lower() != v and not shapes.stand_in(v)),
     _token("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_A}{{36,255}}"),
     _token("GitHub token", "github_pat_", r"[A-Za-z0-9_]{40,255}"),
     _token("GitLab token", "glpat- gldt- glrt- glptt- glcbt- gloas- glft- glsoat-", r"[A-Za-z0-9_.-]{20,300}"),
@@ -100,12 +99,11 @@ TOKENS: tuple[Kind, ...] = (
     _token("Cloudflare key", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{146}"),
     _token("Asana token", "1/ 2/", r"\d{16}(?:/\d{16})?:[0-9a-f]{32}"),
     _token("Amazon MWS token", "amzn.mws.", rf"{_H}{{8}}-[0-9a-f-]{{27}}"),
-    Kind("Telegram bot token", (":AA",), regex(rf"(?:(?<=/bot)|{_START})(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), shapes.by_chance, back=10),
 )  # fmt: skip
 
 PHRASES: tuple[Kind, ...] = (
     phrase("cookie", ("cookie",), r"cookies?[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:[\w.-]{1,40}=[^;\s\"']{0,200};[ ]?){0,8}?[\w.-]{1,40}=([^;\s\"']{16,4096})", shapes.cookie_like),
-    phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?\"'<>`]{1,200})@(?=[\w\[$({</])", shapes.url_password_like),
+    phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?\"'<>`]{1,200})@(?=[\w\[$({</])", lambda v: len(v) >= 3 and not shapes.stand_in(v) and v[0] not in "{<"),
     phrase("cookie", ("--cookie", "curl"), r"(?:--cookie|curl[^\n]{0,160}?[ ]-b)[ =][\"']?[\w.-]{1,40}=([^;\s\"']{16,4096})", shapes.cookie_like),
     phrase("bearer token", ("bearer",), r"bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,4096})", shapes.token_like),
     phrase("token", ("authorization",), r"authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:[A-Za-z][A-Za-z-]{1,20}[ \t=:]{1,2}(?:token=\"?)?)?([A-Za-z0-9._~+/=-]{16,4096})", shapes.token_like),
@@ -148,6 +146,12 @@ PASSES: tuple[Kind, ...] = (
     # eight groups of six digits
     Kind("BitLocker key", (), regex(r"(?<![\d-])(\d{6}(?:-\d{6}){7})(?![\d-])"), None),
     Kind("Discord bot token", (), DISCORD, shapes.by_chance),
+    Kind(
+        "Telegram bot token",
+        (),
+        regex(rf"(?:(?<=/bot)|{_START})(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"),
+        shapes.by_chance,
+    ),
     Kind("password (pgpass)", (), PGPASS, shapes.password_like),
 )
 

@@ -100,17 +100,12 @@ def _is_key(body: str, telling: bool, hashes: bool) -> bool:
         return False
     if shapes.is_hexadecimal(plain):
         return hashes and len(plain) >= _SHORTEST_HASH and shapes.is_random(plain)
-    if not _is_key_whole(rest):
-        return False
+    host, slash, _ = rest.partition("/")
+    if slash and ("." in host or any(len(part) >= 4 and not shapes.is_random(part) for part in rest.split("/"))):
+        return False  # a path
+    if "." in rest and not any(len(part) >= 16 and shapes.is_random(part) for part in rest.split(".")):
+        return False  # a name with dots
     return shapes.is_random(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
-
-
-def _is_key_whole(body: str) -> bool:
-    """Return whether what stands between slashes and dots is all drawn by chance: a path is not, nor a name with dots."""
-    host, slash, _ = body.partition("/")
-    if slash and ("." in host or any(len(part) >= 4 and not shapes.is_random(part) for part in body.split("/"))):
-        return False
-    return "." not in body or any(len(part) >= 16 and shapes.is_random(part) for part in body.split("."))
 
 
 # -- A long value drawn by chance, known by the words beside it: a name of secrecy, a vendor, a sentence, an id
@@ -121,7 +116,6 @@ _LONG_RUN = regex(
 )
 _LEAST, _BEFORE, _AFTER = 20, 96, 48
 _ANY_UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-_SIGNS = regex(r"[^A-Za-z0-9]")
 _WORD = r"(?:is|was|are|be|to|as|str|string|String|char|const|auto|value|content|default|Some|new|ist|es|est|lautet|b|r|f|u)"
 # What may stand between a name and its value: `": "`, `</key><string>`, ` is `, `: str = "`, `"] = `
 _NAMED = regex(
@@ -212,7 +206,7 @@ def _drawn(value: str) -> str:
     """Return how chance drew a value: as letters, with or without digits, as a hash or as a UUID; empty where it did not."""
     if _ANY_UUID().fullmatch(value):
         return "uuid"
-    plain = _SIGNS().sub("", value)
+    plain = _OTHER().sub("", value)
     if (
         len(plain) < _LEAST
         or 6 * (len(value) - len(plain)) > len(value)

@@ -123,11 +123,6 @@ def by_chance(value: str) -> bool:
     return (mixed or digits >= 4 or letters) and len(set(value)) >= 8 and not stand_in(value)
 
 
-def letters_by_chance(value: str) -> bool:
-    """Return whether chance made a body that may be letters only."""
-    return len(set(value)) >= 12 and value.lower() != value and not stand_in(value)
-
-
 def is_alphabet(value: str) -> bool:
     """Return whether a value holds the letters or digits in their order, or those of a well-known generator of ids."""
     return _ALPHABET().search(value) is not None
@@ -248,11 +243,6 @@ def passphrase(value: str) -> bool:
     """Return whether words in a row are a passphrase and no part of a sentence."""
     words = value.split()
     return len(words) > 2 and len({*words}) > 2 and not _STOP_WORDS & {*words}
-
-
-def url_password_like(value: str) -> bool:
-    """Return whether the part before `@` in a URL is a password; `user:pass@host` of the manuals is not."""
-    return len(value) >= 3 and not stand_in(value) and not value.startswith(("{", "<"))
 
 
 def basic_pair(value: str) -> bool:
