@@ -105,7 +105,6 @@ class OpenConflict:
     """A conflict that nobody has settled yet."""
 
     id: str
-    """Of the entry that made it."""
     path: str
     conflict: Conflict
 

@@ -28,9 +28,7 @@ class Conflict:
     line: int
     """Where they begin in the merged text, from 1."""
     kept: str
-    """What the file held already."""
     written: str
-    """What was written now."""
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -81,12 +81,10 @@ class Record(WrapperBackend):
         """`is_guarded` says whether a file is memory, a note or a skill; `tell` is called after each change that is entered."""
         super().__init__(inner)
         self.roots = _longest_first(roots)
-        """The places that have files of their own."""
         self.is_guarded = lambda path: is_guarded(path) and not is_journal(path)
         self.runs = 0
         """How many runs have ended: a tool that comes back after that writes nothing any more."""
         self.held_changes: list[HeldChange] = []
-        """Changes that were not made until the user says so."""
         self.notices: list[str] = []
         """Lines the user should see; whoever shows them empties the list."""
         self._facts, self._tell = facts, tell

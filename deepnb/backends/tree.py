@@ -207,7 +207,6 @@ class AppendFile:
         self._tree = Tree(directory)
         self._at = at
         self.name = "/".join((str(directory), *at))
-        """As it is shown."""
 
     def append(self, lines: bytes) -> bool:
         """Write whole lines (each with its end) behind what is there, which then outlive the process; return whether one was cut.

@@ -51,7 +51,6 @@ class Finding:
     """Counted from 1; 0 where it is no line that is wrong."""
     what: str
     do: str
-    """What to write instead."""
     broken: bool = True
 
     def __str__(self) -> str:
@@ -76,13 +75,11 @@ class Skill:
     allowed_tools: tuple[str, ...] = ()
     """Tools it asks to have approved beforehand."""
     source: str = ""
-    """The label of the source it comes from."""
     overrides: tuple[str, ...] = ()
     """Paths of skills of the same name in earlier sources, that it replaces."""
     notes: tuple[str, ...] = ()
     """What to fix, though it can be used."""
     enabled: bool = True
-    """Whether the agent sees it."""
 
     @property
     def usable(self) -> bool:
@@ -184,10 +181,8 @@ GENERAL_PURPOSE = Subagent(
 You are a subagent: another agent has handed you one task, and it sees nothing of your work but your last message.
 Do the task with your tools, then answer in full: what your last message leaves out is lost.""",
 )
-"""The one that is there by default."""
 
 WITHOUT_MEMORY = GENERAL_PURPOSE.description.replace(" but those of memory", "")
-"""Its description where the main agent has no memory."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +192,6 @@ class Listed:
     agent: Subagent
     source: Literal["built in", "Python", "file"]
     path: str = ""
-    """Of its file."""
     problem: str | None = None
     """Why it can't be used, in one line; None for a good one."""
     notes: tuple[str, ...] = ()
@@ -213,7 +207,6 @@ class Spent:
     runs: int = 0
     """Tasks it was handed."""
     calls: int = 0
-    """Model calls it made."""
     input: int = 0
     """Tokens, as the provider reported them, or as they were counted where it did not."""
     output: int = 0
@@ -234,9 +227,7 @@ class ModelInfo:
     window: int | None = None
     """Tokens; None where it is unknown."""
     sees: bool | None = None
-    """Whether it takes images."""
     caches: bool | None = None
-    """Whether its provider caches prompts."""
     note: str = ""
     """`in use`, `no LLM`, where the key is from."""
     do: str = ""

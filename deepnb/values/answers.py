@@ -74,7 +74,6 @@ class SpokenText:
         self._has_begun = self._has_thought = self._is_plain = False
         self._held = ""
         self.begun = False
-        """Whether there was any text."""
 
     def add(self, text: str) -> Iterator[tuple[bool, str]]:
         """Give what can be shown with one more piece: (whether it is thought, text)."""

@@ -38,9 +38,7 @@ class Activity:
 
     def __init__(self) -> None:
         self.budget: Budget | None = None
-        """What the main agent's last request held."""
         self.usage = Usage()
-        """Tokens of the calls that have ended."""
         self._begun = False
         self._open: dict[tuple[str, ...], tuple[Path, str]] = {}
         """Calls of models and tools that go on, the newest last: key -> where, and in words."""

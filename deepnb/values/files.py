@@ -182,7 +182,6 @@ class Occurrences:
     journal: int
     """Entries of the journal that tell of it."""
     prompt: bool
-    """Whether it is in the memory that is injected."""
     kept: int = 0
     """Records of earlier turns and checkpoints of a database that hold it, beside the messages of conversations."""
     left: str = ""

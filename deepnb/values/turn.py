@@ -155,9 +155,7 @@ class Call:
     model: str = ""
     """What the provider calls the model; empty where it says no name."""
     agent: str = ""
-    """The name of the subagent that made the call; empty for the main agent."""
     request: Request | None = field(default=None, compare=False, repr=False)
-    """What was sent, piece by piece."""
     answered: int = 0
     """Tokens of the answer by deepnb's own count, where the provider reported no usage."""
 
@@ -233,7 +231,6 @@ class CodeOutput:
     """Something that code of a `run_python` call put out. It may be shown while the code runs, and comes again then."""
 
     id: str
-    """Of the call."""
     number: int
     """Counted from 1 in the call."""
     kind: Literal["stdout", "stderr", "rich", "end", "variables"]
@@ -283,7 +280,6 @@ class Retry:
     number: int
     """Of the try that follows: 2 for the first that is made again."""
     of: int
-    """Tries there are at most."""
     path: Path = ()
 
     @property

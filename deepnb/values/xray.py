@@ -147,7 +147,6 @@ class Prefix:
 
     same: int
     before: int
-    """Bytes of the request before."""
     now: int
 
     @property
@@ -267,13 +266,11 @@ class Layer:
 
     name: str
     does: str
-    """In one line."""
     origin: str
     """The system it comes from: deepagents, LangChain, deepnb, or `yours`."""
     parts: tuple[str, ...] = ()
     """The parts of a request (`values.budget.PARTS`) that are its."""
     tools: tuple[str, ...] = ()
-    """The tools that it gives the model."""
     tokens: int | None = None
     """What it added to the request that was looked at; None before the first."""
 
@@ -287,7 +284,6 @@ class Stack:
     call: str = ""
     """`turn 2, call 1`; empty before the first."""
     exact: bool = True
-    """Whether tokens were counted, not estimated."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"over {self.model}: layers={len(self.layers)} tokens={self.tokens}")
