@@ -220,7 +220,12 @@ def parse_mount(
     if kind == "state" and not colon:
         return Mount(at, "state", "", None)
     if kind == "disk":
-        root = _directory(rest, base)
+        if not rest.strip() or any(map(is_control, rest)):
+            raise InvalidError("disk: needs a directory", "type one, such as disk:./memory")
+        root = (base / disk_path(rest.strip(), "can't be mounted")).resolve()
+        there = next(path for path in (root, *root.parents) if path.exists())
+        if not there.is_dir():
+            raise InvalidError(f"{there.name} is a file", "type its directory, such as disk:./memory")
         if root == root.parent and not whole:
             do = f"%agent mount --yes {prefix} {spec.strip()} if you mean that" if prefix else "type a directory"
             raise RefusedError(f"{root} is all files of this machine", do)
@@ -255,16 +260,6 @@ def mount_prefix(path: str) -> str:
     if not at:
         raise InvalidError("nothing can be mounted at /", "type a path such as /memory, or Session(backend=...)")
     return "/" + "/".join(at) + "/"
-
-
-def _directory(text: str, base: Path) -> Path:
-    if not text.strip() or any(map(is_control, text)):
-        raise InvalidError("disk: needs a directory", "type one, such as disk:./memory")
-    root = (base / disk_path(text.strip(), "can't be mounted")).resolve()
-    there = next(path for path in (root, *root.parents) if path.exists())
-    if not there.is_dir():
-        raise InvalidError(f"{there.name} is a file", "type its directory, such as disk:./memory")
-    return root
 
 
 def _disk(root: Path) -> BackendProtocol:

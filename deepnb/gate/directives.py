@@ -18,7 +18,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 from deepnb.gate.own_words import COMMAND, LEAD, forbids, pieces
 from deepnb.gate.spans import regex
@@ -148,9 +148,9 @@ def _needs_support(line: str, users: Sources, others: Sources, copied: bool, not
         near = [(s, rows) for s, rows in others.places(task) if s >= THRESHOLD and (s == 1 or s * whole > 1)]
         return any((s >= COPIED and whole > 1) or any(map(is_directive, rows)) for s, rows in near)
     if is_directive(line):
-        translated = sum(text.in_cjk for text in users.texts) > 0 and not any(
-            word > _FIRST_CJK for word in content(line)
-        )
+        words = (word for text in users.texts for word, at in text.places.items() for _ in at)  # once in a sentence
+        in_cjk = sum(1 if word > _FIRST_CJK else -1 for word in words) > 0
+        translated = in_cjk and not any(word > _FIRST_CJK for word in content(line))
         return not (copied or translated) or came_from(line, others)
     share, rows = next(iter(others.places(line)), (0.0, []))
     if copied or share < SUPPORT:
@@ -212,11 +212,6 @@ class _Text:
             for word in content(sentence):
                 found.setdefault(word, []).append(at)
         return found
-
-    @cached_property
-    def in_cjk(self) -> int:
-        """How many more of its words are in CJK than in other scripts, each counted once in a sentence."""
-        return sum(len(at) if word > _FIRST_CJK else -len(at) for word, at in self.places.items())
 
 
 _kept = lru_cache(_KEPT)(_Text)
@@ -283,10 +278,13 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _UNSEEN().sub("", plain)).translate(_ALIKE)
 
 
+_STOP = frozenset(fold(_STOP_TEXT).split())
+
+
 @lru_cache(4096)
 def content(text: str) -> frozenset[str]:
     """Return the words of a text that say what it is about, folded: an identifier whole and in parts, CJK in pairs."""
-    stop, found = _stop(), set[str]()
+    found = set[str]()
     for match in _PIECE().finditer(fold(text)):
         if match["cjk"]:
             for run in _CJK_STOP().split(match["cjk"]):
@@ -295,7 +293,7 @@ def content(text: str) -> frozenset[str]:
         word = match["name"]
         if len(parts := re.split(r"[.\-/@:_]", word)) > 1:
             found.add(word.rstrip("."))
-        found.update(_stem(part) for part in parts if part not in stop and (len(part) > 1 or part.isdigit()))
+        found.update(_stem(part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit()))
     return frozenset(found)
 
 
@@ -313,11 +311,6 @@ def _stem(word: str) -> str:
 def _weights(text: str) -> dict[str, float]:
     """Return the content words of a text with their weights: identifiers say more about where a line came from than words do."""
     return {word: 2.0 if not word.isalpha() and len(word) > 3 else 1.0 for word in content(text)}
-
-
-@cache
-def _stop() -> frozenset[str]:
-    return frozenset(fold(_STOP_TEXT).split())
 
 
 # -- A summary in which no rule or wish is called the user's that their own words don't support

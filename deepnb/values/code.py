@@ -118,20 +118,14 @@ def _signs(code: str) -> Iterator[tuple[int, str, str]]:
         for i, character in enumerate(line):
             if character in _SEEN or (character.isascii() and character.isprintable()):
                 continue
-            if what := _strangeness(character, i in mixed):
-                yield number, character, what
-
-
-def _strangeness(character: str, in_mixed_word: bool) -> str:
-    category = unicodedata.category(character)
-    if unicodedata.bidirectional(character) in ("LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"):
-        return "changes the direction of the text"
-    selects = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
-    if category in ("Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp", "Zs") or character in _INVISIBLE or selects:
-        return "invisible characters"
-    if in_mixed_word and not character.isascii() and category[0] in "LMN":
-        return "letters that look like others"
-    return ""
+            category = unicodedata.category(character)
+            selects = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+            if unicodedata.bidirectional(character) in ("LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"):
+                yield number, character, "changes the direction of the text"
+            elif category in ("Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp", "Zs") or character in _INVISIBLE or selects:
+                yield number, character, "invisible characters"
+            elif i in mixed and not character.isascii() and category[0] in "LMN":
+                yield number, character, "letters that look like others"
 
 
 def _is_mixed(word: str) -> bool:
