@@ -238,7 +238,10 @@ def private_keys(text: str) -> Iterator[Finding]:
         limit = min(after.start() if after else len(text), mark.end() + _LONGEST)
         kind = f"private key ({mark[2].strip()})" if mark[2].strip() else "private key"
         why = "a private key in PEM armour"
-        read, stop = _rows(text, mark.end(), limit)
+        read = stop = mark.end()  # where the rows and what stands between them end, and where the last row does
+        while read < limit and (piece := _PIECE().match(text, read, limit)):
+            read = piece.end()
+            stop = read if piece[1] else stop
         if end and limit == end.start() and (read == limit or _LAST().fullmatch(text, read, limit)):
             read = limit
             stop = end.end()
@@ -246,15 +249,6 @@ def private_keys(text: str) -> Iterator[Finding]:
             yield Finding(mark.start(), stop, kind, why)
         if end:
             yield from (Finding(*row.span(), kind, why) for row in _ROW().finditer(text, read, limit))
-
-
-def _rows(text: str, at: int, limit: int) -> tuple[int, int]:
-    """Return (where the rows and what stands between them end, the end of the last row)."""
-    stop = at
-    while at < limit and (piece := _PIECE().match(text, at, limit)):
-        at = piece.end()
-        stop = at if piece[1] else stop
-    return at, stop
 
 
 # -- Literals in parts, `"sk-a1" + "b2"`: the text as if each were one, and the way back to the places in the text itself
@@ -306,29 +300,24 @@ class Joined(NamedTuple):
 
 def joined(text: str) -> Iterator[Joined]:
     """Yield each stretch of a text that has a literal in parts, with that in one."""
-    group: list[tuple[int, int]] = []
-    for start, end in _between(text):
-        if group and start - group[-1][1] > 2 * _NEAR:
-            yield _without(text, group)
-            group = []
-        group.append((start, end))
-    if group:
-        yield _without(text, group)
-
-
-def _between(text: str) -> Iterator[tuple[int, int]]:
     found = [match.span() for match in _JOIN().finditer(text)]
     for call in _CALL().finditer(text) if any(word in text for word in _CALLS) else ():
         end = text.find("]" if call.group()[0] == "[" else ")", call.end(), call.end() + _LONGEST_JOINED)
         commas = [match.span() for match in _COMMA().finditer(text, call.end(), max(end, call.end()))]
         found += [call.span(), *commas] if commas else []
     found += [match.span(2) for match in _FOLDED().finditer(text)]
-    at = 0
+    group, at = list[tuple[int, int]](), 0
     for start, end in sorted(found):
         start -= text[start - 1 : start] == "\\"  # of an escaped quote
-        if start >= at:
-            yield start, end
-            at = end
+        if start < at:
+            continue
+        if group and start - at > 2 * _NEAR:
+            yield _without(text, group)
+            group = []
+        group.append((start, end))
+        at = end
+    if group:
+        yield _without(text, group)
 
 
 def _without(text: str, between: list[tuple[int, int]]) -> Joined:

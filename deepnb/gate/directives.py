@@ -166,17 +166,18 @@ def says(users: Sources, line: str, others: Sources) -> bool:
     for share, rows in users.places(line):
         if share < max(SUPPORT, most if share < 1 else 0.0):
             return False
-        if exact <= content(" ".join(rows)) and _agree(line, words, rows):
+        if not exact <= content(" ".join(rows)):
+            continue
+        if forbids(line):
+            agrees = any(forbids(row) or _LIMITS().search(row) for row in rows)
+        else:  # none of the clauses that speak of it may forbid
+            clauses = (
+                clause for row in rows for clause in _CLAUSE().split(row) if not words.isdisjoint(content(clause))
+            )
+            agrees = bool(_LIMITS().search(line)) or not any(map(forbids, clauses))
+        if agrees:
             return True
     return False
-
-
-def _agree(line: str, words: frozenset[str], rows: Sequence[str]) -> bool:
-    """Return whether a line forbids where these sentences do: where it doesn't, none of their clauses that speak of it may."""
-    if forbids(line):
-        return any(forbids(row) or _LIMITS().search(row) for row in rows)
-    clauses = (clause for row in rows for clause in _CLAUSE().split(row))
-    return bool(_LIMITS().search(line)) or not any(forbids(c) for c in clauses if not words.isdisjoint(content(c)))
 
 
 def came_from(line: str, sources: Sources) -> bool:
@@ -344,16 +345,13 @@ def attributed(summary: str, foreign: Iterable[str], own: Iterable[str]) -> str:
         of_user, parts = theirs, [*pieces(line)]
         for i, part in enumerate(parts):
             of_user = of_user or bool(_USER().search(part))
-            if of_user and _is_wrong(part, users, others):
-                words = part.lstrip(" \t-*•>")
-                labelled = f"{part[: len(part) - len(words)]}{SOMEBODY.capitalize()}: {words}"
-                parts[i] = _USER().sub(SOMEBODY, part) if _USER().search(part) else labelled
+            if not of_user or not is_directive(part) or says(users, part, others):
+                continue
+            share = users.cover(part)
+            if _LEAST <= share < SUPPORT and others.cover(part) <= share:
+                continue
+            words = part.lstrip(" \t-*•>")
+            labelled = f"{part[: len(part) - len(words)]}{SOMEBODY.capitalize()}: {words}"
+            parts[i] = _USER().sub(SOMEBODY, part) if _USER().search(part) else labelled
         lines[n] = "".join(parts)
     return "\n".join(lines)
-
-
-def _is_wrong(part: str, users: Sources, others: Sources) -> bool:
-    if not is_directive(part) or says(users, part, others):
-        return False
-    share = users.cover(part)
-    return share < _LEAST or share >= SUPPORT or others.cover(part) > share

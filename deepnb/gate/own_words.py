@@ -209,16 +209,13 @@ def _less_pasted(text: str) -> str:
     if len(blocks) == 1:
         blocks = text.strip().split("\n", 1)
     for task, others in ((blocks[0], blocks[1:]), (blocks[-1], blocks[:-1])):
-        if _on_a_text(task.strip()) and len([*sentences("\n".join(others))]) > 1:
+        block = task.strip()
+        if len(block) > 200 or re.search(rf"[\n{_GAP}]|\{{\w", block) or _KEEP().search(block):
+            continue
+        shows = len(_WORD().findall(block)) <= 3 or _SHOWS().search(block)
+        if shows and _is_task(block) and len([*sentences("\n".join(others))]) > 1:
             return task
     return text
-
-
-def _on_a_text(block: str) -> bool:
-    """Return whether a paragraph is nothing but a task on a text that stands beside it."""
-    if len(block) > 200 or "\n" in block or _GAP in block or re.search(r"\{\w", block) or _KEEP().search(block):
-        return False
-    return _is_task(block) and (len(_WORD().findall(block)) <= 3 or bool(_SHOWS().search(block)))
 
 
 def _is_task(words: str) -> bool:

@@ -275,9 +275,6 @@ class Features:
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.listed)
 
-    def __bool__(self) -> bool:
-        return bool(self.listed)
-
     @property
     def lacks(self) -> tuple[Feature, ...]:
         """The features that are not there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Generic, Literal, Self, TypeVar, overload
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from deepnb.gate.own_words import own_words
 
@@ -47,11 +47,7 @@ class GrowingList(Sequence[T], Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return islice(self._values, self._n)
 
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+    def __getitem__(self, index: Any) -> Any:
         at = range(self._n)[index]
         return self._values[at] if isinstance(at, int) else tuple(map(self._values.__getitem__, at))
 
