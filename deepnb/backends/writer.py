@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from posixpath import normpath
 from typing import Any
 
-from deepnb.backends.journal import Origin
+from deepnb.backends.journal import Origin, is_journal
 from deepnb.gate import credentials, refusal
 from deepnb.gate.directives import unsaid
 from deepnb.values.lazy import set_in_block
@@ -54,10 +55,19 @@ def note_writes(note: str) -> None:
 # -- why a text is not written: it can't be a file's, or it brings a credential
 
 
+RESULTS = "/large_tool_results/"
+RECORDS = ("/conversation_history/", RESULTS)
+"""What the engine writes down by itself, and no tool of an agent's does: credentials are redacted there."""
+OWN = "deepnb keeps its records there"
 _MARK = "[redacted: "
 _INSTRUCTIONS = ("/skills/", "/agents/")
 _REACH = 60
 """Lines round one that was added which are looked at with it: a private key of 4,096 bits has 51."""
+
+
+def is_withheld(path: str) -> bool:
+    """Return whether whoever writes just now may not write a file, or delete a directory: the journal, and for a tool the records."""
+    return is_journal(path) or (writer().tool and f"{normpath('/' + path.lstrip('/'))}/".casefold().startswith(RECORDS))
 
 
 def unfit(path: str, text: str) -> str | None:

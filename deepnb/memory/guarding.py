@@ -16,9 +16,8 @@ from langgraph.types import Command
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.memory_store import MemoryStoreBackend
-from deepnb.backends.steps import is_withheld
 from deepnb.backends.wrapper import WrapperBackend
-from deepnb.backends.writer import Writer, writer, writing
+from deepnb.backends.writer import Writer, is_withheld, writer, writing
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import message_text, tool_name
