@@ -240,10 +240,6 @@ class JournalFile:
             self._forget()
             self.read()
 
-    def add(self, entry: Entry) -> None:
-        """Add an entry; `save` writes it."""
-        self.unsaved.append(entry)
-
     def save(self) -> str | None:
         """Write what waits; return the error, and keeps what waits, where that failed."""
         while self.unsaved:
@@ -285,10 +281,6 @@ class JournalFile:
             return replay(name, self.entries) if self.unsaved else self._texts.text(name)
         except DoesNotFit:
             return None
-
-    def fits(self, path: str) -> bool:
-        """Return whether the entries of a file follow from each other."""
-        return redact(path) not in self._texts.broken
 
     def path(self, number: int) -> str:
         """Return the journal's `number`-th file, counted from 1."""

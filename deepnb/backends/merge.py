@@ -30,15 +30,11 @@ class Conflict:
     kept: str
     written: str
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts that the file holds for it."""
-        return tuple(filter(None, (self.kept, self.written)))
-
     def is_in(self, text: str) -> bool:
         """Return whether a text still has every line of both sides."""
         lines = {line.removesuffix("\r") for line in text.split("\n")}
-        return all(line.removesuffix("\r") in lines for side in self.texts for line in side.split("\n"))
+        sides = filter(None, (self.kept, self.written))
+        return all(line.removesuffix("\r") in lines for side in sides for line in side.split("\n"))
 
     def __str__(self) -> str:
         """Both sides in a sentence; a long one is cut."""

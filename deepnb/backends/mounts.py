@@ -50,43 +50,41 @@ class MountedBackend(CompositeBackend):
 
     def append_text(self, path: str, text: str) -> str | None:
         """Add `text` to the end of a file, in the backend it belongs to; return the error, if any."""
-        prefix, backend = self._owner(path)
-        return append_text(backend, path[len(prefix) - 1 :], text)
+        _, backend, inside = self._owner(path)
+        return append_text(backend, inside, text)
 
     def ls(self, path: str) -> protocol.LsResult:
         """Return what is directly in a directory, mounts included, by path."""
         base = as_folder(path)
-        prefix, backend = self._owner(base)
-        inside = {base + p[len(base) :].split("/")[0] + "/" for p in self.routes if p.startswith(base) and p != base}
-        listed = backend.ls(_inner(prefix, base, path))
-        if listed.error and not inside:
+        prefix, backend, inside = self._owner(path)
+        mounts = {base + p[len(base) :].split("/")[0] + "/" for p, _ in self._below(base)}
+        listed = backend.ls(inside)
+        if listed.error and not mounts:
             return listed
         entries: dict[str, protocol.FileInfo] = {info["path"]: info for info in self._owned(prefix, listed.entries)}
-        for folder in inside:
+        for folder in mounts:
             entries.setdefault(folder, protocol.FileInfo(path=folder, is_dir=True, size=0, modified_at=""))
         return protocol.LsResult(entries=[entries[p] for p in sorted(entries)])
 
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Return those of the backend the directory belongs to, and of the mounts in it; None if one can't tell."""
-        base = as_folder(directory)
-        prefix, backend = self._owner(base)
-        parts = [(prefix, backend), *((p, b) for p, b in self.routes.items() if p.startswith(base) and p != base)]
-        every = [(prefix, file_versions(b, _inner(prefix, base, directory))) for prefix, b in parts]
-        if len(every) == 1 and prefix == "/":
-            return every[0][1]
+        prefix, backend, inside = self._owner(directory)
+        below = self._below(as_folder(directory))
+        if not below and prefix == "/":
+            return file_versions(backend, inside)
         found: dict[str, Any] = {}
-        for prefix, versions in every:
+        every = [(prefix, file_versions(backend, inside)), *((p, file_versions(b, "/")) for p, b in below)]
+        for owner, versions in every:
             if versions is None:
                 return None
-            owned = ((prefix[:-1] + path, version) for path, version in versions.items())
-            found.update((path, version) for path, version in owned if self._owner(as_folder(path))[0] == prefix)
+            owned = ((owner[:-1] + path, version) for path, version in versions.items())
+            found.update((path, version) for path, version in owned if self._owner(path)[0] == owner)
         return found
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return the entries that the backend of the directory left out."""
-        base = as_folder(directory)
-        prefix, backend = self._owner(base)
-        return skipped_entries(backend, _inner(prefix, base, directory), name, most)
+        _, backend, inside = self._owner(directory)
+        return skipped_entries(backend, inside, name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
         """Files below `path` that match, in whichever backend, by path."""
@@ -97,10 +95,8 @@ class MountedBackend(CompositeBackend):
             return protocol.GlobResult(error=str(error))
         found: list[protocol.FileInfo] = []
         cut: list[protocol.GlobTruncationReason | None] = []
-        for prefix, backend in self._parts(base):
-            # a pattern with directories in it speaks of paths below `base`, which a mount down there does not know
-            apart = len(prefix) > len(base) and "/" in pattern
-            result = backend.glob(_ALL if apart else pattern, _inner(prefix, base, path))
+        for prefix, backend, inside, apart in self._search(path, pattern):
+            result = backend.glob(_ALL if apart else pattern, inside)
             if result.error:
                 return result
             cut += [result.truncation_reason] if result.truncated else []
@@ -118,64 +114,59 @@ class MountedBackend(CompositeBackend):
         """Lines that have the literal text in them, in whichever backend."""
         base = as_folder(path or "/")
         try:
-            fits = compile_grep_include_glob(glob) if glob else None
+            fits = compile_grep_include_glob(glob or _ALL)
         except InvalidGlobPatternError as error:
             return protocol.GrepResult(error=str(error))
         matches: list[protocol.GrepMatch] = []
         errors: list[str] = []
         truncated = False
-        for prefix, backend in self._parts(base):
-            apart = len(prefix) > len(base) and "/" in (glob or "")
+        for prefix, backend, inside, apart in self._search(path, glob):
             sifted = apart or any(len(p) > len(prefix) and p.startswith(prefix) for p in self.routes)
-            result = backend.grep(
-                pattern,
-                _inner(prefix, base, path),
-                None if apart else glob,
-                max_count=None if sifted else max_count,
-            )
+            most = None if sifted else max_count
+            result = backend.grep(pattern, inside, None if apart else glob, max_count=most)
             if result.matches is None:
                 return result
             errors += [result.error] if result.error else []
             truncated = truncated or result.truncated
             owned = self._owned(prefix, result.matches)
-            matches += [m for m in owned if not apart or fits is None or fits(m["path"][len(base) :])]
+            matches += [m for m in owned if not apart or fits(m["path"][len(base) :])]
         cut = max_count is not None and len(matches) > max_count
         return protocol.GrepResult(
-            error="; ".join(errors) or None, matches=matches[:max_count] if cut else matches, truncated=truncated or cut
+            error="; ".join(errors) or None, matches=matches[:max_count], truncated=truncated or cut
         )
 
     def _owned(self, prefix: str, found: list[Any] | None) -> Iterator[Any]:
         """Yield what a backend found, under its paths out here, without what a mount in it hides."""
         for item in found or ():
             path = prefix[:-1] + item["path"]
-            if self._owner(as_folder(path))[0] == prefix:
+            if self._owner(path)[0] == prefix:
                 yield {**item, "path": path}
 
-    def _owner(self, path: str) -> tuple[str, protocol.BackendProtocol]:
-        """Return the mount a path belongs to, as prefix and backend; the default has the prefix "/"."""
+    def _owner(self, path: str) -> tuple[str, protocol.BackendProtocol, str]:
+        """Return the mount a path belongs to: prefix ("/" of the default), backend, and the path in there."""
+        base = as_folder(path)
         for prefix, backend in self.sorted_routes:
-            if path.startswith(prefix):
-                return prefix, backend
-        return "/", self.default
+            if base.startswith(prefix):
+                return prefix, backend, path[len(prefix) - 1 :] or "/"
+        return "/", self.default, path
 
-    def _parts(self, base: str) -> Iterator[tuple[str, protocol.BackendProtocol]]:
-        """Yield where the files of a search are: in the mount the path belongs to, and in the mounts below it.
+    def _below(self, base: str) -> list[tuple[str, protocol.BackendProtocol]]:
+        return [(p, inner) for p, inner in sorted(self.routes.items()) if p.startswith(base) and p != base]
 
-        A path that is a file, too, means the file, as it does without mounts.
+    def _search(
+        self, path: str | None, pattern: str | None
+    ) -> Iterator[tuple[str, protocol.BackendProtocol, str, bool]]:
+        """Yield (prefix, backend, where in it, whether the pattern means nothing there) of the places a search comes to.
+
+        A pattern with directories in it speaks of paths below `path`, which a mount down there does not know. A path that
+        is a file, too, means the file, as it does without mounts.
         """
-        owner, backend = self._owner(base)
-        yield owner, backend
-        below = [(p, inner) for p, inner in sorted(self.routes.items()) if p.startswith(base) and p != base]
-        if below and base != owner and not backend.read(f"/{base[len(owner) : -1]}", 0, 1).error:
-            return
-        yield from below
-
-
-def _inner(prefix: str, base: str, path: str | None) -> str:
-    """Return where a search of `path` begins in the backend mounted at `prefix`."""
-    if len(prefix) > len(base):
-        return "/"
-    return (path or "/") if prefix == "/" else f"/{(path or '')[len(prefix) :]}"
+        prefix, backend, inside = self._owner(path or "/")
+        yield prefix, backend, inside, False
+        base = as_folder(path or "/")
+        below = self._below(base)
+        if not below or base == prefix or backend.read(inside.rstrip("/"), 0, 1).error:
+            yield from ((p, inner, "/", "/" in (pattern or "")) for p, inner in below)
 
 
 _NAMESPACE_PART = re.compile(r"[A-Za-z0-9\-_@+:~]+")

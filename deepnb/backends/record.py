@@ -209,7 +209,7 @@ class Record(WrapperBackend):
             settles=settles,
             **self._facts(),
         )
-        root.journal.add(made)
+        root.journal.unsaved.append(made)
         self._save(root)
         self._tell()
 
