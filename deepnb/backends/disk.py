@@ -74,7 +74,6 @@ class DiskBackend(protocol.BackendProtocol):
             return protocol.ReadResult(error=_message("reading file", file_path, error, missing="File {} not found"))
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
-        """Make `content` the file, as UTF-8 and with its line ends as they are."""
         try:
             self.tree.write(_file(file_path), content.encode())
         except _FAILED as error:
@@ -99,7 +98,6 @@ class DiskBackend(protocol.BackendProtocol):
         return None
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
-        """Replace a text that occurs once, or everywhere with `replace_all`."""
         try:
             at = _file(file_path)
             result = replace_text(self.tree.read(at).decode(), old_string, new_string, replace_all)
@@ -133,12 +131,10 @@ class DiskBackend(protocol.BackendProtocol):
     # -- bytes, many files at once
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[protocol.FileUploadResponse]:
-        """Write bytes as they are; each file has its own error."""
         tried = ((path, _try(self.tree.write, path, data)) for path, data in files)
         return [protocol.FileUploadResponse(path=path, error=error) for path, (_, error) in tried]
 
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
-        """Return the bytes as they are; each file has its own error."""
         tried = ((path, _try(self.tree.read, path)) for path in paths)
         return [protocol.FileDownloadResponse(path=path, content=data, error=error) for path, (data, error) in tried]
 

@@ -324,7 +324,7 @@ class GuardedBackend(Record):
         self._seen.update(((USER_READER, path), text) for path, text in texts.items() if self.is_guarded(path))
 
     def take_over(self, other: "GuardedBackend", notices: Iterable[str]) -> None:
-        """What waits for the user in another guard, whose files are ours now, waits here; and these lines are shown."""
+        """Take what waits for the user in another guard, whose files are ours now, and these lines to be shown."""
         for one in other.held_changes:
             self.hold(one.path, one.base, one.text, one.why, one.origin)
         self.notices.extend(line for line in notices if line not in self.notices)

@@ -1,7 +1,7 @@
 """A change of a file as an entry of the journal: who, when, and a unified diff that can be put in and taken back.
 
-The journal is JSON Lines, an entry a line, in `.deepnb/` beside the files it is about: 64 entries in `journal.jsonl`,
-the next 64 in `journal-2.jsonl`, and so on. A field that has its default is left out.
+The journal is JSON Lines in `.deepnb/` beside the files it is about: 64 entries in `journal.jsonl`, the next 64 in
+`journal-2.jsonl`, and so on. A field that has its default is left out.
 
 Law: applying an entry's diff to the text before it gives the text after it, and the other way round.
 """

@@ -1,10 +1,9 @@
 """Three-way merge of texts by lines (diff3), with nothing lost on either side and nothing blended.
 
-After Khanna, Kunal and Pierce, "A Formal Investigation of Diff3" (2007), with two differences for notes that
-many hands write. Where both sides only added lines at the same place, both additions are kept, and that is no
-conflict. Where both changed the same lines, both texts are kept as they are, one below the other, with nothing
-around them: plain Markdown in a list, a table or a paragraph, that merges again without growing. That it is a
-conflict is a value beside the text.
+After Khanna, Kunal and Pierce, "A Formal Investigation of Diff3" (2007), with two differences for notes that many hands
+write. Where both sides only added lines at the same place, both additions are kept, and that is no conflict. Where both
+changed the same lines, both texts are kept as they are, one below the other: plain Markdown that merges again without
+growing. That it is a conflict is a value beside the text.
 """
 
 import difflib
@@ -37,7 +36,6 @@ class Conflict:
         return all(line.removesuffix("\r") in lines for side in sides for line in side.split("\n"))
 
     def __str__(self) -> str:
-        """Both sides in a sentence; a long one is cut."""
         kept, written = _quoted(self.kept), _quoted(self.written)
         if not self.kept:
             return f"line {self.line}: {written} was written after its line had been deleted; it stays"

@@ -43,7 +43,6 @@ class MountedBackend(CompositeBackend):
     agrep = protocol.BackendProtocol.agrep
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
-        """Make `content` the file, in the backend it belongs to."""
         if as_folder(file_path) in self.routes:
             return protocol.WriteResult(error=f"Error writing file '{file_path}': it is a directory")
         return super().write(file_path, content)
@@ -87,7 +86,6 @@ class MountedBackend(CompositeBackend):
         return skipped_entries(backend, inside, name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
-        """Files below `path` that match, in whichever backend, by path."""
         base = as_folder(path or "/")
         try:
             fits = compile_grep_include_glob(pattern)
@@ -111,7 +109,6 @@ class MountedBackend(CompositeBackend):
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:
-        """Lines that have the literal text in them, in whichever backend."""
         base = as_folder(path or "/")
         try:
             fits = compile_grep_include_glob(glob or _ALL)

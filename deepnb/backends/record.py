@@ -1,8 +1,4 @@
-"""Files as they are now, and the journal kept true to them.
-
-The journal tells a text for each path. Where the file differs, somebody changed it without telling,
-and that is entered first.
-"""
+"""Files as they are now, and the journal kept true to them: what somebody changed without telling is entered first."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,10 +61,7 @@ class Root:
 
 
 class Record(WrapperBackend):
-    """What is known of the files of a backend, and what waits for the user.
-
-    Whoever calls `_observe_file` or `_enter` holds the root's lock.
-    """
+    """What is known of the files of a backend, and what waits for the user. `_observe_file` and `_enter` need the root's lock."""
 
     def __init__(
         self,

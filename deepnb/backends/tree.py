@@ -1,9 +1,8 @@
 """A directory on disk that no path leads out of.
 
-A path is looked at name by name right before it is used, and a link on the way is refused: what it names is where
-it says. Links are not served at all, not even those that point inside: one file has one path. Not seen is what another
-process of the same user puts there between the look and the use; a directory that other users can write to is mounted
-read-only.
+A path is looked at name by name right before it is used, and a link on the way is refused: one file has one path. Not
+seen is what another process of the same user puts there between the look and the use; a directory that other users can
+write to is mounted read-only.
 """
 
 import errno
@@ -78,10 +77,7 @@ def is_control(char: str) -> bool:
 
 
 class Tree:
-    """All below one directory. The directory itself may be named through links, and may be missing.
-
-    Operations raise OSError, `Refused` among them, with a `strerror` that names no path of this machine.
-    """
+    """All below one directory, which may be named through links and may be missing; OSErrors name no path of this machine."""
 
     def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
         """What is made in a `private` one is its owner's alone; in any other that holds for what deepnb keeps there."""
@@ -127,7 +123,7 @@ class Tree:
         return self.path(at)
 
     def open(self, at: Names, flags: int) -> int:
-        """Open a regular file, not through a link; never wait for a pipe's other end.
+        """Open a regular file, not through a link, and never wait for a pipe's other end.
 
         Without O_CREAT a link to a file beside it (`AGENTS.md -> CLAUDE.md`) is read as that file.
         """

@@ -2,14 +2,12 @@
 
 A line that instructs (in English, Chinese, German and common Spanish and French words) goes into memory unasked only
 where the user's own words support it: at least 0.6 of what it says stands in one place of them, every identifier is
-there, it forbids what they forbid, and no other text holds more of it. So it does not matter who else said it, or how
-it is reworded. A line that does not read so needs support where it says as a fact what another text instructs, or
-brings an address out of one. What a model notes by itself (open tasks, decisions) may instruct, unless that is an order
-of another text. Where the user writes in CJK and the line is not, only what came out of another text is asked
-about. Generous on purpose: a line that is held only costs a question.
+there, it forbids what they forbid, and no other text holds more of it. A line that does not read so needs support where
+it says as a fact what another text instructs, or brings an address out of one. What a model notes by itself may
+instruct, unless that is an order of another text. Generous on purpose: a line that is held only costs a question.
 
 Compared are content words (stems of sorts), identifiers and CJK bigrams, within a few neighbouring sentences, so that
-a long text which holds every word somewhere is no source of everything. Letters that look alike are one.
+a long text which holds every word somewhere is no source of everything.
 """
 
 from __future__ import annotations
@@ -121,10 +119,9 @@ def is_directive(line: str) -> bool:
 def unsaid(
     added_lines: Iterable[str], foreign: Iterable[str], own: Iterable[str], *, copied: bool = False, noted: bool = False
 ) -> tuple[str, ...]:
-    """Return the added lines that the user is to be asked about, since they did not say them.
+    """Return the added lines that the user is to be asked about, since their `own` words do not say them.
 
-    `foreign` are texts of others, `own` the user's words. With `copied`, only lines that instruct and came out of a
-    foreign text. With `noted`, lines that instruct only where a foreign text does so, too.
+    With `copied`, only lines that instruct and came out of a `foreign` text; with `noted`, only where one instructs so, too.
     """
     users = Sources(own)
     lines = [
@@ -249,7 +246,6 @@ class Sources:
         return found
 
     def cover(self, line: str) -> float:
-        """Return the largest part of the line's content words that stand together in one place, 0 to 1."""
         places = self.places(line)
         return places[0][0] if places else 0.0
 

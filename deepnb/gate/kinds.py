@@ -1,7 +1,7 @@
-"""The table of credentials known by their shape: kind, what must occur, the bounded pattern, a check.
+"""The table of credentials known by their shape: kind, what must occur, the bounded pattern, a check of its group 1.
 
-A pattern is tried only where one of its literals stands (`match` from there), so clean text costs a few
-substring searches. Group 1 is what is redacted. Every quantifier is bounded: time stays linear.
+A pattern is tried only where one of its literals stands, so that clean text costs a few substring searches. Every
+quantifier is bounded: time stays linear.
 """
 
 import re

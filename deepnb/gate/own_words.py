@@ -2,8 +2,8 @@
 
 A prompt that values were filled into is kept with what was typed (`Filled`). In what was typed these are somebody
 else's words: fenced blocks and lines behind `>`; rows of a table or a log; what follows a task on a text (`Sum up:`) or
-stands beside a question on it (`What does this mail want?`), and quotations in such sentences; what a text is said to
-say. A question says nothing by itself. A sentence that asks to keep what it holds (`Remember: "..."`) says it.
+stands beside a question on it, and quotations in such sentences; what a text is said to say. A question says nothing by
+itself. A sentence that asks to keep what it holds (`Remember: "..."`) says it.
 """
 
 import re

@@ -1,7 +1,7 @@
 """What the text of a model's answer holds beside an answer: thinking in tags, and calls of tools.
 
 A model that was not trained for the server's form of calls writes them as text. Such a text is read as calls only where
-it is nothing else, and each call in it is of a tool that was offered.
+it is nothing else, and each call in it is of an offered tool.
 """
 
 import ast

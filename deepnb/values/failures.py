@@ -1,7 +1,7 @@
 """Failures in words: of a request to a model, as its provider tells it, and of a tool, with the user's own frames.
 
-Asked by status and by the names of classes, so that no provider's package is imported. What is retried is only what
-the provider has certainly not begun to answer: a status that says so, or a connection that was never made.
+Asked by status and by the names of classes, so that no provider's package is imported. Retried is only what the provider
+has certainly not begun to answer: a status that says so, or a connection that was never made.
 """
 
 import re

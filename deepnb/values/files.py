@@ -198,13 +198,11 @@ def pattern(words: str) -> re.Pattern[str]:
 
 
 def lines_with(words: str, text: str) -> tuple[str, ...]:
-    """Return the lines of a text that hold the words."""
     sought = pattern(words)
     return tuple(line for line in text.split("\n") if sought.search(line))
 
 
 def without(words: str, text: str) -> str:
-    """Return the text without the lines that hold the words."""
     sought = pattern(words)
     return "".join(line for line in text.splitlines(keepends=True) if not sought.search(line))
 

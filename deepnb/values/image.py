@@ -74,11 +74,10 @@ def image_size(data: bytes) -> tuple[int, int] | None:
 
 
 def image_tokens(size: tuple[int, int] | None) -> int:
-    """Return about what an image costs: an estimate for all providers, since each counts in its own way.
+    """Return about what an image costs with any provider; the most that one can cost where the size is unknown.
 
     Width times height by 750, with the longer side brought down to 1,568 pixels: Anthropic's formula
     (https://docs.claude.com/en/docs/build-with-claude/vision). OpenAI's tiles and Gemini's are of the same order.
-    The most that one can cost where the size is unknown.
     """
     if size is None:
         return _MOST_TOKENS
@@ -120,7 +119,6 @@ def bare_image(data: bytes) -> bytes:
 
 
 def bare_base64(text: str) -> str:
-    """Do what `bare_image` does for base64, alone or as a `data:` URL."""
     head, comma, body = text.partition(",") if text.startswith(_DATA) else ("", "", text)
     try:
         data = b64decode(body)

@@ -103,8 +103,7 @@ _SPANS = {"memory": (MEMORY_OPEN, GUIDELINES_CLOSE), "skills": (SKILLS_OPEN, SKI
 def system_parts(text: str) -> list[tuple[str, str]]:
     """Return (part, text) pieces of a system prompt, in order; joined they are `text` again.
 
-    A span reaches from its first opening tag to its last closing one before the next span, so a memory file that
-    holds a closing tag does not end the block early.
+    A span reaches to its last closing tag before the next one, so a memory file that holds a closing tag does not end it.
     """
     out: list[tuple[str, str]] = []
     at, left = 0, dict(_SPANS)
@@ -179,10 +178,7 @@ class Item:
 
 
 def items(request: Request, own_tools: Collection[str] = ()) -> tuple[Item, ...]:
-    """Return all of a request, part by part in the order in which it was sent, in each the largest first.
-
-    Nothing is counted again: the tokens of a part's items are together those of its pieces. `own_tools` are the user's.
-    """
+    """Return all of a request as items, by part in the order in which it was sent, the largest first; `own_tools` are the user's."""
     head: dict[tuple[str, str], int] = {}
     for piece in request.head:
         key = (piece.part, _FRAMES.get((piece.part, piece.label), piece.label))

@@ -28,8 +28,7 @@ _CHANGED = {
 def cache_drops(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Call, str]]:
     """Yield each call of a thread, and in a few words why less of it was cached than could have been; empty where it was not.
 
-    The words come from comparing each request with the one before it of the same agent and purpose. A provider that
-    has reported no cached token so far is not judged.
+    A provider that has reported no cached token so far is not judged.
     """
     before: dict[tuple[Path, Purpose], tuple[Turn, Call]] = {}
     caches = False
@@ -66,8 +65,7 @@ UNKNOWN = Caching()
 def cacheable(before: Request, now: Request, how: Caching) -> int:
     """Return tokens at the beginning of a request that a provider can have kept from the one before it.
 
-    Where it is not known whether tools are read before the system prompt or after it (templates of local models do
-    either), what is the same in both orders.
+    Templates of local models read tools before the system prompt or after it: then what is the same in both orders.
     """
     if how.marks:
         same = same_beginning(before, now)
