@@ -58,7 +58,6 @@ class Entry:
         return None if self.removed else apply(before, _hunks(self.diff, lines_of(before), forward=True))
 
     def before(self, after: str | None) -> str | None:
-        """Return the text before the change, given the text after it."""
         if (after is None) != self.removed:
             raise DoesNotFit(self.path)
         return None if self.created else apply(after, _hunks(self.diff, lines_of(after), forward=False))
@@ -133,7 +132,6 @@ class JournalTexts:
         """Paths whose last entries do not follow from those before them."""
 
     def take(self, one: Entry) -> None:
-        """One more entry."""
         try:
             before = None if one.created else self._texts.get(one.path)
             after = None if one.removed else one.after(before)

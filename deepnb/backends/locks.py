@@ -204,6 +204,5 @@ def _database(store: Any) -> str | None:
 
 
 def process_lock(key: Any) -> Lock:
-    """Return the lock of something that is in this process alone."""
     lock = _ours.setdefault(key, threading.RLock())
     return lambda: lock

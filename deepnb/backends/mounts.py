@@ -48,12 +48,10 @@ class MountedBackend(CompositeBackend):
         return super().write(file_path, content)
 
     def append_text(self, path: str, text: str) -> str | None:
-        """Add `text` to the end of a file, in the backend it belongs to; return the error, if any."""
         _, backend, inside = self._owner(path)
         return append_text(backend, inside, text)
 
     def ls(self, path: str) -> protocol.LsResult:
-        """Return what is directly in a directory, mounts included, by path."""
         base = as_folder(path)
         prefix, backend, inside = self._owner(path)
         mounts = {base + p[len(base) :].split("/")[0] + "/" for p, _ in self._below(base)}
@@ -81,7 +79,6 @@ class MountedBackend(CompositeBackend):
         return found
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Return the entries that the backend of the directory left out."""
         _, backend, inside = self._owner(directory)
         return skipped_entries(backend, inside, name, most)
 
@@ -189,7 +186,6 @@ class Mount:
 
     @property
     def read_only(self) -> Mount:
-        """Give the mount with its files read-only."""
         return self if self.backend is None else replace(self, backend=ReadOnlyFiles(self.backend))
 
 

@@ -39,7 +39,6 @@ class HeldChange:
 
     @property
     def change(self) -> FileDiff:
-        """Give the change that it would make."""
         return FileDiff(self.path, self.base or (None if not self.line else ""), self.text)
 
 

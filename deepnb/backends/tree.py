@@ -88,7 +88,6 @@ class Tree:
         """The files that are listed, if not all are; a directory is if one of them may be in it."""
 
     def path(self, at: Names) -> str:
-        """Return where it is on this machine."""
         return os.path.join(self._root, *at)
 
     def look(self, at: Names) -> os.stat_result:
@@ -152,7 +151,6 @@ class Tree:
         return fd
 
     def read(self, at: Names) -> bytes:
-        """Return the bytes of a file."""
         with os.fdopen(self.open(at, os.O_RDONLY), "rb") as file:
             return file.read()
 
@@ -230,7 +228,6 @@ class AppendFile:
             return b""
 
     def replace(self, data: bytes) -> None:
-        """Make `data` the whole content, at once."""
         self._tree.write(self._at, data)
 
 

@@ -20,7 +20,6 @@ class WrapperBackend(protocol.BackendProtocol):
         self.inner = inner
 
     def owner(self, path: str) -> protocol.BackendProtocol:
-        """Return the backend that a file is in."""
         return self.inner
 
     def read_refusal(self, path: str) -> str | None:
@@ -46,7 +45,6 @@ class WrapperBackend(protocol.BackendProtocol):
         return self.owner(file_path).write(file_path, content)
 
     def append_text(self, path: str, text: str) -> str | None:
-        """Add `text` to the end of a file; return the error, if any."""
         return self.write_refusal(path) or append_text(self.owner(path), path, text)
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
@@ -107,7 +105,6 @@ class WrapperBackend(protocol.BackendProtocol):
         return file_versions(self.inner, directory)
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Return the entries that the backend leaves out."""
         return skipped_entries(self.inner, directory, name, most)
 
 
@@ -128,7 +125,6 @@ class ReadOnlyFiles(WrapperBackend):
 
 
 def store_backend(store: BaseStore, namespace: tuple[str, ...]) -> StoreBackend:
-    """Return the files in one namespace of a store."""
     return StoreBackend(store=store, namespace=lambda _: namespace)
 
 
@@ -192,7 +188,6 @@ class SplitBackend(WrapperBackend):
         return {**mine, **{path: version for path, version in there.items() if self._goes_there(path)}}
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Return the entries that either backend leaves out."""
         return skipped_entries(self.inner, directory, name, most) | skipped_entries(self.there, directory, name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
@@ -243,5 +238,4 @@ class ChosenFiles(WrapperBackend):
 
 
 def as_folder(path: str) -> str:
-    """Return the path of a directory with the slash at its end."""
     return path if path.endswith("/") else f"{path}/"

@@ -43,7 +43,6 @@ def writer() -> Writer:
 
 
 def writing(**changes: Any) -> AbstractContextManager[Writer]:
-    """Write with these facts within a block."""
     return set_in_block(_WRITER, replace(_WRITER.get(), **changes))
 
 
@@ -120,6 +119,5 @@ def to_ask_about(path: str, added: Sequence[str], heard: Heard) -> tuple[str, ..
 
 
 def added_lines(before: str, after: str) -> list[str]:
-    """Return the lines of `after` that `before` does not hold."""
     held = set(before.split("\n"))
     return [line for line in after.split("\n") if line not in held]

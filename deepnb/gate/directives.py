@@ -178,7 +178,6 @@ def says(users: Sources, line: str, others: Sources) -> bool:
 
 
 def came_from(line: str, sources: Sources) -> bool:
-    """Return whether at least half of what the line says stands in one place of the sources."""
     return sources.cover(line) >= THRESHOLD
 
 

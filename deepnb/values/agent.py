@@ -277,11 +277,9 @@ class Features:
 
     @property
     def lacks(self) -> tuple[Feature, ...]:
-        """The features that are not there."""
         return tuple(one for one in self.listed if not one.has)
 
     def has(self, name: str) -> bool:
-        """Return whether it is there."""
         return all(one.name != name for one in self.lacks)
 
     def need(self, name: str) -> None:

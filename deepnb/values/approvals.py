@@ -176,12 +176,10 @@ class Policy:
 
     @property
     def without_allowed(self) -> Policy:
-        """The policy without what is allowed for good."""
         mode: Mode = "outside" if self.mode == "allow" else self.mode
         return Policy(mode, {name: rule for name, rule in self.rules.items() if rule != "allow"})
 
     def with_rule(self, name: str, rule: Rule) -> Policy:
-        """Return the policy with another rule for a tool."""
         return replace(self, rules={**self.rules, name: rule})
 
 

@@ -92,12 +92,10 @@ class CodeReview:
 
 
 def review(code: str) -> CodeReview:
-    """Return what is to be said of a piece of code."""
     return CodeReview(code, tuple(_signs(code)), {what: tuple(sorted(lines)) for what, lines in _reached(code).items()})
 
 
 def shown(pieces: tuple[tuple[str, bool], ...]) -> str:
-    """Return a line as plain text."""
     return "".join(text for text, _ in pieces)
 
 

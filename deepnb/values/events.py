@@ -46,7 +46,6 @@ class Activity:
         """Id of a task -> the subagent that has it."""
 
     def add(self, event: Event) -> None:
-        """Something happened."""
         self._begun = True
         match event:
             case ModelStarted(call=call):

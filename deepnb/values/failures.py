@@ -140,7 +140,6 @@ def told_window(error: BaseException) -> int | None:
 
 
 def refusal(error: BaseException) -> str:
-    """Return the words in which a provider refused a request."""
     chain = tuple(causes(error))
     return _words(next((one for one in chain if status_of(one) is not None or hasattr(one, "body")), chain[-1]))
 

@@ -69,7 +69,6 @@ class FileDiffs(Listing[FileDiff]):
 
 
 def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> FileDiffs:
-    """Return one FileDiff for each path whose text differs, by path."""
     paths = sorted({*before, *after})
     return FileDiffs(FileDiff(p, before.get(p), after.get(p)) for p in paths if before.get(p) != after.get(p))
 
@@ -124,7 +123,6 @@ def disk_path(name: str | Path, problem: str = "can't be a file or a directory")
 
 
 def make_folder(folder: Path) -> None:
-    """Make a directory, and those above it that are missing."""
     for one in reversed((folder, *folder.parents)):
         if not one.is_dir():
             one.mkdir(mode=0o700, exist_ok=True)

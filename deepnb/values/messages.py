@@ -38,7 +38,6 @@ class GrowingList(Sequence[T], Generic[T]):
         return made
 
     def shares(self, other: GrowingList[T]) -> bool:
-        """Return whether both are views of one list."""
         return self._values is other._values
 
     def __len__(self) -> int:
