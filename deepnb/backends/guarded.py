@@ -7,7 +7,6 @@ refused, instructions that are not in the user's words wait for them, and the ch
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any
@@ -100,7 +99,7 @@ class GuardedBackend(Record):
     # -- writing
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
-        if wrong := unfit(file_path, content) or _withheld(file_path):
+        if wrong := _wrong(file_path, content):
             return protocol.WriteResult(error=wrong)
         if file_path.startswith(RECORDS):
             path = file_path
@@ -121,7 +120,7 @@ class GuardedBackend(Record):
 
     def append_text(self, path: str, text: str) -> str | None:
         """Add a text, without credentials, to the end of one of the engine's own records; give the error, if any."""
-        if wrong := unfit(path, text) or _withheld(path):
+        if wrong := _wrong(path, text):
             return wrong
         if not path.startswith(RECORDS):
             return f"Error: {path} is not a record"
@@ -129,7 +128,7 @@ class GuardedBackend(Record):
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
         """Replace a text in the file as the writer last saw it, with what others wrote since."""
-        if wrong := unfit(file_path, "") or _withheld(file_path):
+        if wrong := _wrong(file_path):
             return protocol.EditResult(error=wrong)
         asked = old_string, new_string, replace_all
         try:
@@ -169,7 +168,7 @@ class GuardedBackend(Record):
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
         """Remove a file, or a directory with all in it, and enter what is gone; by an agent, only as it last saw it."""
-        wrong = unfit(file_path, "") or _withheld(file_path)
+        wrong = _wrong(file_path)
         if not wrong and writer().tool and not file_path.strip("/"):  # all, records included
             wrong = f"Error: {OWN}" if any(self.inner.ls(folder.rstrip("/")).entries for folder in RECORDS) else None
         if wrong:
@@ -181,9 +180,8 @@ class GuardedBackend(Record):
                 now = {p: text for p in guarded if (text := self._observe_file(p)) is not None}
                 unseen = [p for p in now if self._last_read(p) not in (None, now[p])]
                 if unseen and writer().origin == "agent":
-                    return protocol.DeleteResult(
-                        error=f"Error: {unseen[0]} was changed since you last saw it: read it first"
-                    )
+                    wrong = f"Error: {unseen[0]} was changed since you last saw it: read it first"
+                    return protocol.DeleteResult(error=wrong)
                 result = self.inner.delete(file_path)
                 for one in now:
                     if self._text(one) is None:
@@ -210,16 +208,14 @@ class GuardedBackend(Record):
                 return self.inner.upload_files([(path, content)])[0].error
             if any(credentials(data.decode("latin-1")) for data in (content, content.replace(b"\0", b""))):
                 return "permission_denied"
-            with (
-                suppress(DeepnbError),
-                self.root(path).lock(),
-            ):  # the bytes are the file; in the journal the text is gone
-                self._observe_file(path)
-                error = self.inner.upload_files([(path, content)])[0].error
-                if not error:
-                    self._enter(path, None)
-                return error
-            return "permission_denied"
+            try:
+                with self.root(path).lock():
+                    self._observe_file(path)
+                    if not (error := self.inner.upload_files([(path, content)])[0].error):
+                        self._enter(path, None)  # the bytes are the file; in the journal the text is gone
+                    return error
+            except DeepnbError:
+                return "permission_denied"
         if self.is_guarded(path) or path.startswith(RECORDS):
             return "permission_denied" if self.write(path, text).error else None
         if self._ask_about(path, text, self._text(path) or ""):
@@ -230,10 +226,8 @@ class GuardedBackend(Record):
 
     def merge(self, path: str, text: str, base: str | None = None) -> Written:
         """Write a text made from `base`, or from what the writer last saw; its conflicts are in the result alone."""
-        wrong = unfit(path, text) or _withheld(path)
-        if base is not None:  # a credential is told by its line as it was typed, not as merged
-            wrong = wrong or credential_in(base, text, path)
-        if wrong:
+        # a credential is told by its line as it was typed, not as merged
+        if wrong := _wrong(path, text) or (None if base is None else credential_in(base, text, path)):
             return Written(wrong, Merged(text))
         try:
             with writing(tell=nothing):
@@ -243,7 +237,7 @@ class GuardedBackend(Record):
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line, made of what was `typed`, to the end of a file, whatever others write meanwhile; return the error, if any."""
-        if wrong := unfit(path, line) or _withheld(path) or (typed and credential_in("", typed, path)):
+        if wrong := _wrong(path, line) or (typed and credential_in("", typed, path)):
             return wrong
         try:
             with self.root(path).lock():
@@ -407,8 +401,8 @@ class GuardedBackend(Record):
         return None
 
 
-def _withheld(path: str) -> str | None:
-    return f"Error: {OWN}" if is_withheld(path) else None
+def _wrong(path: str, text: str = "") -> str | None:
+    return unfit(path, text) or (f"Error: {OWN}" if is_withheld(path) else None)
 
 
 def _masked(text: str) -> str:
