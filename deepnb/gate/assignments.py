@@ -39,7 +39,6 @@ _STEP = 256  # after a long value that is none, go on here: work stays linear on
 
 
 def assignments(text: str, low: str) -> Iterator[Finding]:
-    """Yield spans of the values given to such names, with their kinds; `low` is the text, lowered, of one length."""
     text = text.translate(_BARS) if any(chr(bar) in text for bar in _BARS) else text
     word, done, rows_start, rows_end = "", 0, 0, 0
     for name in names(text, low):

@@ -196,7 +196,6 @@ class _Text:
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """The sentences that say something."""
         rows = (row for line in self._plain.splitlines() for row in _SENTENCE().split(line))
         pieces = (row[at : at + _ROW + 40] for row in rows for at in range(0, len(row), _ROW))
         return tuple(piece for piece in pieces if content(piece))

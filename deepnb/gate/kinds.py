@@ -26,7 +26,6 @@ class Kind:
     check: Callable[[str], bool] | None = None
 
     def span(self, match: re.Match[str]) -> Finding:
-        """Return what is redacted of a match."""
         article = "an" if self.name[0] in "AEIOao" else "a"
         return Finding(*match.span(1), self.name, f"what looks like {article} {self.name}")
 

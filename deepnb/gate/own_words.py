@@ -29,7 +29,6 @@ class Filled(str):
 
 
 def add_words(prompt: str, words: str) -> str:
-    """Return the prompt with words of ours below it."""
     return Filled(f"{prompt}{words}", prompt.typed if isinstance(prompt, Filled) else prompt)
 
 

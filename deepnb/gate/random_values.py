@@ -53,7 +53,6 @@ _ID_BEFORE = regex(
 
 
 def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]:
-    """Yield spans of a prefix with its value, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _RUN().finditer(text, *word)):
         if run.start() < done:
@@ -184,7 +183,6 @@ header prefix pattern regex min max version color colour format user mail""")
 
 
 def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]:
-    """Yield spans of such values, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _LONG_RUN().finditer(text, *word)):
         if run.start() < done:

@@ -58,7 +58,6 @@ def score(text: str) -> float:
 
 
 def is_random(text: str) -> bool:
-    """Return whether a text of some twenty characters or more looks drawn by chance."""
     return score(text) >= _SHARE * len(text)
 
 

@@ -91,7 +91,6 @@ def _is_lasting(anchor: Anchor, typed: str, answer: bool) -> bool:
 
 
 def lost(anchors: Iterable[Anchor], summary: str) -> tuple[Anchor, ...]:
-    """Return the anchors that the summary does not hold word for word."""
     held = _plain(summary)
     return tuple(a for a in anchors if not _holds(held, _plain(a.text)))
 

@@ -105,7 +105,6 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
 
 
 def names(kind: str) -> list[str]:
-    """Return the names of all wings that begin like that."""
     return [name for wing in WINGS.values() for name in wing.names if name.startswith(kind)]
 
 
