@@ -7,9 +7,9 @@ Law: `redact(redact(t)) == redact(t)`, and `credentials(redact(t)) == ()`.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from deepnb.gate.assignments import assignments
 from deepnb.gate.kinds import COMMANDS, PASSES, PHRASES, SENTENCES, TOKENS, Kind
@@ -52,7 +52,7 @@ def credentials(text: str) -> tuple[Finding, ...]:
         return ()
     marks = [m.span() for m in _MARK().finditer(text)] if "[redacted: " in text else []
     read = _MARK().sub(lambda m: "*" * len(m[0]), text) if marks else text  # `password` in a mark names nothing
-    parts = (part.back(span) for part in joined(read) for span in _spans(part.text))
+    parts = (back(span) for part, back in joined(read) for span in _spans(part))
     spans = [*_spans(read), *filter(None, parts)]
     if spans:
         spans = _joined(spans)
@@ -277,29 +277,13 @@ _COMMA = regex(rf"(?<={_TEXT_BODY})([\"'])\s{{0,8}},\s{{0,40}}\1(?={_TEXT_BODY})
 _FOLDED = regex(
     r"[:=][ ][>|][+-]?[ \t]{0,4}\r?\n([ \t]{1,40})[A-Za-z0-9+/_-]{8,200}(\r?\n\1)(?=[A-Za-z0-9+/=_-]{4,200}(?:\r?\n|\Z))"
 )
+Back = Callable[[Finding], Finding | None]
 _LONGEST_JOINED, _NEAR = 600, 400
 """Characters of a call that are read, and of the text on either side of the parts."""
 
 
-class Joined(NamedTuple):
-    """A stretch of a text without what stands between the parts of its literals."""
-
-    text: str
-    cuts: tuple[int, ...]
-    """Where in `text` something was left out, in order."""
-    gaps: tuple[int, ...]
-    """What to add to a place in `text` before the first cut, after it, and so on."""
-
-    def back(self, span: Finding) -> Finding | None:
-        """Return the same span in the text itself; None for one within one part, which is found there, too."""
-        first, last = bisect_right(self.cuts, span.start), bisect_left(self.cuts, span.end)
-        if first == last:
-            return None
-        return span._replace(start=span.start + self.gaps[first], end=span.end + self.gaps[last])
-
-
-def joined(text: str) -> Iterator[Joined]:
-    """Yield each stretch of a text that has a literal in parts, with that in one."""
+def joined(text: str) -> Iterator[tuple[str, Back]]:
+    """Yield each stretch of a text that has a literal in parts, with that in one, and what gives a span of it in the text."""
     found = [match.span() for match in _JOIN().finditer(text)]
     for call in _CALL().finditer(text) if any(word in text for word in _CALLS) else ():
         end = text.find("]" if call.group()[0] == "[" else ")", call.end(), call.end() + _LONGEST_JOINED)
@@ -320,7 +304,7 @@ def joined(text: str) -> Iterator[Joined]:
         yield _without(text, group)
 
 
-def _without(text: str, between: list[tuple[int, int]]) -> Joined:
+def _without(text: str, between: list[tuple[int, int]]) -> tuple[str, Back]:
     at = max(0, between[0][0] - _NEAR)
     parts, cuts, gaps, size = list[str](), list[int](), [at], 0
     for start, end in between:
@@ -329,4 +313,11 @@ def _without(text: str, between: list[tuple[int, int]]) -> Joined:
         cuts.append(size)
         gaps.append(end - size)
         at = end
-    return Joined("".join([*parts, text[at : at + _NEAR]]), tuple(cuts), tuple(gaps))
+
+    def back(span: Finding) -> Finding | None:
+        first, last = bisect_right(cuts, span.start), bisect_left(cuts, span.end)
+        if first == last:  # within one part, where it is found, too
+            return None
+        return span._replace(start=span.start + gaps[first], end=span.end + gaps[last])
+
+    return "".join([*parts, text[at : at + _NEAR]]), back
