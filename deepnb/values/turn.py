@@ -10,21 +10,13 @@ from typing import Any, Literal
 from deepnb.values.agent import Skill
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.budget import Budget
-from deepnb.values.messages import Message, Messages, ToolCall
+from deepnb.values.messages import Messages
 from deepnb.values.offload import Flush, Offload
 from deepnb.values.request import Request
 from deepnb.values.text import Listing, excerpt, short_repr
 
-__all__ = [
-    "Asked", "Call", "CodeOutput", "Compacted", "Decided", "Decision", "Event", "Flushed", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
-    "Path", "PendingCall", "Price", "Purpose", "Retry", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ThreadInfos", "ToolCall", "ToolEnded",
-    "ToolStarted",
-    "Turn", "Turns", "Usage", "cost_of", "price_of",
-]  # fmt: skip
-
 Path = tuple[str, ...]
 """Where in the nest of agents something happened: ids of the enclosing `task` calls, outermost first."""
-
 
 Purpose = Literal["answer", "summary", "flush"]
 """What a model was called for."""
