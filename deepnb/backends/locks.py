@@ -77,19 +77,15 @@ def store_lock(store: Any) -> Lock:
     return partial(named_lock, f"store {type(store).__module__}.{type(store).__qualname__}")
 
 
-@contextmanager
-def directory_lock(root: str | os.PathLike[str], *, seconds: float = SECONDS) -> Iterator[None]:
+def directory_lock(root: str | os.PathLike[str], *, seconds: float = SECONDS) -> AbstractContextManager[None]:
     """Hold the lock of a directory, `.deepnb/lock` in it; the directory is made if only it is missing."""
     tree = Tree(root)
-    with _lock(tree, LOCK, tree.root.name, seconds):
-        yield
+    return _lock(tree, LOCK, tree.root.name, seconds)
 
 
-@contextmanager
-def file_lock(path: Path, what: str, *, seconds: float = SECONDS) -> Iterator[None]:
+def file_lock(path: Path, what: str, *, seconds: float = SECONDS) -> AbstractContextManager[None]:
     """Hold the lock that a file of its own stands for; the file is made, its directory is there. `what` names it."""
-    with _lock(Tree(path.parent), (path.name,), what, seconds):
-        yield
+    return _lock(Tree(path.parent), (path.name,), what, seconds)
 
 
 def hold_file(path: Path) -> Callable[[], None] | None:

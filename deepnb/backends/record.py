@@ -6,7 +6,7 @@ from operator import attrgetter
 from threading import Lock
 from typing import Any
 
-from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
+from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.backends import locks
 from deepnb.backends.journal import Entry, JournalFile, Origin, entry, is_journal
@@ -98,11 +98,14 @@ class Record(WrapperBackend):
         return next((r for r in self.roots if path.startswith(r.prefix)), self.roots[-1])
 
     def _text(self, path: str) -> str | None:
-        return _decoded(self.inner.download_files([path])[0])
+        content = self.inner.download_files([path])[0].content
+        try:
+            return None if content is None else content.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
 
     def _is_binary(self, path: str) -> bool:
-        found = self.inner.download_files([path])[0]
-        return found.content is not None and _decoded(found) is None
+        return self._text(path) is None and self.inner.download_files([path])[0].content is not None
 
     def _last_read(self, path: str, unknown: str | None = None) -> str | None:
         """Return the text of a file as whoever writes just now knows it; None where it saw none, `unknown` if it never looked."""
@@ -243,10 +246,3 @@ class Record(WrapperBackend):
 
 def _longest_first(roots: Iterable[Root]) -> tuple[Root, ...]:
     return tuple(sorted(roots, key=lambda root: -len(root.prefix)))
-
-
-def _decoded(found: FileDownloadResponse) -> str | None:
-    try:
-        return None if found.content is None else found.content.decode("utf-8")
-    except UnicodeDecodeError:
-        return None

@@ -149,21 +149,18 @@ def token_like(value: str) -> bool:
         return False
     if is_name(value) or _NUMBER().fullmatch(value):
         return False
-    return any(_chance_piece(piece) for piece in _PIECES().findall(value[:512]))
+    for piece in _PIECES().findall(value[:512]):
+        digits = sum(c.isdigit() for c in piece)
+        turns = sum(a.islower() != b.islower() for a, b in pairwise(piece))  # `privateKeyUsagePeriod` has fewer
+        if 2 <= digits < len(piece) or (len(piece) >= 16 and 5 * turns >= 2 * len(piece)):
+            return True
+    return False
 
 
 def is_name(value: str) -> bool:
     """Return whether a value ends in two words of a name in code, `X25519PrivateKey`, or is an image's tag, `main-8f3ab0b6`."""
     named = _NAMED().search(value[-100:])
     return _TAG().fullmatch(value) is not None or (named is not None and score(named.group()) <= 0)
-
-
-def _chance_piece(piece: str) -> bool:
-    digits = sum(c.isdigit() for c in piece)
-    if digits >= 2 and digits < len(piece):
-        return True
-    turns = sum(a.islower() != b.islower() for a, b in pairwise(piece))
-    return len(piece) >= 16 and 5 * turns >= 2 * len(piece)  # `privateKeyUsagePeriod` turns less often
 
 
 def _is_encoded(value: str) -> bool:
