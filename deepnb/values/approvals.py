@@ -46,6 +46,7 @@ class PendingCall:
     """A call that needs the user's approval."""
 
     id: str
+    """The model's id of the call."""
     name: str
     args: Mapping[str, object]
     """The arguments as the model gave them, with credentials masked."""
@@ -55,6 +56,7 @@ class PendingCall:
     """Names the place in the run at which the call waits."""
     thread: str = ""
     agent: str = ""
+    """The name of the subagent that makes it; empty for the main agent."""
     path: Path = ()
     """Ids of the `task` calls round it, outermost first."""
     effect: Effect = "outside"
@@ -62,6 +64,7 @@ class PendingCall:
     """name -> JSON type of what the tool takes; empty where that is not known."""
     required: tuple[str, ...] = ()
     allowed: tuple[Allowed, ...] = CALL
+    """What may be decided of it."""
     before: str = ""
     """Of what it would change, as that was when the call was asked about; empty where it changes no file."""
 
@@ -149,11 +152,13 @@ class Decision:
     args: Mapping[str, object] | None = None
     """The arguments to run it with instead, of an `edit`."""
     reason: str = ""
+    """Why it was rejected."""
     remember: bool = False
     """Whether calls of the same tool in this thread run unasked from now on."""
     also: tuple[str, ...] = ()
     """Tools whose calls do, too."""
     value: Any = None
+    """The answer to a question."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.kind}: {self.call!r}{f' ({excerpt(self.reason)})' if self.reason else ''}")

@@ -159,7 +159,9 @@ class Budget:
     growth: tuple[int, ...] = ()
     """By how much each of the last turns grew the context; the newest last."""
     request: Request | None = field(default=None, repr=False, compare=False)
+    """What was counted, where it is kept."""
     own_tools: tuple[str, ...] = ()
+    """Names of the tools in it that are the user's."""
     unseen: str = ""
     """What of the request can't be seen and so is not counted, in one line."""
 

@@ -223,6 +223,7 @@ class CodeOutput:
     """Something that code of a `run_python` call put out. It may be shown while the code runs, and comes again then."""
 
     id: str
+    """Of the call."""
     number: int
     """Counted from 1 in the call."""
     kind: Literal["stdout", "stderr", "rich", "end", "variables"]
@@ -272,6 +273,7 @@ class Retry:
     number: int
     """Of the try that follows: 2 for the first that is made again."""
     of: int
+    """Tries there are at most."""
     path: Path = ()
 
     @property
