@@ -304,7 +304,7 @@ class Features:
 
     def allows(self, hint: str) -> bool:
         """Return whether the agent does what a hint says to type."""
-        return all(self.has(needed(name)) for name in _TYPED.findall(hint)) and not (self and _OURS.search(hint))
+        return all(self.has(needed(name)) for name in _TYPED.findall(hint)) and not (self.listed and _OURS.search(hint))
 
     def need(self, name: str) -> None:
         """Raise an error in one line where the feature is not there."""
