@@ -275,23 +275,21 @@ class GuardedBackend(Record):
 
     def settle(self, held: HeldChange, *, accept: bool) -> str | None:
         """Make a held change, merged with what came since, or throw it away; return the error, if any."""
-        problem = self._accept(held) if accept else None
+        path, problem = held.path, None
+        if accept and held.line:
+            with writing(origin=held.origin, note=f"accepted {held.id}, {held.why}"):
+                problem = self.append(path, held.line)
+        elif accept:
+            with self.root(path).lock(), writing(origin=held.origin, note=f"accepted {held.id}"):
+                if self.is_guarded(path):
+                    current = self._observe_file(path)
+                    problem = self._store(path, merge(held.base, current or "", held.text))
+                else:
+                    wanted = merge(held.base, self._text(path) or "", held.text).text
+                    problem = self.inner.write(path, wanted).error
         if problem is None:
             self.held_changes.remove(held)
         return problem
-
-    def _accept(self, held: HeldChange) -> str | None:
-        """Make a change that waited, merged with what came since; return the error, if any."""
-        path = held.path
-        if held.line:
-            with writing(origin=held.origin, note=f"accepted {held.id}, {held.why}"):
-                return self.append(path, held.line)
-        with self.root(path).lock(), writing(origin=held.origin, note=f"accepted {held.id}"):
-            if not self.is_guarded(path):
-                wanted = merge(held.base, self._text(path) or "", held.text).text
-                return self.inner.write(path, wanted).error
-            current = self._observe_file(path)
-            return self._store(path, merge(held.base, current or "", held.text))
 
     def keep_both(self, path: str, entry_id: str) -> None:
         """Settle the conflicts of a journal entry: the file stays as it is."""

@@ -91,7 +91,7 @@ TOKENS: tuple[Kind, ...] = (
     _token("Airtable token", "pat", rf"{_A}{{14}}\.[0-9a-f]{{64}}(?!{_A})"),
     _token("Square token", "EAAA", rf"{_W}{{56,64}}(?!{_W})"),
     _token("Google refresh token", "1//0", rf"{_W}{{40,120}}"),
-    _token("JSON token", "eyJ sk.eyJ pk.eyJ", r"[A-Za-z0-9_+/-]{37,4000}={0,2}(?:\.[A-Za-z0-9_-]{16,400}){0,2}(?![A-Za-z0-9_+/-])", shapes.json_token),
+    _token("JSON token", "eyJ sk.eyJ pk.eyJ", r"[A-Za-z0-9_+/-]{37,4000}={0,2}(?:\.[A-Za-z0-9_-]{16,400}){0,2}(?![A-Za-z0-9_+/-])", lambda v: shapes.is_random(v[v.index("eyJ") :].partition(".")[0].rstrip("=")) and not shapes.stand_in(v) and not shapes.is_alphabet(v)),
     _token("Firecrawl key", "fc-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
     _token("Axiom token", "xaat- xapt-", rf"{_H}{{8}}-[0-9a-f-]{{27}}"),
     _token("Modal token", "ak- as-", rf"{_A}{{22}}(?!{_W})"),

@@ -127,12 +127,6 @@ def is_alphabet(value: str) -> bool:
     return _ALPHABET().search(value) is not None
 
 
-def json_token(value: str) -> bool:
-    """Return whether base64 begins as JSON does and holds a value drawn by chance, or is cut off."""
-    body = value[value.index("eyJ") :].partition(".")[0].rstrip("=")
-    return is_random(body) and not stand_in(value) and not is_alphabet(value)
-
-
 def upper_by_chance(value: str) -> bool:
     """Return whether chance made an identifier in capitals (the documented example of one ends in EXAMPLE)."""
     return len(set(value)) >= 8 and "EXAMPLE" not in value and "XXXX" not in value
