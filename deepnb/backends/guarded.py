@@ -275,7 +275,8 @@ class GuardedBackend(Record):
 
     def settle(self, held: HeldChange, *, accept: bool) -> str | None:
         """Make a held change, merged with what came since, or throw it away; return the error, if any."""
-        path, problem = held.path, None
+        path = held.path
+        problem: str | None = None
         if accept and held.line:
             with writing(origin=held.origin, note=f"accepted {held.id}, {held.why}"):
                 problem = self.append(path, held.line)
