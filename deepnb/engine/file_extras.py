@@ -10,7 +10,7 @@ SkippedEntries = dict[str, tuple[SkipReason, str | int]]
 a directory whose file is a link that is not followed (`file link`), or is `large` (its bytes)."""
 
 
-EXTRAS = ("append_text", "folder_version", "file_versions", "skipped_entries")
+EXTRAS = ("append_text", "file_versions", "skipped_entries")
 """The optional methods, by which the functions below ask a backend that has them all."""
 
 
@@ -34,16 +34,12 @@ def append_text(backend: Any, path: str, text: str) -> str | None:
     return str(error) if error else None
 
 
-def folder_version(backend: Any, directory: str, name: str) -> Any:
-    """Return what stays equal while no file in a directory, and no `name` one level below, changes; None if unknown."""
-    return backend.folder_version(directory, name) if has_extras(backend) else None
-
-
 def file_versions(backend: Any, directory: str) -> Mapping[str, Any] | None:
     """Return path -> what is equal to what it was before as long as that file has not changed, of all files below a directory.
 
     A file whose version is None may have changed; None in place of all where nobody knows. A backend that knows that
-    nothing has changed returns the very same mapping. Files that a listing leaves out may be among them.
+    nothing has changed returns the very same mapping. Files that a listing leaves out may be among them, and a link
+    under its path with a / at the end.
     """
     return backend.file_versions(directory) if has_extras(backend) else None
 

@@ -109,7 +109,7 @@ class KernelBackend(StateBackend):
         super().__init__()
         self._checkpoint = checkpoint
         self._whole = whole
-        self._versions: tuple[object, str, dict[str, Any]] = (None, "", {})
+        self._versions: tuple[object, dict[str, dict[str, Any]]] = (None, {})
 
     def _inside(self) -> bool:
         try:
@@ -125,16 +125,15 @@ class KernelBackend(StateBackend):
         self._send_files_update({path: data})
         return None
 
-    def folder_version(self, directory: str, name: str) -> dict[str, Any]:
-        """Return the files below a directory, as they are held: equal to those of another time where nothing changed."""
-        return {p: data for p, data in self._read_files().items() if p.startswith(directory)}
-
     def file_versions(self, directory: str) -> dict[str, Any]:
         """Return the files below a directory as they are held; the same mapping while those of all directories are the same."""
         held = self._read_files() if self._inside() else self._checkpoint.read()
-        if self._versions[0] is not held or self._versions[1] != directory:
-            self._versions = held, directory, {p: data for p, data in held.items() if p.startswith(directory)}
-        return self._versions[2]
+        if self._versions[0] is not held:
+            self._versions = held, {}
+        versions = self._versions[1]
+        if directory not in versions:
+            versions[directory] = {p: data for p, data in held.items() if p.startswith(directory)}
+        return versions[directory]
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return an empty dict: a state has no links."""

@@ -92,7 +92,9 @@ def agent_use(scene: Scene, args: Args) -> Result:
         return models_view(scene.session.models(args["base_url"]), scene.stamp)
     if args["model"] is None:
         features = scene.session.features
-        return features_view(features, scene.stamp) if features else notice(f"the model is {scene.session.model}")
+        return (
+            features_view(features, scene.stamp) if features.listed else notice(f"the model is {scene.session.model}")
+        )
     back = not scene.sessions.is_own
     settings = {name: args[name] for name in ("base_url", "max_tokens", "temperature", "timeout")}
     name = scene.sessions.own.use(args["model"], **settings)

@@ -13,8 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
 from deepnb.backends.disk import replace_text
-from deepnb.backends.steps import OWN, is_withheld
-from deepnb.backends.writer import guard_refusal, writer, writing
+from deepnb.backends.writer import OWN, guard_refusal, is_withheld, writer, writing
 from deepnb.engine import approvals, keys
 from deepnb.engine.coroutines import SynchronousBackend, in_thread
 from deepnb.gate import redact_value

@@ -12,6 +12,7 @@ from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.backends.utils import file_data_to_string
+from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.guarded import GuardedBackend
@@ -22,7 +23,6 @@ from deepnb.backends.merge import merge
 from deepnb.backends.mounts import Given, Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.wrapper import (
-    AttachedFiles,
     ChosenFiles,
     ReadOnlyFiles,
     SplitBackend,
@@ -106,7 +106,8 @@ class Storage:
         if stored is not None:
             self._base = SplitBackend(self._base, stored, paths.is_guarded)
         if paths.is_attached:
-            self._base = AttachedFiles(self._base, paths.refusal)
+            records = store_backend(InMemoryStore(), ("deepnb",))  # they stay in this process
+            self._base = SplitBackend(self._base, records, lambda path: path.startswith("/.deepnb/"), paths.refusal)
         self.in_state = paths.is_attached and stored is None and root is None
         """Whether memory is in the state of the thread that is meant: that of somebody else's graph."""
         self._lock: Lock = backend_lock(root) if root and not paths.is_attached else process_lock(self)

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from deepnb.engine.coroutines import in_thread
-from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkipReason, file_versions, skipped_entries
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
 from deepnb.values.agent import Finding, Skill, normal
 
@@ -56,8 +56,7 @@ class Catalog:
 
     def read(self, backend: Any) -> Found:
         """Return the skills as they are in the files of a backend now."""
-        versions = [folder_version(backend, source, FILE_NAME) for source in self.sources]
-        versions = [] if None in versions else versions
+        versions = [file_versions(backend, source) for source in self.sources]
         known, last = self._versions
         if versions and versions == known:
             return last
@@ -73,7 +72,8 @@ class Catalog:
         missing = [p for p in places if answers[p.path].error == "file_not_found"][:_LOOKED_INTO]
         odd = [(p, backend.ls(p.directory)) for p in missing]
         found = self._found(places, answers, listings, odd, bars)
-        self._versions = (versions, found)
+        told = all(v is not None and None not in v.values() for v in versions)
+        self._versions = (versions if told else [], found)
         return found
 
     async def aread(self, backend: Any) -> Found:
