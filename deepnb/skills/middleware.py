@@ -61,7 +61,6 @@ class SkillsMiddleware(Upstream):
         slots = "{skills_locations}{skills_load_warnings}"
         super().__init__(backend=backend, sources=list(sources), system_prompt=PROMPT + slots)
         self._catalog = Catalog(sources)
-        self._last: tuple[Found, dict[str, Any]] = (Found(), _state(Found()))
         self._listed: tuple[list[Any], str] = ([], "")
 
     @property
@@ -101,18 +100,11 @@ class SkillsMiddleware(Upstream):
 
     def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
         """Return what the state does not yet hold of it."""
-        known, update = self._last
-        if found is not known:
-            update = _state(found)
-            self._last = (found, update)
+        update: dict[str, Any] = {
+            keys.SKILLS: [metadata(s) for s in found.skills if s.usable],
+            keys.SKILL_ERRORS: [s.problem for s in found.skills if s.problem],
+        }
         return None if all(state.get(k) == v for k, v in update.items()) else update
-
-
-def _state(found: Found) -> dict[str, Any]:
-    return {
-        keys.SKILLS: [metadata(s) for s in found.skills if s.usable],
-        keys.SKILL_ERRORS: [s.problem for s in found.skills if s.problem],
-    }
 
 
 # -- What of the skills the agent was shown in a thread, out of the turns' records
