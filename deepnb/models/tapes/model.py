@@ -9,17 +9,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.exceptions import ModelError
-from langchain_core.language_models import BaseChatModel, ModelProfile
+from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.chat_models import generate_from_stream
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from deepnb.models.tapes.recorder import chunk_of, in_form, messages_of, provider_keys, recorded, tools_of
-from deepnb.models.tapes.tape import Exchange, Json, Parts, Tape, TapedModel, TapeForm, days_near, read_tape
+from deepnb.models.tapes.tape import Exchange, Parts, Tape, TapedModel, TapeForm, days_near, read_tape
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
 from deepnb.values.files import FileDiff
@@ -51,24 +51,21 @@ class TapeIndex:
 
     def exchanges(self, request: Parts) -> list[Exchange]:
         """Return the exchanges of this request in the order of recording; raise NotOnTapeError if there are none."""
-        if (found := self._by_key.get(request.key)) is None:
-            raise self._not_found(request)
-        return found
-
-    def _not_found(self, asked: Parts) -> NotOnTapeError:
+        if (found := self._by_key.get(request.key)) is not None:
+            return found
         what, do = f"the request is not on {self._tape.label}", "%agent record FILE makes a tape that has it"
         if not self._requests:
-            return _NotOnTape(f"{what}, which is empty", do)
-        number = self._nearest(asked)
+            raise _NotOnTape(f"{what}, which is empty", do)
+        texts = {**self._texts, **request.texts}
+        number = self._nearest(request, texts)
         nearest = self._requests[number]
-        texts = {**self._texts, **asked.texts}
-        diff = FileDiff("request", _page(nearest, texts), _page(asked, texts))
+        diff = FileDiff("request", _page(nearest, texts), _page(request, texts))
         of = f"request {number + 1} of {len(self._requests)}"
-        return _NotOnTape(f"{what}: the nearest, {of}, differs in {_differs(nearest, asked, texts)}", do, diff)
+        raise _NotOnTape(f"{what}: the nearest, {of}, differs in {_differs(nearest, request, texts)}", do, diff)
 
-    def _nearest(self, asked: Parts) -> int:
+    def _nearest(self, asked: Parts, texts: Mapping[str, Any]) -> int:
         """Return the exchange that has most parts of a request; of several, one as long whose other parts are most alike."""
-        texts, wanted = {**self._texts, **asked.texts}, Counter(asked.key)
+        wanted = Counter(asked.key)
 
         def common(number: int) -> tuple[int, int]:
             key = self._requests[number].key
@@ -133,19 +130,16 @@ class Player:
     def exchange(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Exchange:
         """Return what answers this request; an error that has the nearest where there is nothing."""
         with self._lock:
-            form, index = self._index()
-            request: Parts = form.parts(messages_of(messages), tools_of(tools))
+            days = self.tape.days | days_near(self._now())
+            if self._made is None or self._made[0] != days:
+                form = TapeForm(days, provider_keys())
+                self._made = days, form, TapeIndex(self.tape, form)
+            _, form, index = self._made
+            request = form.parts(messages_of(messages), tools_of(tools))
             found = index.exchanges(request)
             played = self._played.get(request.key, 0)
             self._played[request.key] = played + 1
             return found[played % len(found)]
-
-    def _index(self) -> tuple[TapeForm, TapeIndex]:
-        days = self.tape.days | days_near(self._now())
-        if self._made is None or self._made[0] != days:
-            form = TapeForm(days, provider_keys())
-            self._made = days, form, TapeIndex(self.tape, form)
-        return self._made[1:]
 
 
 class TapeModel(BaseChatModel):
@@ -168,11 +162,6 @@ class TapeModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "deepnb-tape"
 
-    @property
-    def counts(self) -> str:
-        """How tokens are counted: "by script", or "teaching"."""
-        return str(self.taped.counts)
-
     def of(self, name: str) -> TapeModel:
         """Return the model of this name on the same tape, for a subagent; this one where the tape has none."""
         found = next((one for one in self.player.tape.models if one.name == name), None)
@@ -190,18 +179,14 @@ class TapeModel(BaseChatModel):
             if self.pace:
                 _wait(min((ms - at) / 1000, LONGEST))
             at = ms
-            yield ChatGenerationChunk(message=self._chunk(piece))
+            try:
+                chunk = chunk_of(piece)
+            except (AttributeError, TypeError, ValueError):
+                what = f"{self.model_name} is damaged: one of its answers is no message"
+                raise InvalidError(what, "get the file again, or record it again: %agent record FILE") from None
+            yield ChatGenerationChunk(message=chunk)
         if one.error is not None:
             raise recorded(one.error)
-
-    def _chunk(self, piece: Json) -> AIMessageChunk:
-        try:
-            return chunk_of(piece)
-        except (AttributeError, TypeError, ValueError):
-            raise InvalidError(
-                f"{self.model_name} is damaged: one of its answers is no message",
-                "get the file again, or record it again: %agent record FILE",
-            ) from None
 
     def _generate(
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
@@ -223,14 +208,17 @@ def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> Tap
 
 
 def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
-    said = dict(taped.profile)
-    reserved = {
-        "max_tokens": said.pop("max_tokens", None),
-        "thinking": {"budget_tokens": said.pop("thinking_tokens", 0)},
-    }
-    reserved["window_guessed"] = said.pop("window_guessed", False)
-    profile = cast(ModelProfile, said)
-    return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace, **reserved)
+    said: Any = dict(taped.profile)
+    return TapeModel(
+        player=player,
+        model_name=player.tape.label,
+        taped=taped,
+        pace=pace,
+        max_tokens=said.pop("max_tokens", None),
+        thinking={"budget_tokens": said.pop("thinking_tokens", 0)},
+        window_guessed=said.pop("window_guessed", False),
+        profile=said,
+    )
 
 
 def _wait(seconds: float) -> None:

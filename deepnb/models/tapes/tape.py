@@ -194,11 +194,23 @@ def read_tape(data: bytes, name: str) -> Tape:
         try:
             line = _parsed(text)
             if "model" in line:
-                models.append(_model(line))
+                profile = {
+                    key: value
+                    for key, value in dict(line["profile"]).items()
+                    if isinstance(value, bool | str) or (isinstance(value, int) and value > 0)
+                }
+                retries = min(max(int(line["retries"]), 0), _TRIES)
+                form = str(line["schemas"])
+                models.append(TapedModel(_words(line["model"]), profile, str(line["counts"]), form, retries))
             elif "part" in line:
                 parts[line["part"]] = line["is"]
             else:
-                exchanges.append(_exchange(line, parts))
+                messages, tools = tuple(map(str, line["messages"])), line["tools"]
+                _ = [parts[name] for name in (*messages, tools)], days_near(line["at"])  # without them it is damaged
+                pieces = tuple((int(ms), dict(piece)) for ms, piece in line["answer"])
+                error = None if line.get("error") is None else dict(line["error"])
+                by, purpose = str(line["by"]), str(line["purpose"])
+                exchanges.append(Exchange(line["at"], by, purpose, tools, messages, pieces, error))
         except (KeyError, TypeError, ValueError):
             raise InvalidError(
                 f"{name} is damaged in line {number}", "get the file again, or record it again: %agent record FILE"
@@ -207,29 +219,9 @@ def read_tape(data: bytes, name: str) -> Tape:
     return Tape(name, version, made, note, tuple(models), parts, tuple(exchanges), cut)
 
 
-def _model(line: Json) -> TapedModel:
-    profile = {
-        key: value
-        for key, value in dict(line["profile"]).items()
-        if isinstance(value, bool | str) or (isinstance(value, int) and value > 0)
-    }
-    retries = min(max(int(line["retries"]), 0), _TRIES)
-    return TapedModel(_words(line["model"]), profile, str(line["counts"]), str(line["schemas"]), retries)
-
-
 def _words(text: Any) -> str:
     """Return a text of somebody else's as it is shown: one short line."""
     return excerpt("".join(char if char.isprintable() else " " for char in str(text)), _SHOWN)
-
-
-def _exchange(line: Json, parts: Json) -> Exchange:
-    messages = tuple(map(str, line["messages"]))
-    if missing := [name for name in (*messages, line["tools"]) if name not in parts]:
-        raise KeyError(missing[0])
-    days_near(line["at"])  # no timestamp, no exchange
-    pieces = tuple((int(ms), dict(piece)) for ms, piece in line["answer"])
-    error = None if line.get("error") is None else dict(line["error"])
-    return Exchange(line["at"], str(line["by"]), str(line["purpose"]), line["tools"], messages, pieces, error)
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
@@ -272,10 +264,12 @@ class Parts:
 
 
 class TapeForm:
-    """Brings requests into a tape's form; each message is worked on once, in however many requests it is sent."""
+    """Brings requests into a tape's form: times of `days` are masked, and `secrets`, which only their owner knows.
+
+    Each message is worked on once, in however many requests it is sent.
+    """
 
     def __init__(self, days: Iterable[str], secrets: Iterable[str] = ()) -> None:
-        """`days` are those whose times are masked, `secrets` what is a key though nothing but its owner knows it."""
         self._days = frozenset(days)
         self.clean = cleaner(secrets)
         self._known: dict[bytes, tuple[str, Any]] = {}
