@@ -67,14 +67,6 @@ class Fields:
 Value = Text | Items | Fields
 
 
-@dataclass(frozen=True)
-class SkillFile:
-    """A SKILL.md taken apart."""
-
-    fields: Fields
-    body: str
-
-
 @dataclass
 class Findings:
     """What there is to fix in a file, gathered while it is checked."""
@@ -121,31 +113,27 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def read(data: bytes) -> SkillFile:
-    """Return the fields and the body of a SKILL.md; raises Broken."""
+def read(data: bytes) -> tuple[Fields, str]:
+    """Return the fields and the body of a SKILL.md; raise `Broken` for one that can't be read."""
     text = _text(data)
     first = text.partition("\n")[0]
     if not _FENCE.fullmatch(first):
-        raise Broken(
-            1, "the first line is not ---", "begin the file with ---, name: and description: below it, then ---"
-        )
+        do = "begin the file with ---, name: and description: below it, then ---"
+        raise Broken(1, "the first line is not ---", do)
     end = _CLOSING.search(text, len(first) + 1)
     if end is None:
         raise Broken(1, "the frontmatter is not closed", "add a line --- after its last field")
     header = text[len(first) + 1 : end.start()]
     if len(header) > HEADER:
-        raise Broken(
-            1,
-            f"the frontmatter has {len(header):,} characters; the limit is {HEADER:,}",
-            "move long text into the body",
-        )
-    return SkillFile(_fields(header), text[end.end() :].strip("\n"))
+        what = f"the frontmatter has {len(header):,} characters; the limit is {HEADER:,}"
+        raise Broken(1, what, "move long text into the body")
+    return _fields(header), text[end.end() :].strip("\n")
 
 
 def body_of(text: str) -> str:
     """Return a SKILL.md without its frontmatter; whole where that can't be read."""
     try:
-        return read(text.encode("utf-8", "surrogatepass")).body
+        return read(text.encode("utf-8", "surrogatepass"))[1]
     except Broken:
         return text
 

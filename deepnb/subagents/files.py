@@ -43,9 +43,8 @@ def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = (
     made = _Made(path)
     name = path.rpartition("/")[2].removesuffix(".md")
     if wrong := wrong_name(normal(name)):
-        made.broken(
-            0, f"{name!r} can't be a subagent's name ({wrong})", f"rename the file to {near(name, 'my-agent')}.md"
-        )
+        do = f"rename the file to {near(name, 'my-agent')}.md"
+        made.broken(0, f"{name!r} can't be a subagent's name ({wrong})", do)
     elif normal(name) in taken:
         made.broken(0, f"a subagent {name!r} is already defined in Python, which takes precedence", "rename the file")
     if len(data) > BYTES:
@@ -54,10 +53,10 @@ def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = (
         made.broken(1, "the file is empty", "%agent subagents add NAME writes one from a template")
     else:
         try:
-            whole = read(data)
-            made.note_colons(whole.fields)
-            _check_fields(whole.fields, normal(name), tools, made)
-            made.prompt = whole.body.strip()
+            fields, body = read(data)
+            made.note_colons(fields)
+            _check_fields(fields, normal(name), tools, made)
+            made.prompt = body.strip()
             if not made.prompt:
                 made.broken(0, "there is no text below the frontmatter", "write its system prompt there: what it does")
         except Broken as wrong_at:
@@ -144,14 +143,12 @@ def _check_fields(fields: Any, name: str, tools: Sequence[str], made: _Made) -> 
         made.broken(1, "there is no description", "write description: what it is for, and when to use it")
     line, description = made.fields.get("description", (0, ""))
     if len(description) > DESCRIPTION:
-        made.broken(
-            line, f"description has {len(description):,} characters; the limit is {DESCRIPTION:,}", "shorten it"
-        )
+        what = f"description has {len(description):,} characters; the limit is {DESCRIPTION:,}"
+        made.broken(line, what, "shorten it")
     line, given = made.fields.get("name", (0, name))
     if normal(given) != name:
-        made.broken(
-            line, f"the name {given[:80]!r} differs from its file name", f"write name: {name}, or remove the line"
-        )
+        what = f"the name {given[:80]!r} differs from its file name"
+        made.broken(line, what, f"write name: {name}, or remove the line")
     line, named = made.fields.get("tools", (0, ()))
     for tool in named:
         if tool not in tools:
@@ -206,7 +203,6 @@ def tool_names(tools: Sequence[Any], files: bool) -> tuple[str, ...]:
 def check_name(name: str) -> str:
     """Return the name as it is compared, if it may be a subagent's."""
     if wrong := wrong_name(normal(name)):
-        raise InvalidError(
-            f"{name!r} can't be a subagent's name ({wrong})", f"%agent subagents add {near(name, 'my-agent')}"
-        )
+        do = f"%agent subagents add {near(name, 'my-agent')}"
+        raise InvalidError(f"{name!r} can't be a subagent's name ({wrong})", do)
     return normal(name)
