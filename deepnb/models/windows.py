@@ -37,8 +37,15 @@ class OllamaModel:
 
 def ollama_models() -> tuple[OllamaModel, ...] | None:
     """Return the models of the server; None where none answers in time. What it says later is not waited for."""
-    if (address := _address()) is None:
+    given = os.environ.get("OLLAMA_HOST", "").strip()
+    try:
+        parts = urlsplit(given if "://" in given else f"//{given}")
+        host, port = parts.hostname or "", parts.port or 11434
+    except ValueError:
         return None
+    if host not in _LOOPBACK:  # another machine is not asked
+        return None
+    address = ("::1" if host == "::1" else "127.0.0.1", port)
     return in_time(partial(_ask_ollama, address, monotonic() + OLLAMA_PATIENCE), OLLAMA_PATIENCE, None)
 
 
@@ -88,17 +95,6 @@ def _answer(address: tuple[str, int], until: float, path: str, body: Mapping[str
         return json.loads(response.read(_MOST))
 
 
-def _address() -> tuple[str, int] | None:
-    """Return where Ollama listens on this machine; None where `OLLAMA_HOST` names another one, which is not asked."""
-    given = os.environ.get("OLLAMA_HOST", "").strip()
-    try:
-        parts = urlsplit(given if "://" in given else f"//{given}")
-        host, port = parts.hostname or "", parts.port or 11434
-    except ValueError:
-        return None
-    return ("::1" if host == "::1" else "127.0.0.1", port) if host in _LOOPBACK else None
-
-
 # -- How many tokens a model on a server takes: what the server tells, what its refusals tell, a guess until then
 # It is kept with the model, by address and name, for all sessions of this process.
 
@@ -146,7 +142,7 @@ _unnamed: list[Any] = []
 
 
 def known_windows() -> Mapping[Key, Window]:
-    """Return all that is known just now: another object as soon as there is more."""
+    """Return all that is known: another object as soon as there is more."""
     return _windows
 
 
@@ -288,9 +284,8 @@ def _tokens(row: Any) -> int | None:
     if row.get("state") == "not-loaded":
         return None
 
-    def inner(at: Any, field: str) -> Any:
-        return at.get(field) if isinstance(at, Mapping) else None
-
     start: Any = row
-    found = (reduce(inner, path, start) for path in _FIELDS)
+    found = (
+        reduce(lambda at, field: at.get(field) if isinstance(at, Mapping) else None, path, start) for path in _FIELDS
+    )
     return min((tokens for tokens in found if type(tokens) is int and tokens > 0), default=None)

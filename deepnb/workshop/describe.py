@@ -37,7 +37,6 @@ from deepnb.workshop.exact import (
     is_routine,
     is_scalar,
     is_stored,
-    module_line,
     module_name,
     pandas_name,
     short,
@@ -131,7 +130,8 @@ def _brief(value: Any) -> str:
         if is_one_of(value, COLLECTIONS):
             return f"{kind}, {len(value)} item{'' if len(value) == 1 else 's'}"
         if type(value) is types.ModuleType:
-            return module_line(value)
+            doc, own_name = first_doc_line(value), vars(value).get("__name__")
+            return f"module, {own_name if type(own_name) is str else '?'}" + (f": {doc}" if doc else "")
         if is_routine(value) or is_class(value):
             return f"{'class' if is_class(value) else 'function'}, {signature(value)}"
         shown = short(value)
@@ -175,8 +175,10 @@ def _table_text(head: str, table: Table, budget: int) -> str:
     lines, used = [head, "column | type | non-null | summary"], len(head) + 35
     names: list[str] = []
     for i in range(table.width):
-        name = _label_text(table.name(i))
-        line = f"{name} | {table.kind(i)} | {table.present(i)} | {_summary_or_none(name, table, i, labels)}"
+        name = _label_text(table.names[i])
+        line = (
+            f"{name} | {type_name(table.arrays[i])} | {table.present(i)} | {_summary_or_none(name, table, i, labels)}"
+        )
         # Two fifths are kept for the rows; the first column is shown in any case.
         if names and used + len(line) + 1 > budget * 0.6:
             break
@@ -192,10 +194,10 @@ def _table_text(head: str, table: Table, budget: int) -> str:
 def _labels(table: Table) -> Any:
     """Return what rows are named by: the first column of text that can be read and is no credential, else an index of text."""
     for i in range(min(table.width, LABELS)):
-        if table.kind(i) in ("str", "category"):
+        if type_name(table.arrays[i]) in ("str", "category"):
             with suppress(Exception):
                 column = table.column(i)
-                if not _is_secret(_label_text(table.name(i)), column):
+                if not _is_secret(_label_text(table.names[i]), column):
                     return column
     index = table.labels()
     return None if index is None or _is_secret(_label_text(table.index.name), index) else index

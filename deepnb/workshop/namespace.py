@@ -9,7 +9,7 @@ from operator import and_
 from typing import Any
 
 from deepnb.gate import redact
-from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.workshop.describe import describe, is_table, list_of_variables
 from deepnb.workshop.exact import cell, cell_of, class_name, csv_line, is_missing, is_scalar
 from deepnb.workshop.kinds import aggregated, compared
@@ -23,8 +23,6 @@ from deepnb.workshop.tables import Columns, columns_of, conversion, held, neares
 AGGREGATES = ("sum", "mean", "median", "min", "max", "std", "count", "nunique")
 PERIODS = (".year", ".quarter", ".month", ".week", ".weekday", ".day")
 """What may follow the name of a column of dates to group by its years, months, ..."""
-MOST_JOINED = 5_000_000
-"""Rows of a join at most."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,9 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
 
 
 def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
-    """Return a table with a column more for each period that is asked for: `sold.month` of the dates in `sold`."""
+    """Return a table with a column more for each period that is asked for: `sold.month` of the dates in `sold`, as text."""
+    import pandas as pd
+
     made: dict[str, Any] = {}
     for one in by:
         if one in table.names or not one.endswith(PERIODS):
@@ -100,19 +100,13 @@ def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
                 column = column.astype("datetime64[us]")
         if getattr(column.dtype, "kind", "O") != "M":
             raise InvalidError(f"{held(column, name)[0]}, no dates", "group by the column itself")
-        made[one] = _periods(column, period)
+        dates = column.dt.tz_localize(None) if getattr(column.dt, "tz", None) is not None else column
+        if period == "weekday":
+            days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+            made[one] = pd.Series(pd.Categorical(dates.dt.day_name(), days, ordered=True))
+        else:
+            made[one] = dates.dt.to_period(period[0].upper()).astype(str).where(dates.notna(), None)
     return replace(table, parts={**table.parts, **made})
-
-
-def _periods(dates: Any, period: str) -> Any:
-    """Return the year, month, ... of each date as text; weekdays in their order."""
-    import pandas as pd
-
-    dates = dates.dt.tz_localize(None) if getattr(dates.dt, "tz", None) is not None else dates
-    if period == "weekday":
-        days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-        return pd.Series(pd.Categorical(dates.dt.day_name(), days, ordered=True))
-    return dates.dt.to_period(period[0].upper()).astype(str).where(dates.notna(), None)
 
 
 def _condition(column: Any, name: str, wanted: Any) -> Any:
@@ -142,7 +136,10 @@ def _grouped(table: Columns, question: Question) -> Columns:
     import pandas as pd
 
     keys = [table.name(one) for one in question.by]
-    wanted = {table.name(one): _aggregates(how) for one, how in question.aggregate.items()}
+    given = question.aggregate.items()
+    wanted = {table.name(one): (how,) if isinstance(how, str) else tuple(how) for one, how in given}
+    if odd := [how for hows in wanted.values() for how in hows if how not in AGGREGATES]:
+        raise InvalidError(f"there is no aggregate {odd[0]!r}", nearest(odd[0], AGGREGATES))
     for name in (*keys, *wanted):
         table.readable(name)
     grouping = [table.parts[name] for name in keys] or [pd.Series(0, index=range(len(table)))]  # all rows are one group
@@ -171,14 +168,6 @@ def _groups(column: Any, keys: list[Any]) -> Any:
         groups.ngroups  # noqa: B018 - sorts the keys
         return groups
     return column.groupby(keys, sort=False, dropna=False, observed=True)
-
-
-def _aggregates(how: Any) -> tuple[str, ...]:
-    hows = (how,) if isinstance(how, str) else tuple(how)
-    for one in hows:
-        if one not in AGGREGATES:
-            raise InvalidError(f"there is no aggregate {one!r}", nearest(one, AGGREGATES))
-    return hows
 
 
 def _sorted(table: Columns, question: Question) -> Columns:
@@ -213,9 +202,6 @@ def _joined(left: Columns, right: Columns, on: Sequence[str]) -> Columns:
     for name in keys:
         left.readable(name)
         right.readable(name)
-    rows = left.join_size(right, keys)
-    if rows > MOST_JOINED:
-        raise LimitError(f"the join would have {rows:,} rows", "join on more columns")
     return left.joined(right, keys)
 
 
@@ -260,7 +246,10 @@ def answer_text(name: str, question: Question, answer: Answer) -> str:
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     """Return the tools that look at a namespace, and those for notebooks; none runs any of the user's code."""
-    no_items, no_names, no_text = map(_unwritten, (dict, list, str))
+    from pydantic import Field
+
+    # Defaults that are not written into a tool's schema, where they would cost tokens.
+    no_items, no_names, no_text = (Field(default_factory=kind) for kind in (dict, list, str))
 
     def list_variables() -> str:
         """List the variables of the user's notebook, one per line, with their types."""
@@ -345,13 +334,6 @@ def table_shown(namespace: Mapping[str, Any], args: Mapping[str, Any], text: str
     places = {tuple(map(cell, row)): at for at, row in reversed([*enumerate(frame.itertuples(index=False, name=None))])}
     at = [places.get(tuple(row)) for row in rows]
     return frame.head(len(rows)) if None in at else frame.iloc[at].reset_index(drop=True)
-
-
-def _unwritten(kind: type) -> Any:
-    """Return an empty default that is not written into a tool's schema, where it would cost tokens."""
-    from pydantic import Field
-
-    return Field(default_factory=kind)
 
 
 def _columns(namespace: Mapping[str, Any], name: str) -> Columns:

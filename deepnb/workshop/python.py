@@ -37,6 +37,8 @@ _PIECE = 4_000
 class Capture(io.TextIOBase):
     """A text stream in the place of `real`; what is written once it has ended goes there, as a thread may write late."""
 
+    encoding = "utf-8"  # type: ignore[misc]
+
     def __init__(self, real: TextIO | None, hand_on: Callable[[str], None]) -> None:
         self._real, self._hand_on = real, hand_on
         self._head: list[str] = []
@@ -48,13 +50,6 @@ class Capture(io.TextIOBase):
 
     def writable(self) -> bool:
         return True
-
-    def isatty(self) -> bool:
-        return False
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return "utf-8"
 
     def fileno(self) -> int:
         """That of the real stream: what a process writes there is not seen here."""
@@ -76,9 +71,6 @@ class Capture(io.TextIOBase):
             if len(text) > room:
                 self._tail = (self._tail + text[max(room, 0) :])[-TAIL:]
         return len(text)
-
-    def flush(self) -> None:
-        """Nothing: pieces are handed on when it is time."""
 
     def hand_on(self, *, whole: bool = False) -> None:
         """Hand on the lines that are complete; with `whole`, what there is: something else is shown below it."""
@@ -115,14 +107,7 @@ def no_input(*_: Any, **__: Any) -> str:
 class NoInput(io.TextIOBase):
     """Stands for `sys.stdin`."""
 
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1) -> str:
-        return no_input()
-
-    def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
-        return no_input()
+    read = readline = no_input
 
 
 # -- running a piece of code of the agent in the user's namespace
@@ -218,15 +203,12 @@ class _Running:
     streams: dict[str, Capture] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.streams = {kind: Capture(getattr(sys, kind), partial(self._print, kind)) for kind in ("stdout", "stderr")}
+        self.streams = {kind: Capture(getattr(sys, kind), partial(self.put_out, kind)) for kind in ("stdout", "stderr")}
 
-    def _print(self, kind: Any, text: str) -> None:
-        self._put_out(kind, redact(text))
-
-    def _put_out(self, kind: Any, text: str = "", display: Display | None = None) -> None:
+    def put_out(self, kind: Any, text: str = "", display: Display | None = None) -> None:
         data, metadata = (display.data, display.metadata) if display else ({}, {})
         with self.lock:
-            self.show(CodeOutput(self.id, next(self.number), kind, text, dict(data), dict(metadata)))
+            self.show(CodeOutput(self.id, next(self.number), kind, redact(text), dict(data), dict(metadata)))
 
     @contextmanager
     def shown_as_it_grows(self) -> Iterator[None]:
@@ -254,7 +236,7 @@ class _Running:
         display = replace(display, data=shown)
         words = redact(_words(display.data))
         if self.room.take(display.data):
-            self._put_out("rich", words, display)
+            self.put_out("rich", words, display)
             kind = next((kind for kind in PICTURES if isinstance(display.data.get(kind), str)), None)
             if kind is not None and len(self.pictures) < _PICTURES:
                 self.pictures.append((kind, "".join(display.data[kind].split())))
@@ -264,10 +246,6 @@ class _Running:
             if self.hidden <= RICH:
                 self.parts.append(f"{words}\n(not shown to the user: too many or too large outputs)")
 
-    def name(self, names: Names) -> None:
-        """Say which names the code changed."""
-        self._put_out("variables", names.line)
-
     def end(self) -> None:
         """All has been put out: the streams come before what is rich, as the model reads it."""
         for stream in self.streams.values():
@@ -276,7 +254,7 @@ class _Running:
         self.parts[:0] = [text if kind == "stdout" else f"{kind}:\n{text}" for kind, text in texts if text]
         if self.hidden > RICH:
             self.parts.append(f"{self.hidden - RICH} more outputs were not shown")
-        self._put_out("end")
+        self.put_out("end")
 
 
 def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | None = None) -> CodeResult:  # noqa: A002
@@ -309,7 +287,7 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
         running.parts.append(_error_text(error))
     text = "\n".join(running.parts) or "(no output)"
     if names:
-        running.name(names)
+        running.put_out("variables", names.line)
         text = f"{text}\n[variables: {names.line}]"
     stop = error if isinstance(error, KeyboardInterrupt) else None
     foreign = isinstance(error, RuntimeError) and "attached to a different loop" in str(error)
@@ -318,13 +296,11 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
 
 def _execute(code: str, kernel: Kernel, running: _Running) -> None:
     tree, name = kernel.parsed(code)
-    last = tree.body[-1] if tree.body else None
-    quiet = code.rstrip().endswith(";")
-    value_of = last if isinstance(last, ast.Expr) and not quiet else None
-    body = tree.body[:-1] if value_of is not None else tree.body
-    _evaluate(ast.Module(body, tree.type_ignores), name, "exec", kernel.namespace)
-    if value_of is not None:
-        value = _evaluate(ast.Expression(value_of.value), name, "eval", kernel.namespace)
+    body, last = tree.body, tree.body[-1] if tree.body else None
+    shown = isinstance(last, ast.Expr) and not code.rstrip().endswith(";")
+    _evaluate(ast.Module(body[:-1] if shown else body, tree.type_ignores), name, "exec", kernel.namespace)
+    if shown and isinstance(last, ast.Expr):
+        value = _evaluate(ast.Expression(last.value), name, "eval", kernel.namespace)
         if value is not None:
             kernel.display(value, running.rich)
 

@@ -45,7 +45,7 @@ class Address:
 
     def __str__(self) -> str:
         """The address as it is typed again, without credentials."""
-        name = "" if self.name == _derived(self) else f"--name {self.name} "
+        name = "" if self.name == _derived(self.command, self.url) else f"--name {self.name} "
         env = f"--env {','.join(self.env)} " if self.env else ""
         return name + env + redact(f"{PREFIX}{self.url or shlex.join(self.command)}")
 
@@ -55,16 +55,32 @@ class Address:
 
 
 def address(spec: str, name: str | None = None, env: Sequence[str] = ()) -> Address:
-    """The server that `mcp:COMMAND` or `mcp:URL` names."""
+    """Return the server that `mcp:COMMAND` or `mcp:URL` names."""
     text = spec.removeprefix(PREFIX).strip()
-    is_url = re.match(r"https?://", text)
-    made = Address("", url=_checked_url(text)) if is_url else Address("", command=_words(text))
+    command: tuple[str, ...] = ()
+    if url := text if re.match(r"https?://", text) else "":
+        try:
+            parts = urlsplit(url)
+            host, _ = parts.hostname, parts.port
+        except ValueError:
+            host, parts = None, urlsplit("")
+        if not host or re.search(r"\s", url):
+            raise InvalidError(f"{redact(url)!r} is not a URL", "%agent tools add mcp:http://HOST:PORT/PATH")
+        if parts.username or parts.password:
+            how = 'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends one'
+            raise InvalidError("the URL of an MCP server can't hold a password", how)
+    else:
+        try:
+            command = tuple(shlex.split(text))
+        except ValueError:
+            raise InvalidError("a quote in the command is not closed", "%agent tools add mcp:COMMAND") from None
+        if not command:
+            how = "%agent tools add mcp:COMMAND, or mcp:http://HOST/PATH"
+            raise InvalidError("mcp: needs a command or a URL", how)
     if name is not None and not (_NAME.fullmatch(name) and len(name) <= LONGEST_NAME):
-        raise InvalidError(
-            f"{name!r} can't be the name of a server",
-            f"use up to {LONGEST_NAME} letters and digits, with single _ or - between them",
-        )
-    return Address(name or _derived(made), made.command, made.url, tuple(env))
+        how = f"use up to {LONGEST_NAME} letters and digits, with single _ or - between them"
+        raise InvalidError(f"{name!r} can't be the name of a server", how)
+    return Address(name or _derived(command, url), command, url, tuple(env))
 
 
 def environment(names: Sequence[str], there: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -75,47 +91,19 @@ def environment(names: Sequence[str], there: Mapping[str, str] | None = None) ->
     return {name: there[name] for name in (*PASSED_ON, *names) if name in there}
 
 
-def _words(text: str) -> tuple[str, ...]:
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError:
-        raise InvalidError("a quote in the command is not closed", "%agent tools add mcp:COMMAND") from None
-    if not words:
-        raise InvalidError("mcp: needs a command or a URL", "%agent tools add mcp:COMMAND, or mcp:http://HOST/PATH")
-    return words
-
-
-def _checked_url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host, parts = None, urlsplit("")
-    if not host or re.search(r"\s", text):
-        raise InvalidError(f"{redact(text)!r} is not a URL", "%agent tools add mcp:http://HOST:PORT/PATH")
-    if parts.username or parts.password:
-        raise InvalidError(
-            "the URL of an MCP server can't hold a password",
-            'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends one',
-        )
-    return text
-
-
-def _derived(of: Address) -> str:
-    """A name made of the host, or of the program that the command runs."""
-    said = str(urlsplit(of.url).hostname) if of.url else _program(of.command)
+def _derived(command: Sequence[str], url: str) -> str:
+    """Return a name made of the host, or of the program that a command runs: `server` of `python -m server` and of `npx -y @scope/server@1.2`."""
+    if url:
+        said = str(urlsplit(url).hostname)
+    else:
+        first = command[0]
+        if _RUNNERS.fullmatch(re.split(r"[/\\]", first)[-1]) and not {*command[1:2]} & {"-c", "-e"}:
+            named = (word for word in command[1:] if not word.startswith("-") and word not in _RUNNERS_WORDS)
+            first = next(named, first)
+        last = [part for part in re.split(r"[/\\]", first) if part][-1:]
+        said = re.sub(r"(?<=.)@.*|\.(?:py|js|mjs|ts|sh|exe)$", "", last[0]) if last else "server"
     plain = re.sub(r"[^a-zA-Z0-9]+", "_", said).strip("_")
     return (plain if re.match(r"[a-zA-Z]", plain) else f"mcp_{plain}")[:LONGEST_NAME].strip("_")
-
-
-def _program(words: Sequence[str]) -> str:
-    """`server` of `python -m server` and of `npx -y @scope/server@1.2`."""
-    first = words[0]
-    if _RUNNERS.fullmatch(re.split(r"[/\\]", first)[-1]) and words[1:2] not in (("-c",), ("-e",)):
-        named = (word for word in words[1:] if not word.startswith("-") and word not in _RUNNERS_WORDS)
-        first = next(named, first)
-    last = [part for part in re.split(r"[/\\]", first) if part][-1:]
-    return re.sub(r"(?<=.)@.*|\.(?:py|js|mjs|ts|sh|exe)$", "", last[0]) if last else "server"
 
 
 # -- what an MCP server offers, as tools that a model can be shown: its words are not trusted, and a change is noticed
