@@ -17,7 +17,7 @@ from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
 from deepnb.skills.catalog import Catalog, Found
-from deepnb.subagents.files import Files, tool_names
+from deepnb.subagents.files import read_files, tool_names
 from deepnb.values.agent import Listed, Skill, Subagent
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.budget import rule_for
@@ -224,7 +224,6 @@ class Catalogs:
         self._current = current
         self._home = home
         self._catalog = Memo(Catalog)
-        self._agents = Files()
 
     # -- skills
 
@@ -275,7 +274,7 @@ class Catalogs:
         if self._current.options.graph is not None:  # its files are none of deepnb's
             return []
         given = [agent.name for agent in self._current.options.subagents]
-        return self._agents.read(self._home.backend, self.tools, given, self._wrong_model)
+        return read_files(self._home.backend, self.tools, given, self._wrong_model)
 
     def usable_agents(self) -> tuple[Subagent, ...]:
         """Return the subagents that can be used; nothing is read where the part is off."""

@@ -9,22 +9,18 @@ The frontmatter is YAML between two lines `---`; only `description` is required:
 - `skills`: directories of skills, or names of skills of the session
 
 A file has at most 100,000 bytes.
-
-What is checked is remembered by path and content, so that an unchanged set costs a listing, a download and a hash.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import Any
 
 from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, one_line, quoted, read
 from deepnb.values.agent import FILE_TOOLS, FOLDER, Listed, Subagent, near, normal, wrong_name
 from deepnb.values.errors import InvalidError
 
-BYTES = 100_000
-"""Of a whole file: its body is in every request of the subagent."""
+BYTES = 100_000  # of a whole file: its body is in every request of the subagent
 DESCRIPTION = 1024
 KNOWN = ("name", "description", "tools", "model", "skills")
 
@@ -71,38 +67,22 @@ def unreadable(path: str, why: str) -> Listed:
     return _listed(made, path.rpartition("/")[2].removesuffix(".md"))
 
 
-class Files:
-    """The subagents below `/agents/` of a backend."""
-
-    def __init__(self) -> None:
-        self._checked: dict[tuple[str, bytes], Listed] = {}
-        self._rules: tuple[Any, ...] = ()
-
-    def read(
-        self, backend: Any, tools: Sequence[str], taken: Sequence[str], model: Callable[[str], str]
-    ) -> list[Listed]:
-        """As they are now, by name; `model` says what is wrong with the name of a model, or nothing."""
-        entries = backend.ls(FOLDER).entries or ()
-        paths = sorted(e["path"] for e in entries if not e.get("is_dir") and e["path"].endswith(".md"))
-        answers = backend.download_files(paths) if paths else []
-        if self._rules != (rules := (tuple(tools), tuple(taken))):
-            self._checked, self._rules = {}, rules
-        keys = {r.path: (r.path, blake2b(r.content, digest_size=16).digest()) for r in answers if r.content is not None}
-        found = []
-        for response in answers:
-            if response.content is None:
-                found.append(unreadable(response.path, str(response.error)))
-                continue
-            key = keys[response.path]
-            known = self._checked.get(key) or check(response.content, response.path, tools, taken)
-            self._checked[key] = known
-            named = known.agent.model
-            if not known.problem and named is not None and (problem := model(named)):  # of the moment: keys, variables
-                where = f"{known.path}:{line}" if (line := known.lines.get("model")) else known.path
-                known = replace(known, problem=f"{where}: its model: {problem}")
-            found.append(known)
-        self._checked = {key: self._checked[key] for key in keys.values()}
-        return found
+def read_files(backend: Any, tools: Sequence[str], taken: Sequence[str], model: Callable[[str], str]) -> list[Listed]:
+    """Return the subagents below `/agents/` of a backend; `model` says what is wrong with the name of a model, or nothing."""
+    entries = backend.ls(FOLDER).entries or ()
+    paths = sorted(e["path"] for e in entries if not e.get("is_dir") and e["path"].endswith(".md"))
+    found = []
+    for response in backend.download_files(paths) if paths else ():
+        if response.content is None:
+            found.append(unreadable(response.path, str(response.error)))
+            continue
+        one = check(response.content, response.path, tools, taken)
+        named = one.agent.model
+        if not one.problem and named is not None and (problem := model(named)):  # of the moment: keys, variables
+            where = f"{one.path}:{line}" if (line := one.lines.get("model")) else one.path
+            one = replace(one, problem=f"{where}: its model: {problem}")
+        found.append(one)
+    return found
 
 
 def scaffold(name: str, description: str = "") -> str:
