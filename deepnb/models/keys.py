@@ -9,8 +9,7 @@ from deepnb.gate import add_own
 from deepnb.values.errors import InvalidError, NotFoundError
 
 OFFLINE = "offline"
-OFFLINE_WINDOW = 8_000
-"""The window of the teaching model, in tokens."""
+OFFLINE_WINDOW = 8_000  # the window of the teaching model, in tokens
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,10 @@ from deepnb.models.keys import window_of
 
 T = TypeVar("T")
 
-OLLAMA_PATIENCE = 0.3
-"""Seconds that all questions together may take."""
+OLLAMA_PATIENCE = 0.3  # seconds that all questions together may take
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "", "0.0.0.0")
 """Names of this machine; the last is what a server is told to listen at."""
-_MOST = 2_000_000
-"""Bytes of an answer that are read."""
+_MOST = 2_000_000  # bytes of an answer that are read
 
 
 @dataclass(frozen=True)
@@ -98,10 +96,8 @@ def _answer(address: tuple[str, int], until: float, path: str, body: Mapping[str
 # -- How many tokens a model on a server takes: what the server tells, what its refusals tell, a guess until then
 # It is kept with the model, by address and name, for all sessions of this process.
 
-SMALL = 8_192
-"""Tokens of a window that nobody told, of a model on this machine or beside it."""
-PATIENCE = 1.0
-"""Seconds that all questions to one server together may take."""
+SMALL = 8_192  # tokens of a window that nobody told, of a model on this machine or beside it
+PATIENCE = 1.0  # seconds that all questions to one server together may take
 _FIELDS = (
     ("meta", "n_ctx"),  # llama.cpp, /v1/models
     ("default_generation_settings", "n_ctx"),  # llama.cpp, /props
@@ -129,16 +125,11 @@ class Window:
     known: bool = True
 
 
-_windows: Mapping[Key, Window] = {}
-"""Never changed in place."""
-_answered: set[Key] = set()
-"""Models whose server was asked and answered, whatever it said."""
-_longest: dict[Key, int] = {}
-"""The longest context of models of Ollama."""
-_unanswered: dict[Key, Any] = {}
-"""Models whose server did not answer: it is asked again."""
-_unnamed: list[Any] = []
-"""Models that go by their id, which stays theirs while they are held here."""
+_windows: Mapping[Key, Window] = {}  # never changed in place
+_answered: set[Key] = set()  # models whose server was asked and answered, whatever it said
+_longest: dict[Key, int] = {}  # the longest context of models of Ollama
+_unanswered: dict[Key, Any] = {}  # models whose server did not answer: it is asked again
+_unnamed: list[Any] = []  # models that go by their id, which stays theirs while they are held here
 
 
 def known_windows() -> Mapping[Key, Window]:

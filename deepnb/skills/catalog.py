@@ -14,10 +14,8 @@ from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entrie
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
 from deepnb.values.agent import Finding, Skill, normal
 
-DISABLED = ".disabled"
-"""The file of a source that names, a line each, the skills that are switched off."""
-_LOOKED_INTO = 20
-"""Directories without a SKILL.md in which one of a strange kind is looked for."""
+DISABLED = ".disabled"  # the file of a source that names, a line each, the skills that are switched off
+_LOOKED_INTO = 20  # directories without a SKILL.md in which one of a strange kind is looked for
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,6 @@ def disabled(contents: Iterable[bytes | None]) -> frozenset[str]:
 
 
 def _places(sources: Sequence[str], listings: Sequence[Any]) -> list[_Place]:
-    """Return the directories that may be skills: directly below a source, wherever a backend says they are."""
     found = []
     for source, listing in zip(sources, listings, strict=True):
         for entry in listing.entries or ():

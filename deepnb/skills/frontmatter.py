@@ -16,11 +16,9 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from deepnb.values.agent import Finding
 
-HEADER = 65_536
-"""Characters between the fences."""
+HEADER = 65_536  # characters between the fences
 DEEPEST = 20
-MOST = 2_000
-"""Keys and values: PyYAML takes some 0.1 ms for each."""
+MOST = 2_000  # keys and values: PyYAML takes some 0.1 ms for each
 
 _STR = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
@@ -180,8 +178,7 @@ def _fields(header: str, colons: tuple[int, ...] = ()) -> Fields:
     raise Broken(value.line, f"the frontmatter is {kind}", "write name: and description:, one field per line")
 
 
-_COLONS = 8
-"""How many texts of one file are read as if they had quotes."""
+_COLONS = 8  # how many texts of one file are read as if they had quotes
 _PLAIN = re.compile(r"^([\w-]+): +(?![\"'|>\[{&*!])(.*(?:\n[ \t]+\S.*)*)$", re.MULTILINE)
 """A field whose text has no quotes: `description: Use when: asked`, and the lines that it goes on in."""
 

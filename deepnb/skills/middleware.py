@@ -99,7 +99,6 @@ class SkillsMiddleware(Upstream):
         return self._changed(state, await self._catalog.aread(self._backend))
 
     def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
-        """Return what the state does not yet hold of it."""
         update: dict[str, Any] = {
             keys.SKILLS: [metadata(s) for s in found.skills if s.usable],
             keys.SKILL_ERRORS: [s.problem for s in found.skills if s.problem],
@@ -109,8 +108,7 @@ class SkillsMiddleware(Upstream):
 
 # -- What of the skills the agent was shown in a thread, out of the turns' records
 
-_SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")
-"""The first line of what `read_file` gives."""
+_SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")  # the first line of what `read_file` gives
 
 
 @dataclass
@@ -151,7 +149,6 @@ def reads(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[str, SkillRead]
 
 
 def _results(turn: Turn, now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield (path, what read_file gave of it), for the main agent."""
     asked: dict[str, str] = {}
     for event in turn.events:
         if isinstance(event, ToolStarted) and event.name == "read_file" and not event.path:

@@ -22,12 +22,9 @@ from deepnb.skills.rules import BYTES, DESCRIPTION, FILE_NAME, Checked, check
 from deepnb.values.agent import near, normal, wrong_name
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 
-FILES = 1_000
-"""Of one skill."""
-ALL_BYTES = 5 * BYTES
-"""Of one skill."""
-_TOGETHER = 4 * ALL_BYTES
-"""Bytes of a collection, which is held in memory until it is added."""
+FILES = 1_000  # of one skill
+ALL_BYTES = 5 * BYTES  # of one skill
+_TOGETHER = 4 * ALL_BYTES  # bytes of a collection, which is held in memory until it is added
 _SKILLS, _PLACES = 1_000, 20_000
 """Skills of a collection, and directories or names of a zip that are looked at for them."""
 _LEFT_OUT = ("__pycache__", "__MACOSX", "node_modules")
@@ -121,7 +118,6 @@ def _packages(files: Mapping[str, _File], name: str, where: str, left_out: list[
 
 
 def _contents(files: Mapping[str, _File], prefix: str) -> dict[str, bytes]:
-    """Return the bytes of the files of one skill, within its bounds."""
     if len(files) > FILES:
         raise LimitError(f"more than {FILES:,} files", "leave some of them out")
     made, total = {}, 0

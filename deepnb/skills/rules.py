@@ -82,8 +82,7 @@ def preapproved(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
 
 
 FILE_NAME = "SKILL.md"
-BYTES = 10 * 1024 * 1024
-"""Of a whole file."""
+BYTES = 10 * 1024 * 1024  # of a whole file
 DESCRIPTION = 1024
 COMPATIBILITY = 500
 KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")

@@ -123,7 +123,6 @@ def _deeper(config: RunnableConfig | None) -> RunnableConfig:
 
 
 def _depth() -> int:
-    """Return how deep the agent that runs is nested."""
     try:
         return int((get_config().get("configurable") or {}).get(_DEPTH, 0))
     except RuntimeError:  # outside a run

@@ -24,12 +24,9 @@ READS = frozenset(
 """Tools of deepnb that change nothing."""
 WRITES = frozenset({"write_file", "edit_file", "delete"})
 """Its tools that change a file: what can be undone depends on where it is."""
-NOTES = frozenset({"note", "write_todos"})
-"""Its tools that write what is kept in a journal, or in the thread itself."""
-EDITS = frozenset({"edit_notebook"})
-"""Its tool that writes notebooks."""
-TASK = "task"
-"""Hands work to a nested agent, whose own calls are asked about."""
+NOTES = frozenset({"note", "write_todos"})  # its tools that write what is kept in a journal, or in the thread itself
+EDITS = frozenset({"edit_notebook"})  # its tool that writes notebooks
+TASK = "task"  # hands work to a nested agent, whose own calls are asked about
 
 _MARK = "deepnb_effect"
 

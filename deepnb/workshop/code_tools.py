@@ -77,7 +77,6 @@ def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
 
 
 def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[str, ...], sees: bool) -> Any:
-    """Run it here, if this is the main thread."""
     if threading.current_thread() is not threading.main_thread() or (kernel := desk.kernel) is None:
         return _NOT_HERE
     with writing(origin="agent", agent=path, tool=True):

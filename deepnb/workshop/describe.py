@@ -204,7 +204,6 @@ def _labels(table: Table) -> Any:
 
 
 def _is_secret(name: str, column: Any) -> bool:
-    """Return whether a column is named like a credential, or its first values look like one."""
     return any(is_credential(name, value) for value in column.iloc[:100].to_numpy())
 
 
@@ -271,7 +270,6 @@ def _summary(column: Any, labels: Any) -> str:
 
 
 def _sizes(present: Any) -> str:
-    """Return each value of a column and how many rows have it, in the order of appearance."""
     counts = present.value_counts(sort=False)
     counts = counts[counts > 0]
     return ", ".join(f"{cell(value)} ({size})" for value, size in zip(counts.index, counts, strict=True))

@@ -33,27 +33,21 @@ from deepnb.workshop.exact import (
 from deepnb.workshop.frames import MISSING, Frame, frames, lines_of, own_file, parsed, value_at
 
 HEAD = "Traceback (most recent call last):"
-BUDGET = 8_000
-"""Characters of a text."""
+BUDGET = 8_000  # characters of a text
 
-WIDTH = 160
-"""Characters of a line of code."""
-_AROUND = (6, 3)
-"""Lines shown before and after the failing one."""
+WIDTH = 160  # characters of a line of code
+_AROUND = (6, 3)  # lines shown before and after the failing one
 _LONGEST_LINE = 4_000
 _LOCALS = (6, 700)
 """How many variables of the innermost frame are described, and the characters of one; fewer of the frames around it."""
 _OUTER_LOCALS = (3, 300)
 _OTHERS = 8
-_LIBRARY = 2
-"""Frames of libraries that are listed at each end of a run of them."""
-_SHORTEST = 6
-"""Characters of a credential that is looked for in the message."""
+_LIBRARY = 2  # frames of libraries that are listed at each end of a run of them
+_SHORTEST = 6  # characters of a credential that is looked for in the message
 _CAUSES = 3
 _GROUP = 5
 
-Label = Callable[[str], str | None]
-"""What the front end calls a cell, by the name that its code has: `In[3]`."""
+Label = Callable[[str], str | None]  # what the front end calls a cell, by the name that its code has: `In[3]`
 
 
 def error_text(error: BaseException, label: Label = nothing, budget: int = BUDGET) -> str:
@@ -184,7 +178,6 @@ def _message(error: BaseException) -> str:
 
 
 def _members(error: BaseException) -> Iterator[str]:
-    """Yield the exceptions of a group, a line each."""
     if isinstance(error, BaseExceptionGroup):
         members = BaseExceptionGroup.__dict__["exceptions"].__get__(error)
         for number, member in enumerate(members[:_GROUP], 1):
@@ -219,8 +212,7 @@ def _where(error: BaseException, label: Label = nothing) -> str:
 # -- a line for each name in the error that is like one there is: `'revnue' is near 'revenue', a column of sales`
 
 
-_MOST = 5_000
-"""Names that are compared."""
+_MOST = 5_000  # names that are compared
 _ALIKE = 0.6
 
 
@@ -338,7 +330,6 @@ def _nodes(frame: Frame | None, kind: type[ast.AST]) -> Iterator[Any]:
 
 
 def _nearest(word: str, names: Iterable[str]) -> str:
-    """Return the name most like a word, whatever its case; empty where none is."""
     lower = {name.casefold(): name for name in names if name != word and class_name(name) == "str"}
     found = difflib.get_close_matches(word[:80].casefold(), list(lower), 1, _ALIKE)
     return lower[found[0]] if found else ""

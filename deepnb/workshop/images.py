@@ -24,8 +24,7 @@ _PICTURES = {
     "PIL.GifImagePlugin": ("GifImageFile",),
     "PIL.WebPImagePlugin": ("WebPImageFile",),
 }
-_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
-"""Modes of Pillow that its PNG writer takes; others are converted."""
+_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")  # modes of Pillow that its PNG writer takes; others are converted
 
 
 def prompt_image(name: str, value: object, *, inside: bool = False) -> PromptImage | None:
@@ -78,7 +77,6 @@ def _too_large(name: str, size: int) -> LimitError:
 
 
 def _of_file(name: str, path: Path, inside: bool) -> PromptImage | None:
-    """Return the image of a file; None where there is no such file, or it is no image."""
     try:
         file = path.resolve()
         if file.suffix.lower() not in SUFFIXES or not file.is_file():
@@ -106,7 +104,6 @@ def _drawn(name: str, draw: Callable[[BytesIO], object]) -> bytes:
 
 
 def _save_picture(value: Any, file: BytesIO) -> None:
-    """As PNG, by the methods of Pillow's own class."""
     kind: Any = sys.modules["PIL.Image"].Image  # type: ignore[attr-defined]
     picture = value if value.mode in _MODES else kind.convert(value, "RGB")
     kind.save(picture, file, "PNG")

@@ -118,7 +118,6 @@ def _of_objects(column: Any, how: str, value: Any, misfit: InvalidError) -> list
 
 
 def _kind(value: Any) -> tuple[type, bool]:
-    """Return the type of a value, and whether it has a time zone."""
     return type(value), getattr(value, "tzinfo", None) is not None
 
 

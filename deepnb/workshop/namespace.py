@@ -171,7 +171,6 @@ def _groups(column: Any, keys: list[Any]) -> Any:
 
 
 def _sorted(table: Columns, question: Question) -> Columns:
-    """Return the first rows, in the order that is asked for."""
     names, ascending = [], []
     for one in question.sort:
         down = one.startswith("-") and one not in table.names
@@ -192,7 +191,6 @@ def _made_name(table: Columns, wanted: str) -> str:
 
 
 def _joined(left: Columns, right: Columns, on: Sequence[str]) -> Columns:
-    """Return the rows of both tables with equal keys (an inner join)."""
     if not on:
         shared = [name for name in left.names if name in right.names]
         raise InvalidError(
@@ -303,7 +301,6 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
 
 
 def _answered(namespace: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[Question, Answer]:
-    """Return the question that the arguments of a call mean, and its answer."""
     join = asked.get("join") or {}
     if len(join) > 1:
         raise InvalidError("join names several tables", "join one table at a time")
@@ -337,7 +334,6 @@ def table_shown(namespace: Mapping[str, Any], args: Mapping[str, Any], text: str
 
 
 def _columns(namespace: Mapping[str, Any], name: str) -> Columns:
-    """Return the columns of the table with this name; an error names the nearest."""
     tables = [one for one, value in namespace.items() if is_table(value) and not one.startswith("_")]
     if name not in namespace:
         raise NotFoundError(f"there is no variable {name!r}", nearest(name, tables))

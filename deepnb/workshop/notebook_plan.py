@@ -144,7 +144,6 @@ def notebook_diff(namespace: Mapping[str, Any], args: Mapping[str, Any]) -> Note
 
 
 def _notebook(file: Path, content: bytes, name: str, version: str) -> Any:
-    """Return the notebook of a file, if it is the version that was read."""
     if file.suffix != ".ipynb":
         raise InvalidError(f"{name} is no notebook", "give the path of a .ipynb file")
     if not version:
@@ -272,8 +271,7 @@ def _diff(number: int, before: Any, after: Any, name: str) -> CellDiff:
 # -- the file, in whichever version of the format: nothing of it changes but the cells that are edited
 
 
-_SOURCES = ("source", "input", "code", "text")
-"""Under which of these a cell has its source."""
+_SOURCES = ("source", "input", "code", "text")  # under which of these a cell has its source
 
 
 def with_cells(text: str, entries: Sequence[Entry], name: str) -> str:

@@ -21,8 +21,7 @@ from deepnb.values.text import terminal_text
 # -- A notebook of the working directory as a file: where it is, its bytes, its version
 
 
-LARGEST = 10_000_000
-"""Bytes of a notebook that is read or written."""
+LARGEST = 10_000_000  # bytes of a notebook that is read or written
 
 _WRITING = Lock()
 
@@ -104,13 +103,10 @@ def outdated(name: str) -> RefusedError:
     return RefusedError(f"{name} has changed since that version", "read it again with read_notebook")
 
 
-ANSWER = 8_000
-"""Characters of one answer, about; an output has a quarter of them at most."""
-MOST = 50
-"""Notebooks that are listed or searched at once."""
+ANSWER = 8_000  # characters of one answer, about; an output has a quarter of them at most
+MOST = 50  # notebooks that are listed or searched at once
 
-_ENTRIES = 20_000
-"""Files and directories that are looked at for notebooks."""
+_ENTRIES = 20_000  # files and directories that are looked at for notebooks
 _LINE = 100
 _BASE64 = re.compile(r"data:(image/[\w.+-]+);base64,([A-Za-z0-9+/=\s]{64,})")
 _CELLS = re.compile(r"\s*\d{1,6}(?:\s*-\s*\d{1,6})?(?:\s*,\s*\d{1,6}(?:\s*-\s*\d{1,6})?)*\s*")
@@ -288,7 +284,6 @@ def _matches(root: Path, files: list[Path], search: str) -> str:
 
 
 def _chosen(cells: tuple[Cell, ...], numbers: str) -> list[Cell]:
-    """Return the cells of `2-5,7`."""
     if not _CELLS.fullmatch(numbers):
         raise InvalidError(f"cells {numbers!r} is not valid", 'give numbers such as "3" or "2-5"')
     runs = [[int(n) for n in run.split("-")] for run in numbers.split(",")]
@@ -299,7 +294,6 @@ def _chosen(cells: tuple[Cell, ...], numbers: str) -> list[Cell]:
 
 
 def _answer(blocks: list[str], what: str) -> str:
-    """Return the blocks that fit, and how many did not."""
     used, shown = 0, 0
     for block in blocks:
         used += len(block) + 1
@@ -315,7 +309,6 @@ def _first(text: str) -> str:
 
 
 def _brief(text: str) -> str:
-    """Return the first line, and how many come after it."""
     more = text.strip().count("\n")
     return _first(text) + (f" (+{more} line{'s' if more > 1 else ''})" if more else "")
 

@@ -28,10 +28,8 @@ from deepnb.workshop.kernel import Display, Kernel
 # -- what code writes to a text stream
 
 
-HEAD, TAIL = 20_000, 4_000
-"""Characters that are kept of a stream."""
-_PIECE = 4_000
-"""Characters after which a piece without a line feed is handed on."""
+HEAD, TAIL = 20_000, 4_000  # characters that are kept of a stream
+_PIECE = 4_000  # characters after which a piece without a line feed is handed on
 
 
 class Capture(io.TextIOBase):
@@ -115,18 +113,12 @@ class NoInput(io.TextIOBase):
 
 _OFTEN = 0.25
 """Seconds between two pieces of what is printed, at first; later a twentieth of the time that the code has run."""
-RICH = 8
-"""Rich outputs that are shown of one turn."""
-BYTES = 1_500_000
-"""Bytes of them, encoded as they are sent."""
-_WORDS = 2_000
-"""Characters of one rich output that the model reads."""
-_TEXT = 4_000
-"""Characters of each text stream that it reads."""
-_PICTURES = 4
-"""Images of one call that a model is given."""
-_FRAMES = 5
-"""Lines of the code that a traceback names."""
+RICH = 8  # rich outputs that are shown of one turn
+BYTES = 1_500_000  # bytes of them, encoded as they are sent
+_WORDS = 2_000  # characters of one rich output that the model reads
+_TEXT = 4_000  # characters of each text stream that it reads
+_PICTURES = 4  # images of one call that a model is given
+_FRAMES = 5  # lines of the code that a traceback names
 _NAMES = 12
 
 Show = Callable[[CodeOutput], None]
@@ -347,7 +339,6 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Names:
 
 
 def _words(data: Mapping[str, Any]) -> str:
-    """Return what stands for a rich output in words: its text, and what pictures it has."""
     pictures = [f"[{kind}, shown to the user]" for kind in data if kind.startswith("image/")]
     text = data.get("text/plain")
     if pictures:
@@ -367,7 +358,6 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _error_text(error: BaseException) -> str:
-    """Return a short traceback: what was raised, and the lines of the code where."""
     if isinstance(error, SyntaxError):
         line = f" (line {error.lineno}: {(error.text or '').strip()})" if error.lineno else ""
         return redact(f"{failure_text(error)}{line}")

@@ -44,7 +44,6 @@ class Address:
     """Names of variables that its command gets beside the usual ones."""
 
     def __str__(self) -> str:
-        """The address as it is typed again, without credentials."""
         name = "" if self.name == _derived(self.command, self.url) else f"--name {self.name} "
         env = f"--env {','.join(self.env)} " if self.env else ""
         return name + env + redact(f"{PREFIX}{self.url or shlex.join(self.command)}")
@@ -109,18 +108,13 @@ def _derived(command: Sequence[str], url: str) -> str:
 # -- what an MCP server offers, as tools that a model can be shown: its words are not trusted, and a change is noticed
 
 
-MOST = 100
-"""Tools of one server; providers take 128 in all."""
-LONGEST_TOOL_NAME = 64
-"""Characters of a tool's name that every provider takes."""
+MOST = 100  # tools of one server; providers take 128 in all
+LONGEST_TOOL_NAME = 64  # characters of a tool's name that every provider takes
 LONGEST_DESCRIPTION = 2_000
-LONGEST_SCHEMA = 20_000
-"""Characters of a tool's parameters, as JSON."""
-LONGEST_WORDS = 500
-"""Characters of what is said of one parameter."""
+LONGEST_SCHEMA = 20_000  # characters of a tool's parameters, as JSON
+LONGEST_WORDS = 500  # characters of what is said of one parameter
 
-Listed = tuple[str, str, Any]
-"""(name, description, schema of the parameters) of a tool, as a server lists it."""
+Listed = tuple[str, str, Any]  # (name, description, schema of the parameters) of a tool, as a server lists it
 
 
 @dataclass(frozen=True)
@@ -166,7 +160,6 @@ def fingerprint(own: str, description: str, schema: Any) -> str:
 
 
 def _problem(own: str, schema: Any, taken: Collection[str]) -> str:
-    """Why a tool can't be used; empty where it can."""
     if not own.strip():
         return "it has no name"
     if own in taken:
@@ -200,6 +193,5 @@ def _cleaned(schema: Any) -> Any:
 
 
 def _plain_text(text: str, longest: int) -> str:
-    """A text without signs that can't be seen, cut to a length."""
     seen = "".join(c for c in text[: 4 * longest] if c in "\n\t" or unicodedata.category(c)[0] != "C").strip()
     return seen if len(seen) <= longest else f"{seen[: longest - 1]}…"

@@ -33,25 +33,20 @@ from deepnb.values.errors import DeepnbError, LimitError, RefusedError, RunError
 from deepnb.values.image import LARGEST, bare_image, image_type
 from deepnb.workshop.server_facts import Address, Listed, Offer, environment, fingerprint, offers
 
-OPENING = 60.0
-"""Seconds in which a server has to answer for the first time: `npx` and `uvx` may install it first."""
-PING = 5.0
-"""Seconds of waiting after which a server behind a URL is asked whether it is still there."""
+OPENING = 60.0  # seconds in which a server has to answer for the first time: `npx` and `uvx` may install it first
+PING = 5.0  # seconds of waiting after which a server behind a URL is asked whether it is still there
 ENDING = 6.0
 """Seconds that the end of a process is waited for: the client closes its input, then ends it, then kills it."""
 _GRACE = 0.5
 """Seconds that the rest of what it wrote to stderr is waited for: a process of its own may hold that open."""
 
-_GONE = "Session terminated"
-"""What the client makes of HTTP 404."""
-_CUT = "Connection closed"
-"""What it makes of an end while an answer is awaited."""
+_GONE = "Session terminated"  # what the client makes of HTTP 404
+_CUT = "Connection closed"  # what it makes of an end while an answer is awaited
 
 _CLOSED_IT = "it closed the connection"
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
-LIVE: set["Server"] = set()
-"""The servers that have not ended."""
+LIVE: set["Server"] = set()  # the servers that have not ended
 
 # Without a handler of their own Python prints what these log of a chatty server into the cell.
 for _name in ("mcp", "client"):
@@ -196,7 +191,6 @@ class Server:
                 yield streams
 
     def _listen(self, reading: int) -> None:
-        """Keep the end of what a process writes to stderr."""
         with os.fdopen(reading, "rb", buffering=0) as pipe:
             while chunk := pipe.read(4096):
                 self._said = (self._said + chunk)[-2_000:]
@@ -258,7 +252,6 @@ class Server:
         return list(content)
 
     async def _listed(self) -> list[StructuredTool]:
-        """All tools that the server lists, as the adapter converts them."""
         found = await load_mcp_tools(self._session, tool_interceptors=[self._sent])
         return [tool for tool in found if isinstance(tool, StructuredTool)]
 
@@ -315,7 +308,6 @@ def _facts(tool: StructuredTool) -> Listed:
 
 
 def _reason(error: BaseException, address: Address, *, opened: bool) -> str:
-    """Why a session ended, in a few words."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, httpx.HTTPStatusError):
@@ -356,10 +348,8 @@ def opened(address: Address, timeout: float, headers: Mapping[str, str] | None) 
 # -- A tool of an MCP server as LangChain takes it
 
 
-LONGEST_RESULT = 100_000
-"""Characters of a result."""
-MOST_IMAGES = 5
-"""Images of a result that a model which sees is sent."""
+LONGEST_RESULT = 100_000  # characters of a result
+MOST_IMAGES = 5  # images of a result that a model which sees is sent
 
 
 class ServerTool(BaseTool):

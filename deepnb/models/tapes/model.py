@@ -24,10 +24,7 @@ from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
 from deepnb.values.files import FileDiff
 
-_LOOKED_AT = 5
-"""Exchanges with most parts in common that are compared word by word."""
-_COMPARED = 4_000
-"""Characters of a part that are compared then."""
+_COMPARED = 4_000  # characters of the other parts of two requests
 
 
 class _NotOnTape(NotOnTapeError, ModelError):
@@ -67,24 +64,19 @@ class TapeIndex:
         """Return the exchange that has most parts of a request; of several, one as long whose other parts are most alike."""
         wanted = Counter(asked.key)
 
-        def common(number: int) -> tuple[int, int]:
+        def likeness(number: int) -> tuple[int, int, float, int]:
             key = self._requests[number].key
-            return (wanted & Counter(key)).total(), -abs(len(key) - len(asked.key))
-
-        def alike(number: int) -> float:
-            one = self._requests[number]
             a, b = (
-                "\n".join(_lines(texts[name])[:_COMPARED] for name in x.key if name not in y.key)[:_COMPARED]
-                for x, y in ((one, asked), (asked, one))
+                "\n".join(_lines(texts[name])[:_COMPARED] for name in one if name not in other)[:_COMPARED]
+                for one, other in ((key, asked.key), (asked.key, key))
             )
-            return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
+            alike = SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
+            return (wanted & Counter(key)).total(), -abs(len(key) - len(asked.key)), alike, -number
 
-        best = sorted(range(len(self._requests)), key=common, reverse=True)[:_LOOKED_AT]
-        return max(best, key=lambda n: (common(n), alike(n), -n))
+        return max(range(len(self._requests)), key=likeness)
 
 
 def _differs(nearest: Parts, asked: Parts, texts: Mapping[str, Any]) -> str:
-    """Return the first thing in which two requests differ, in a few words."""
     if nearest.tools != asked.tools:
         return "its tools"
     for number, (one, other) in enumerate(zip(nearest.messages, asked.messages, strict=False), 1):
@@ -95,7 +87,6 @@ def _differs(nearest: Parts, asked: Parts, texts: Mapping[str, Any]) -> str:
 
 
 def _page(request: Parts, texts: Mapping[str, Any]) -> str:
-    """Return a request as text: each part below a heading."""
     heads = ["tools", *(f"message {i}: {texts[m]['role']}" for i, m in enumerate(request.messages, 1))]
     return "\n".join(f"# {head}\n{_lines(texts[name])}\n" for head, name in zip(heads, request.key, strict=True))
 
@@ -110,10 +101,8 @@ def _lines(part: Any) -> str:
 
 # -- The chat model that plays a tape: it needs no key and no provider, and is named as what it is
 
-LONGEST = 2.0
-"""Seconds of the longest pause between two pieces, where a tape is played at its own pace."""
-_STEP = 0.05
-"""Seconds after which a pause looks whether the run was interrupted."""
+LONGEST = 2.0  # seconds of the longest pause between two pieces, where a tape is played at its own pace
+_STEP = 0.05  # seconds after which a pause looks whether the run was interrupted
 
 
 class Player:

@@ -115,8 +115,7 @@ def in_form(tool: Mapping[str, Any], form: str) -> Mapping[str, Any]:
 
 _METADATA = ("finish_reason", "stop_reason", "stop_sequence", "model_name", "model_provider", "status")
 """What is kept of `response_metadata`: a provider may put headers there."""
-_MORE = ("reasoning_content",)
-"""What is kept of `additional_kwargs`."""
+_MORE = ("reasoning_content",)  # what is kept of `additional_kwargs`
 _CALL = ("name", "args", "id", "index")
 
 
@@ -186,8 +185,7 @@ def _arguments(text: str, clean: Callable[[Any], Any]) -> str:
 # -- A failed request on a tape: what else asks an exception for, as JSON, and an exception that answers the same
 # Kept are names of classes, the status, the provider's own words and how long it asks to wait; of headers nothing else.
 
-_MESSAGE = 2_000
-"""Characters of a text that are kept."""
+_MESSAGE = 2_000  # characters of a text that are kept
 _WAITS = ("retry-after", "retry-after-ms")
 _BODY = ("message", "type", "code")
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from hashlib import blake2b
-from json import dumps
 from typing import Any
 
 from deepnb.gate import credentials, redact, redact_value
@@ -70,13 +70,10 @@ def masked(text: str, days: Iterable[str]) -> str:
 # -- A tape, as values and as lines of JSON
 
 VERSION = 1
-_TRIES = 10
-"""Retries at most, whatever a tape says."""
-_SHOWN = 80
-"""Characters of a note, or of a model's name."""
+_TRIES = 10  # retries at most, whatever a tape says
+_SHOWN = 80  # characters of a note, or of a model's name
 Json = Mapping[str, Any]
-Piece = tuple[int, Json]
-"""(milliseconds since the request, a piece of the answer)"""
+Piece = tuple[int, Json]  # (milliseconds since the request, a piece of the answer)
 
 
 @dataclass(frozen=True)
@@ -225,7 +222,6 @@ def _words(text: Any) -> str:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """Return the JSON object of a line; an empty dict if the line holds no object."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -243,10 +239,8 @@ def _line(value: Json) -> bytes:
 # -- A request in the form in which a tape keeps and finds it: without credentials, ids, times, or a provider's own forms
 
 _KEY = "[redacted: key]"
-_SHORTEST = 8
-"""Characters of a key that is known by its value: a shorter one could be any word."""
-_KEPT = 4_096
-"""Parts that are remembered."""
+_SHORTEST = 8  # characters of a key that is known by its value: a shorter one could be any word
+_KEPT = 4_096  # parts that are remembered
 
 
 @dataclass(frozen=True)
@@ -272,19 +266,12 @@ class TapeForm:
     def __init__(self, days: Iterable[str], secrets: Iterable[str] = ()) -> None:
         self._days = frozenset(days)
         self.clean = cleaner(secrets)
-        self._known: dict[bytes, tuple[str, Any]] = {}
+        self._kept = lru_cache(_KEPT)(lambda written: self.masked_part(self.clean(json.loads(written))))
 
     def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
         """Return the parts of a request whose messages are as `messages_of` gives them."""
-        made: list[tuple[str, Any]] = []
-        for raw in (list(map(list, tools)), *messages):
-            known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
-            if (found := self._known.get(known)) is None:
-                found = self.masked_part(self.clean(raw))
-                if len(self._known) >= _KEPT:
-                    self._known.clear()
-                self._known[known] = found
-            made.append(found)
+        written = (json.dumps(raw, sort_keys=True, default=str) for raw in (list(map(list, tools)), *messages))
+        made: list[tuple[str, Any]] = list(map(self._kept, written))
         return Parts(made[0][0], tuple(name for name, _ in made[1:]), dict(made))
 
     def masked_part(self, part: Any) -> tuple[str, Any]:

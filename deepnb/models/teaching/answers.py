@@ -65,7 +65,6 @@ def understood(
 
 
 def _spoken(c: Conversation) -> list[str]:
-    """Return the names that earlier calls were about, the last one first."""
     args = [call.args for m in reversed(c.earlier) for call in reversed(m.tool_calls)]
     return [str(name) for one in args for name in (one.get("table"), one.get("name")) if name]
 
@@ -238,7 +237,6 @@ def _aggregate(frame: Frame, asked: Ask) -> dict[str, Any]:
 
 
 def _keys(asked: Ask) -> str:
-    """Return what is grouped by in words: `month of packed` for `packed.month`."""
     return ", ".join(f"{period} of {column}" if period else column for column, period in map(dated, asked.by))
 
 
@@ -382,7 +380,6 @@ def _superlative(c: Conversation, frame: Frame, asked: Ask) -> str:
 
 
 def _level(rows: Sequence[tuple[str, ...]], at: int, head: int) -> list[tuple[str, ...]]:
-    """Return the first rows, and those that are level with the last of them."""
     return [row for i, row in enumerate(rows) if i < head or row[at] == rows[head - 1][at]]
 
 

@@ -122,7 +122,6 @@ def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
 
 
 def _groups(frame: Frame, asked: Ask) -> list[str]:
-    """Return the methods that give a figure for each group, of columns or of the months of dates."""
     parts = [dated(one) for one in asked.by]
     keys = [f"{frame.code}[{_text(k)}]{_PERIODS[period]}" if period else _text(k) for k, period in parts]
     along = f"[{', '.join(keys)}]" if len(keys) > 1 else keys[0]
@@ -155,7 +154,6 @@ def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
 
 
 def _line(chain: Sequence[str], name: str = "") -> str:
-    """Return a chain of methods on one line; on a line each where that would be too long."""
     start = f"{name} = " if name else ""
     if len(start) + len("".join(chain)) <= _WIDTH or len(chain) < 3:
         return start + "".join(chain)
@@ -173,7 +171,6 @@ def _mask(frame: Frame, one: Condition) -> str:
 
 
 def _plain(column: str) -> str:
-    """Return the name of a column within a title, without its unit: the axis has that."""
     words = re.sub(r"[_\\\"]", " ", column).split()
     while len(words) > 1 and words[-1].lower() in UNITS:
         words.pop()

@@ -72,8 +72,7 @@ def hinted(column: str, token: Token) -> bool:
 _DONE = [Token("k", "")]
 _FIRST = itemgetter(slice(1))
 _SIGNS = {"after": ">", "before": "<", "since": ">=", "until": "<="}
-_OF_DATES = ("up to", "above", "below", "大于", "小于")
-"""Comparisons of numbers that are said of dates, too."""
+_OF_DATES = ("up to", "above", "below", "大于", "小于")  # comparisons of numbers that are said of dates, too
 
 
 def conditions(p: Parse) -> None:
@@ -296,8 +295,7 @@ _SHAPES = {
     "sort": r"R?OR?C?o?|oR?O?C?|OoC?|R?OR?C?o?&?fNR|R?OR?C?o?&?Nf?R|fNRO?C?o?|R?o&?f?NR",
 }
 """What a question asks, and what may be left of it then; the first that fits is taken."""
-_WHOLE = ("describe", "size", "missing", "duplicates")
-"""What is asked of a whole table only."""
+_WHOLE = ("describe", "size", "missing", "duplicates")  # what is asked of a whole table only
 
 
 def _shaped(p: Parse) -> Ask:
@@ -350,7 +348,6 @@ def _asked(p: Parse, what: str) -> Ask:
 
 
 def _of_column(p: Parse, what: str, token: Token, how: str, order: str) -> Ask:
-    """Return a question that has one column in it."""
     column: Column = token.value
     if what == "number" and column.adds_up:  # `how many units`
         return Ask("figure", column.name, "sum", _keys(p))

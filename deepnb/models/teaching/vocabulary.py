@@ -271,7 +271,6 @@ def _readings(text: str, before: str, is_word: bool, frame: Frame) -> list[Token
 
 
 def _date(text: str, before: str) -> tuple[str, str] | None:
-    """Return the first and the last day of a date, a month or a year."""
     text = re.sub(r"^(\d{4}) 年 (\d{1,2}) 月$", r"\1-\2", text)
     year = re.fullmatch(r"(?:19|20)\d\d", text) and before in _BEFORE_YEARS.split()
     if not (year or re.fullmatch(rf"{_DATE}|\d{{4}}-\d", text, re.IGNORECASE)):
