@@ -167,7 +167,11 @@ def _fields(header: str, colons: tuple[int, ...] = ()) -> Fields:
         line = header.count("\n", 0, error.position) + 2
         raise Broken(line, f"the character U+{int(error.character):04X} is not allowed in YAML", "remove it") from None
     except yaml.MarkedYAMLError as error:
-        if (found := _before_colon(header, error)) is None or len(colons) == _COLONS:
+        mark, found = error.problem_mark, None
+        if mark is not None and "mapping values are not allowed" in str(error.problem):
+            # the field in whose text YAML met a colon, which other programs read as text
+            found = next((one for one in _PLAIN.finditer(header) if one.start() <= mark.index <= one.end()), None)
+        if found is None or any(map(_FIELD.fullmatch, found[2].split("\n")[1:])) or len(colons) == _COLONS:
             raise _mistake(error, header) from None
         text = quoted(" ".join(found[2].split())) + "\n" * found[2].count("\n")  # each line stays where it is
         line = header.count("\n", 0, found.start()) + 2
@@ -181,15 +185,6 @@ def _fields(header: str, colons: tuple[int, ...] = ()) -> Fields:
 _COLONS = 8  # how many texts of one file are read as if they had quotes
 _PLAIN = re.compile(r"^([\w-]+): +(?![\"'|>\[{&*!])(.*(?:\n[ \t]+\S.*)*)$", re.MULTILINE)
 """A field whose text has no quotes: `description: Use when: asked`, and the lines that it goes on in."""
-
-
-def _before_colon(header: str, error: yaml.MarkedYAMLError) -> re.Match[str] | None:
-    """Return the field in whose text YAML met a colon, which other programs read as text."""
-    mark = error.problem_mark
-    if mark is None or "mapping values are not allowed" not in str(error.problem):
-        return None
-    found = next((one for one in _PLAIN.finditer(header) if one.start() <= mark.index <= one.end()), None)
-    return None if found is None or any(map(_FIELD.fullmatch, found[2].split("\n")[1:])) else found
 
 
 class _Loader(yaml.SafeLoader):

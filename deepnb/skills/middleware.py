@@ -63,15 +63,12 @@ class SkillsMiddleware(Upstream):
         self._catalog = Catalog(sources)
         self._listed: tuple[list[Any], str] = ([], "")
 
-    @property
-    def name(self) -> str:
-        return "SkillsMiddleware"
+    name = "SkillsMiddleware"  # type: ignore[assignment]
 
-    def _format_skills_locations(self) -> str:
+    def _format_skills_locations(self, *_: Any) -> str:
         return ""
 
-    def _format_skills_load_warnings(self, errors: list[str]) -> str:
-        return ""
+    _format_skills_load_warnings = _format_skills_locations
 
     def _format_skills_list(self, skills: list[Any]) -> str:
         known, text = self._listed

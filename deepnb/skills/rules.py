@@ -105,16 +105,15 @@ class _Made(Findings):
 
 def check(data: bytes, path: str) -> Checked:
     """Return a SKILL.md of these bytes at `path` (`.../NAME/SKILL.md`); nothing raises."""
-    made = _Made(path)
     if len(data) > BYTES:
-        _refuse_large(made, len(data))
-    else:
-        try:
-            header, _ = read(data)
-            made.note_colons(header)
-            _check_fields(header, made)
-        except Broken as wrong:
-            made.broken(wrong.line, wrong.what, wrong.do)
+        return barred(path, "large", len(data))
+    made = _Made(path)
+    try:
+        header, _ = read(data)
+        made.note_colons(header)
+        _check_fields(header, made)
+    except Broken as wrong:
+        made.broken(wrong.line, wrong.what, wrong.do)
     return _checked(made)
 
 
@@ -134,7 +133,8 @@ def barred(path: str, kind: SkipReason, detail: str | int) -> Checked:
     """Return a SKILL.md that is not read for what stands in the way, as `deepnb.engine.files` names it."""
     made = _Made(path)
     if kind == "large":
-        _refuse_large(made, int(detail))
+        what = f"the file has {detail:,} bytes; the limit is {BYTES:,}"
+        made.broken(0, what, "move long text into other files")
     elif kind == "file link":
         what = f"{FILE_NAME} is a link that points outside its directory, and is not followed"
         made.broken(0, what, "replace it with a copy of the file")
@@ -145,10 +145,6 @@ def barred(path: str, kind: SkipReason, detail: str | int) -> Checked:
         what = "the directory is a link that points outside its source, or nowhere, and is refused"
         made.broken(0, what, "remove the link; %skills add DIRECTORY adds a copy of its target")
     return _checked(made)
-
-
-def _refuse_large(made: _Made, size: int) -> None:
-    made.broken(0, f"the file has {size:,} bytes; the limit is {BYTES:,}", "move long text into other files")
 
 
 def _checked(made: _Made) -> Checked:

@@ -66,7 +66,12 @@ def describe(name: str, value: object, budget: int = 1500) -> str:
 
 def list_of_variables(namespace: Mapping[str, object], limit: int = 100) -> str:
     """One line a variable, `name: type, short`, in the order of definition; no modules, nothing of IPython's own."""
-    names = [name for name, value in namespace.items() if _is_the_users(name, value)]
+    names = []
+    for name, value in namespace.items():
+        module = value.__module__ if type(value) is types.FunctionType else module_name(type(value))
+        is_ours = name.startswith("_") or name in FROM_IPYTHON or type(value) is types.ModuleType
+        if not is_ours and (type(module) is not str or module.split(".")[0] != "IPython"):
+            names.append(name)
     lines = [
         f"{name}: {class_name(value)}, {HIDDEN}" if is_credential(name, value) else redact(f"{name}: {_brief(value)}")
         for name, value in ((name, namespace[name]) for name in names[:limit])
@@ -304,10 +309,3 @@ def _array_lines(array: Any) -> list[str]:
     more = ", ..." if array.size > ITEMS else ""
     lines.append("  first values: " + ", ".join(cell(v) for v in array.flat[:ITEMS]) + more)
     return lines
-
-
-def _is_the_users(name: str, value: object) -> bool:
-    if name.startswith("_") or name in FROM_IPYTHON or type(value) is types.ModuleType:
-        return False
-    module = value.__module__ if type(value) is types.FunctionType else module_name(type(value))
-    return module.split(".")[0] != "IPython" if type(module) is str else True

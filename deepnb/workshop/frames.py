@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
+from typing import Any
 
 from deepnb.values.failures import ENGINE, is_cell, is_library
 from deepnb.workshop.exact import class_name, is_class, is_one_of, is_routine, is_scalar, module_name, own_attributes
@@ -64,8 +65,8 @@ def frames(error: BaseException) -> list[Frame]:
         code = one.tb_frame.f_code
         plain = Frame(code.co_filename, one.tb_lineno, code.co_name, _package(one.tb_frame), is_own[code])
         if i in {*ends[:2], *ends[-4:]}:
-            lines = lines_of(plain.file) or _magic_body(plain.file, found)
-            plain = _detailed(plain, lines, one.tb_frame, one.tb_lasti)
+            plain = replace(plain, code=lines_of(plain.file) or _magic_body(plain.file, found))
+            plain = _detailed(plain, one.tb_frame, one.tb_lasti)
         found.append(plain)
     return found
 
@@ -113,10 +114,16 @@ def parsed(text: str) -> ast.expr | None:
         return None
 
 
-def _detailed(plain: Frame, lines: tuple[str, ...], frame: types.FrameType, lasti: int) -> Frame:
-    """Return a frame with its lines, what failed on its line, and the variables there."""
-    plain = replace(plain, code=lines)
-    failing, last = _failing(plain, frame.f_code, lasti)
+def _detailed(plain: Frame, frame: types.FrameType, lasti: int) -> Frame:
+    """Return a frame with what failed on its line, and the variables there."""
+    lines, failing, last = plain.code, "", plain.line
+    positions: Any = next(islice(frame.f_code.co_positions(), lasti // 2, None), (None,) * 4)
+    if None not in positions and 0 < positions[0] <= positions[1] <= len(lines):
+        first, last, start, end = positions
+        parts = [line.encode("utf-8", "replace") for line in lines[first - 1 : last]]
+        parts[-1] = parts[-1][:end]
+        parts[0] = parts[0][start:]
+        failing = " ".join(part.decode("utf-8", "replace").strip() for part in parts)
     scope = tuple(names for names in (frame.f_locals, frame.f_globals) if _is_plain(names))
     statement = "\n".join(lines[plain.line - 1 : min(last, plain.line + _STATEMENT)])
     unset = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}.difference(frame.f_locals if scope else ())
@@ -147,18 +154,6 @@ def _variables(failing: str, statement: str, scope: Sequence[Mapping[str, object
             shown = type(value) is not types.ModuleType
         if shown and not any(other.startswith(f"{name}.") for other in found):
             yield name, value
-
-
-def _failing(plain: Frame, code: types.CodeType, lasti: int) -> tuple[str, int]:
-    """Return the expression at an instruction, and the last line of it."""
-    where = next(islice(code.co_positions(), lasti // 2, None), (None,) * 4)
-    first, last, start, end = where
-    if first is None or last is None or start is None or end is None or not 0 < first <= last <= len(plain.code):
-        return "", plain.line
-    lines = [line.encode("utf-8", "replace") for line in plain.code[first - 1 : last]]
-    lines[-1] = lines[-1][:end]
-    lines[0] = lines[0][start:]
-    return " ".join(line.decode("utf-8", "replace").strip() for line in lines), last
 
 
 def _magic_body(file: str, before: Sequence[Frame]) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 import ast
 import itertools
 import linecache
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -60,13 +60,11 @@ class PlainKernel:
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         return ast.parse(code, name), name
 
-    @contextmanager
-    def displaying(self, take: Take) -> Iterator[None]:
-        yield
+    def displaying(self, take: Take) -> AbstractContextManager[None]:
+        return nullcontext()
 
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        yield
+    def aside(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def display(self, value: object, take: Take) -> None:
         try:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from deepnb.backends.writer import credential_in
 from deepnb.gate import credentials, redact
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.values.files import FileDiff
+from deepnb.values.files import FileDiff, write_whole
 from deepnb.values.text import short_repr
 from deepnb.workshop.notebooks import (
     LARGEST,
@@ -20,7 +21,6 @@ from deepnb.workshop.notebooks import (
     is_open,
     outdated,
     parsed,
-    replace_content,
     version_of,
     working_directory,
 )
@@ -93,14 +93,25 @@ class NotebookPlan:
     """How many cells there are afterwards."""
 
     def write(self) -> str:
-        """Write it, if the file is what it was; return a line that says what was done."""
-        replace_content(self.file, self.diff.path, self.before, self.after)
+        """Write it whole, if the file is what it was; return a line that says what was done."""
+        name = self.diff.path
+
+        def check() -> None:
+            if (content_of(self.file, name) if self.file.exists() else None) != self.before:
+                raise outdated(name)
+
+        with _WRITING:
+            try:
+                write_whole(self.file, self.after, check)
+            except OSError as error:
+                raise InvalidError(f"{name} can't be written ({error.strerror})") from None
         done = ", ".join(f"{_DONE[cell.lines.kind]} cell {cell.number}" for cell in self.diff.cells)
         version = version_of(self.file, self.after)
         made = "made, " if self.diff.new else ""
-        return f"{self.diff.path}: {made}{done}; nothing was run. {self.cells} cells, version {version}"
+        return f"{name}: {made}{done}; nothing was run. {self.cells} cells, version {version}"
 
 
+_WRITING = Lock()
 _DONE = {"added": "inserted", "removed": "deleted", "changed": "replaced"}
 
 
@@ -113,7 +124,7 @@ def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any],
     root = working_directory()
     file = inside(root, path)
     before = content_of(file, path) if file.is_file() else None
-    there = _new_notebook(file, path, version) if before is None else _notebook(file, before, path, version)
+    there = _notebook(file, before, path, version)
     ids = [str(cell.get("id")) for cell in there["cells"]]
     if is_open(file, ids, namespace):
         raise RefusedError(f"{path} is open here, and is not written behind its back", "use propose_cell")
@@ -143,21 +154,20 @@ def notebook_diff(namespace: Mapping[str, Any], args: Mapping[str, Any]) -> Note
         return NotebookDiff(redact(args["path"]), (), problem=error.typed)
 
 
-def _notebook(file: Path, content: bytes, name: str, version: str) -> Any:
-    if file.suffix != ".ipynb":
-        raise InvalidError(f"{name} is no notebook", "give the path of a .ipynb file")
-    if not version:
-        raise RefusedError(f"{name} exists", "read it with read_notebook and give its version")
-    if version != version_of(file, content):
-        raise outdated(name)
-    there = parsed(content, name)
-    _check(there, name)
-    return there
-
-
-def _new_notebook(file: Path, name: str, version: str) -> Any:
+def _notebook(file: Path, content: bytes | None, name: str, version: str) -> Any:
+    """Return the notebook of a file, if it is the version that was read, or a new one."""
     from nbformat import v4
 
+    if content is not None:
+        if file.suffix != ".ipynb":
+            raise InvalidError(f"{name} is no notebook", "give the path of a .ipynb file")
+        if not version:
+            raise RefusedError(f"{name} exists", "read it with read_notebook and give its version")
+        if version != version_of(file, content):
+            raise outdated(name)
+        there = parsed(content, name)
+        _check(there, name)
+        return there
     if file.suffix != ".ipynb" or file.exists():
         raise InvalidError(f"{name} can't be a notebook", "give the path of a .ipynb file")
     if version or not file.parent.is_dir():

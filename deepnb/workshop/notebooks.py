@@ -10,20 +10,16 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.values.files import write_whole
 from deepnb.values.text import terminal_text
 
 # -- A notebook of the working directory as a file: where it is, its bytes, its version
 
 
 LARGEST = 10_000_000  # bytes of a notebook that is read or written
-
-_WRITING = Lock()
 
 
 def working_directory() -> Path:
@@ -44,14 +40,6 @@ def inside(root: Path, path: str) -> Path:
         raise InvalidError(f"{path!r} can't be a file", "give the path of a .ipynb file") from None
     if outside:
         raise RefusedError(f"{path} is outside the working directory", "only notebooks in it can be read and edited")
-    return file
-
-
-def existing(root: Path, path: str) -> Path:
-    """Return the notebook that is meant."""
-    file = inside(root, path)
-    if file.suffix != ".ipynb" or not file.is_file():
-        raise NotFoundError(f"no notebook {path}", "read_notebook without a path lists them")
     return file
 
 
@@ -82,20 +70,6 @@ def parsed(content: bytes, name: str, *, convert: bool = True) -> Any:
         return nbformat.convert(there, 4) if convert and reader.get_version(there)[0] < 4 else there
     except Exception as error:  # whatever is wrong with it
         raise InvalidError(f"{name} is not a notebook that nbformat can read ({type(error).__name__})") from None
-
-
-def replace_content(file: Path, name: str, before: bytes | None, after: bytes) -> None:
-    """Write a notebook whole or not at all, and only over the bytes it was planned for (None: no file)."""
-
-    def check() -> None:
-        if (content_of(file, name) if file.exists() else None) != before:
-            raise outdated(name)
-
-    with _WRITING:
-        try:
-            write_whole(file, after, check)
-        except OSError as error:
-            raise InvalidError(f"{name} can't be written ({error.strerror})") from None
 
 
 def outdated(name: str) -> RefusedError:
@@ -147,7 +121,9 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
         root = working_directory()
         if not path:
             return _matches(root, _found(root), search) if search else _listing(root, _found(root))
-        file = existing(root, path)
+        file = inside(root, path)
+        if file.suffix != ".ipynb" or not file.is_file():
+            raise NotFoundError(f"no notebook {path}", "read_notebook without a path lists them")
         if search:
             return _matches(root, [file], search)
         content = content_of(file, path)

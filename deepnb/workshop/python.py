@@ -266,7 +266,14 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
     error: BaseException | None = None
     with _in_place(kernel, running), running.shown_as_it_grows():
         try:
-            _execute(code, kernel, running)
+            tree, name = kernel.parsed(code)
+            body, last = tree.body, tree.body[-1] if tree.body else None
+            value_of = last.value if isinstance(last, ast.Expr) and not code.rstrip().endswith(";") else None
+            statements = ast.Module(body[:-1] if value_of else body, tree.type_ignores)
+            _evaluate(statements, name, "exec", kernel.namespace)
+            value = _evaluate(ast.Expression(value_of), name, "eval", kernel.namespace) if value_of else None
+            if value is not None:
+                kernel.display(value, running.rich)
         except BaseException as raised:
             error = raised
         try:
@@ -284,17 +291,6 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
     stop = error if isinstance(error, KeyboardInterrupt) else None
     foreign = isinstance(error, RuntimeError) and "attached to a different loop" in str(error)
     return CodeResult(text, names, tuple(running.pictures), error is not None, stop, foreign)
-
-
-def _execute(code: str, kernel: Kernel, running: _Running) -> None:
-    tree, name = kernel.parsed(code)
-    body, last = tree.body, tree.body[-1] if tree.body else None
-    shown = isinstance(last, ast.Expr) and not code.rstrip().endswith(";")
-    _evaluate(ast.Module(body[:-1] if shown else body, tree.type_ignores), name, "exec", kernel.namespace)
-    if shown and isinstance(last, ast.Expr):
-        value = _evaluate(ast.Expression(last.value), name, "eval", kernel.namespace)
-        if value is not None:
-            kernel.display(value, running.rich)
 
 
 def _evaluate(tree: Any, name: str, mode: str, namespace: dict[str, Any]) -> Any:

@@ -136,8 +136,16 @@ def offers(server: str, listed: Iterable[Listed]) -> tuple[tuple[Offer, ...], tu
     made: dict[str, Offer] = {}
     left_out: list[str] = []
     for own, description, schema in listed:
-        problem = _problem(own, schema, {offer.own for offer in made.values()})
-        if not problem and len(made) == MOST:
+        problem = ""
+        if not own.strip():
+            problem = "it has no name"
+        elif own in {offer.own for offer in made.values()}:
+            problem = "the server lists two tools of this name; the first is used"
+        elif not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
+            problem = "its parameters are not a JSON object"
+        elif len(json.dumps(schema)) > LONGEST_SCHEMA:
+            problem = f"its parameters take more than {LONGEST_SCHEMA:,} characters"
+        elif len(made) == MOST:
             problem = f"only the first {MOST} tools of a server are used"
         if problem:
             left_out.append(f"{_plain_text(own, LONGEST_TOOL_NAME)!r}: {problem}")
@@ -157,18 +165,6 @@ def offers(server: str, listed: Iterable[Listed]) -> tuple[tuple[Offer, ...], tu
 def fingerprint(own: str, description: str, schema: Any) -> str:
     """A hash of what a server says of a tool."""
     return hashlib.sha256(json.dumps([own, description, schema], sort_keys=True).encode()).hexdigest()
-
-
-def _problem(own: str, schema: Any, taken: Collection[str]) -> str:
-    if not own.strip():
-        return "it has no name"
-    if own in taken:
-        return "the server lists two tools of this name; the first is used"
-    if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
-        return "its parameters are not a JSON object"
-    if len(json.dumps(schema)) > LONGEST_SCHEMA:
-        return f"its parameters take more than {LONGEST_SCHEMA:,} characters"
-    return ""
 
 
 def _tool_name(server: str, own: str, taken: Collection[str]) -> str:

@@ -57,8 +57,13 @@ class TapeIndex:
         number = self._nearest(request, texts)
         nearest = self._requests[number]
         diff = FileDiff("request", _page(nearest, texts), _page(request, texts))
+        pairs = zip(nearest.messages, request.messages, strict=False)
+        other = next((f"message {i} ({texts[b]['role']})" for i, (a, b) in enumerate(pairs, 1) if a != b), "")
+        more = len(request.messages) - len(nearest.messages)
+        count = f"having {abs(more)} message{'s' if abs(more) != 1 else ''} {'fewer' if more > 0 else 'more'}"
+        where = "its tools" if nearest.tools != request.tools else other or count
         of = f"request {number + 1} of {len(self._requests)}"
-        raise _NotOnTape(f"{what}: the nearest, {of}, differs in {_differs(nearest, request, texts)}", do, diff)
+        raise _NotOnTape(f"{what}: the nearest, {of}, differs in {where}", do, diff)
 
     def _nearest(self, asked: Parts, texts: Mapping[str, Any]) -> int:
         """Return the exchange that has most parts of a request; of several, one as long whose other parts are most alike."""
@@ -74,16 +79,6 @@ class TapeIndex:
             return (wanted & Counter(key)).total(), -abs(len(key) - len(asked.key)), alike, -number
 
         return max(range(len(self._requests)), key=likeness)
-
-
-def _differs(nearest: Parts, asked: Parts, texts: Mapping[str, Any]) -> str:
-    if nearest.tools != asked.tools:
-        return "its tools"
-    for number, (one, other) in enumerate(zip(nearest.messages, asked.messages, strict=False), 1):
-        if one != other:
-            return f"message {number} ({texts[other]['role']})"
-    more = len(asked.messages) - len(nearest.messages)
-    return f"having {abs(more)} message{'s' if abs(more) != 1 else ''} {'fewer' if more > 0 else 'more'}"
 
 
 def _page(request: Parts, texts: Mapping[str, Any]) -> str:

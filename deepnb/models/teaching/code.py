@@ -4,7 +4,7 @@ import difflib
 import json
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from deepnb.models.teaching.answers import answer, left_out, refusal, understood, wants_table
@@ -34,17 +34,8 @@ _WIDTH, _SHOWN = 88, 10
 _text = partial(json.dumps, ensure_ascii=False)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is to come of a request that says no more how, and the variable to make."""
-
-    request: str
-    tool: str = RUN
-    name: str = ""
-
-
-def wants_code(c: Conversation) -> Wanted | None:
-    """Return a plot, a new variable, or a figure of a table that is asked for as code."""
+def wants_code(c: Conversation) -> tuple[str, str, str] | None:
+    """Return (the request without how, the tool, the variable to make) of a plot, a variable or a figure asked for as code."""
     request = re.sub(_BY_CODE, " ", c.request, flags=re.IGNORECASE)
     by_code, name = request != c.request, ""
     if (by_code or first_match(request, _MAKES)) and (found := first_match(request, *_NAMED)):
@@ -54,7 +45,7 @@ def wants_code(c: Conversation) -> Wanted | None:
     request = request[: cell.start()] + request[cell.end() :] if cell else request
     tool = CELL if cell else RUN
     wanted = by_code or cell or name or first_match(request, _PLOT)
-    return Wanted(request, tool, name) if tool in c.tools and wanted and len(request) < 4_000 else None
+    return (request, tool, name) if tool in c.tools and wanted and len(request) < 4_000 else None
 
 
 def ask(c: Conversation, request: str) -> Script:
@@ -65,10 +56,11 @@ def ask(c: Conversation, request: str) -> Script:
     return (yield from (_run if found[1].what == "plot" else answer)(c, *found))
 
 
-def compute(c: Conversation, wanted: Wanted) -> Script:
+def compute(c: Conversation, wanted: tuple[str, str, str]) -> Script:
     """Look at the table, write the code, and say what came of it; a misspelt column is corrected after the error."""
-    found = yield from understood(c, wanted.request, True, _spelt)
-    return found if isinstance(found, str) else (yield from _run(c, *found, wanted.name, wanted.tool))
+    request, tool, name = wanted
+    found = yield from understood(c, request, True, _spelt)
+    return found if isinstance(found, str) else (yield from _run(c, *found, name, tool))
 
 
 def _spelt(request: str, frame: Frame) -> Ask:

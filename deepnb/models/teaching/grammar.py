@@ -261,7 +261,12 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     p.sub("R", lambda ts: [] if ts[0].of and ts[0].value == "row" and len(p.tokens) > 1 else None)
     verbs = [t for t in p.tokens if t.kind == "z"]
     p.tokens = [t for t in p.tokens if t.kind != "z"]
-    asked = _plotted(p) if set("Pp") & set(p.kinds) else _shaped(p)
+    if set("Pp") & set(p.kinds):
+        asked = _plotted(p)
+    elif what := next((name for name, pattern in _SHAPES.items() if re.fullmatch(pattern, p.kinds)), ""):
+        asked = _asked(p, what)
+    else:
+        raise _unfit(p)
     if odd := next((verb for verb in verbs if not hinted(asked.column, verb)), None):
         raise Unplaced(odd.text)
     return replace(asked, where=tuple(p.where))
@@ -298,16 +303,14 @@ _SHAPES = {
 _WHOLE = ("describe", "size", "missing", "duplicates")  # what is asked of a whole table only
 
 
-def _shaped(p: Parse) -> Ask:
+def _unfit(p: Parse) -> Unplaced:
     kinds = p.kinds
-    if what := next((name for name, pattern in _SHAPES.items() if re.fullmatch(pattern, kinds)), ""):
-        return _asked(p, what)
     for at, token in enumerate(p.tokens):
         if any(re.fullmatch(pattern, kinds[:at] + kinds[at + 1 :]) for pattern in _SHAPES.values()):
-            raise Unplaced(token.text)
+            return Unplaced(token.text)
     odd = [*p.tokens, *p.by, *(Token("k", str(one.value or one.column)) for one in p.where), Token("k", "?")]
     likely = [*(t for t in odd if t.kind in ">!nb|@ND"), *(t for t in odd if t.kind not in "RCk"), odd[0]]
-    raise Unplaced(likely[0].text)
+    return Unplaced(likely[0].text)
 
 
 def _asked(p: Parse, what: str) -> Ask:
