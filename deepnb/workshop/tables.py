@@ -10,7 +10,7 @@ import difflib
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -34,7 +34,6 @@ SCANNED = 100_000  # rows of a longer table are sampled
 BLOCK = 100  # neighbouring rows in a sample: single ones are slow to gather, and may have a period in common
 LARGE = 50_000_000  # bytes of a column of texts that are cut before they are copied
 TEXT = 1000  # characters that are then read of each
-MOST_JOINED = 5_000_000  # rows of a join
 _TABLES = (("polars", ("DataFrame", "Series")), ("pyarrow", ("Table", "RecordBatch")))
 _NUMBERS = frozenset({f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)})
 _READ = _NUMBERS | {"float16", "float32", "float64", "str", "bool", "date", "time", "timedelta", "decimal", "null"}
@@ -316,15 +315,14 @@ def conversion(value: object) -> str:
     return ""
 
 
-# -- A table's columns by name, taken from it one by one; the user's own is only read
+# -- A table's columns by name, taken from it one by one into a DataFrame of our own
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of equal length under distinct names, each a Series with a plain index."""
+    """The columns of a table under distinct names, in a DataFrame with a plain index."""
 
-    parts: dict[str, Any]
-    length: int
+    frame: Any
     twice: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The names of the columns that are called alike in their table."""
     unread: Mapping[str, str] = field(default_factory=dict)
@@ -332,14 +330,11 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        return list(self.parts)
-
-    def __len__(self) -> int:
-        return self.length
+        return list(self.frame.columns)
 
     def name(self, wanted: object) -> str:
         """Return the name of a column as it is; an error names the nearest."""
-        if isinstance(wanted, str) and wanted in self.parts:
+        if isinstance(wanted, str) and wanted in self.names:
             return wanted
         if isinstance(wanted, str) and wanted in self.twice:
             raise InvalidError(said_twice(wanted, self.twice[wanted]), f"use {' or '.join(self.twice[wanted])}")
@@ -350,69 +345,10 @@ class Columns:
     def readable(self, wanted: object) -> Any:
         """Return a column whose values may be compared without running code of theirs."""
         name = self.name(wanted)
-        column = self.parts[name]
+        column = self.frame[name]
         if not is_readable(column):
             raise InvalidError(f"{''.join(held(column, name))}, which is not compared", "use another column")
         return column
-
-    def missing(self, name: str) -> int:
-        column = self.parts[name]
-        return int(column.isna().sum()) if is_readable(column) else 0
-
-    def kept(self, mask: Any) -> "Columns":
-        """Return the rows that a mask keeps."""
-        keep = mask.to_numpy()
-        parts = {name: column[keep].reset_index(drop=True) for name, column in self.parts.items()}
-        return replace(self, parts=parts, length=int(keep.sum()))
-
-    def only(self, names: Sequence[str]) -> "Columns":
-        return replace(self, parts={name: self.parts[name] for name in names})
-
-    def sorted(self, names: Sequence[str], ascending: Sequence[bool], head: int) -> "Columns":
-        """Return the first rows in the order of some columns, missing values last; equal ones keep their order."""
-        import pandas as pd
-
-        order = pd.RangeIndex(self.length)
-        for name, up in reversed(list(zip(names, ascending, strict=True))):
-            keys = self.parts[name].reset_index(drop=True).iloc[order]
-            order = keys.sort_values(ascending=up, kind="stable").index
-        first = order[:head]
-        parts = {name: column.iloc[first].reset_index(drop=True) for name, column in self.parts.items()}
-        return replace(self, parts=parts, length=len(first))
-
-    def frame(self, head: int) -> Any:
-        """Return the first rows as a DataFrame."""
-        import pandas as pd
-
-        parts = [column.iloc[:head].rename(name) for name, column in self.parts.items()]
-        return pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(min(head, self.length)))
-
-    def made(self, keys: Sequence[str], aggregates: Mapping[str, Any]) -> "Columns":
-        """Groups as columns: their keys, then an aggregate each."""
-        index = next(iter(aggregates.values())).index
-        columns = {key: index.get_level_values(i).to_series().reset_index(drop=True) for i, key in enumerate(keys)}
-        columns |= {name: column.reset_index(drop=True) for name, column in aggregates.items()}
-        return Columns(columns, len(index))
-
-    def joined(self, other: "Columns", keys: Sequence[str]) -> "Columns":
-        """Return the rows of both with equal keys; a column that both have keeps its name here, and there gets `_2`."""
-        import pandas as pd
-
-        left = pd.DataFrame({key: self.parts[key] for key in keys}).assign(**{"\0left": range(self.length)})
-        right = pd.DataFrame({key: other.parts[key] for key in keys}).assign(**{"\0right": range(other.length)})
-        here, there = (one.groupby(list(keys), observed=True).size() for one in (left, right))
-        both = here.index.intersection(there.index)
-        if (rows := int((here.loc[both].astype(float) * there.loc[both]).sum())) > MOST_JOINED:
-            raise LimitError(f"the join would have {rows:,} rows", "join on more columns")
-        pairs = left.dropna().merge(right.dropna(), on=list(keys))
-        parts = {name: column.iloc[pairs["\0left"]].reset_index(drop=True) for name, column in self.parts.items()}
-        for name, column in other.parts.items():
-            if name not in keys:
-                free = name
-                while free in parts:
-                    free += "_2"
-                parts[free] = column.iloc[pairs["\0right"]].reset_index(drop=True)
-        return Columns(parts, len(pairs))
 
 
 def columns_of(value: Any) -> Columns:
@@ -421,6 +357,8 @@ def columns_of(value: Any) -> Columns:
     Columns that are called alike get numbers: `max_1`, `max_2`. Of a table of another library they are copied: one that
     is too long for that is refused.
     """
+    import pandas as pd
+
     table = Table(value)
     if table.step > 1 and columnar_name(value):
         raise LimitError(f"the table has {table.rows:,} rows", f"only {SCANNED:,} of another library are copied")
@@ -440,7 +378,7 @@ def columns_of(value: Any) -> Columns:
             parts[free] = series_of(array)
         except TypeError:
             unread[free] = type_name(array)
-    return Columns(parts, table.rows, twice, unread)
+    return Columns(pd.DataFrame(parts, pd.RangeIndex(table.rows), copy=False), twice, unread)
 
 
 def held(column: Any, name: str, join: str = " (such as {})") -> tuple[str, str]:
