@@ -175,8 +175,6 @@ class CodeResult:
     failed: bool = False
     stopped: KeyboardInterrupt | None = None
     """The interrupt that ended it."""
-    foreign_loop: bool = False
-    """Whether it awaited what belongs to the kernel's own event loop."""
 
 
 @dataclass
@@ -289,8 +287,7 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
         running.put_out("variables", names.line)
         text = f"{text}\n[variables: {names.line}]"
     stop = error if isinstance(error, KeyboardInterrupt) else None
-    foreign = isinstance(error, RuntimeError) and "attached to a different loop" in str(error)
-    return CodeResult(text, names, tuple(running.pictures), error is not None, stop, foreign)
+    return CodeResult(text, names, tuple(running.pictures), error is not None, stop)
 
 
 def _evaluate(tree: Any, name: str, mode: str, namespace: dict[str, Any]) -> Any:
