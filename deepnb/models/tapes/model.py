@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -96,9 +95,6 @@ def _lines(part: Any) -> str:
 
 # -- The chat model that plays a tape: it needs no key and no provider, and is named as what it is
 
-LONGEST = 2.0  # seconds of the longest pause between two pieces, where a tape is played at its own pace
-_STEP = 0.05  # seconds after which a pause looks whether the run was interrupted
-
 
 class Player:
     """Gives the answers of a tape: those of one request in the order they were recorded, then from the first again."""
@@ -134,8 +130,6 @@ class TapeModel(BaseChatModel):
     """What it is shown as: `tape FILE`."""
     taped: Any
     """The model on the tape whose place it takes."""
-    pace: bool = False
-    """Whether pieces come as slowly as they were recorded, with no pause over two seconds."""
     max_tokens: int | None = None
     """Tokens that the recorded model's client reserved for an answer, so that a compaction comes where it came."""
     thinking: Any = None
@@ -149,7 +143,7 @@ class TapeModel(BaseChatModel):
     def of(self, name: str) -> TapeModel:
         """Return the model of this name on the same tape, for a subagent; this one where the tape has none."""
         found = next((one for one in self.player.tape.models if one.name == name), None)
-        return self if found is None else _model(self.player, found, self.pace)
+        return self if found is None else _model(self.player, found)
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
         return self.bind(tools=[in_form(convert_to_openai_tool(t), self.taped.schemas) for t in tools], **kwargs)
@@ -158,11 +152,7 @@ class TapeModel(BaseChatModel):
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
     ) -> Iterator[ChatGenerationChunk]:
         one = self.player.exchange(messages, settings.get("tools") or ())
-        at = 0
-        for ms, piece in one.pieces:
-            if self.pace:
-                _wait(min((ms - at) / 1000, LONGEST))
-            at = ms
+        for _, piece in one.pieces:
             try:
                 chunk = chunk_of(piece)
             except (AttributeError, TypeError, ValueError):
@@ -178,7 +168,7 @@ class TapeModel(BaseChatModel):
         return generate_from_stream(self._stream(messages, stop, None, **settings))
 
 
-def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> TapeModel:
+def tape_model(file: Path, now: Callable[[], str]) -> TapeModel:
     """Return the model that plays a file; an error of one line where it is no tape."""
     try:
         data = file.read_bytes()
@@ -188,24 +178,17 @@ def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> Tap
         raise RefusedError(f"{file} can't be read ({error.strerror})", "choose another file") from None
     tape = read_tape(data, file.name)
     first = tape.models[0] if tape.models else TapedModel("")
-    return _model(Player(tape, now), first, pace)
+    return _model(Player(tape, now), first)
 
 
-def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
+def _model(player: Player, taped: TapedModel) -> TapeModel:
     said: Any = dict(taped.profile)
     return TapeModel(
         player=player,
         model_name=player.tape.label,
         taped=taped,
-        pace=pace,
         max_tokens=said.pop("max_tokens", None),
         thinking={"budget_tokens": said.pop("thinking_tokens", 0)},
         window_guessed=said.pop("window_guessed", False),
         profile=said,
     )
-
-
-def _wait(seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        time.sleep(min(left, _STEP))
