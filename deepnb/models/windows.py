@@ -29,8 +29,7 @@ class OllamaModel:
     name: str
     sees: bool | None = None
     tools: bool | None = None
-    window: int | None = None
-    """Tokens that it was loaded with, else those that it can have."""
+    window: int | None = None  # tokens that it was loaded with, else those that it can have
 
 
 def ollama_models() -> tuple[OllamaModel, ...] | None:

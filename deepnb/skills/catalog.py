@@ -22,17 +22,14 @@ _LOOKED_INTO = 20  # directories without a SKILL.md in which one of a strange ki
 class Found:
     """What the sources hold."""
 
-    skills: tuple[Skill, ...] = ()
-    """Good ones in the order of their sources, then those that can't be used."""
-    findings: tuple[Finding, ...] = ()
-    """All there is to fix, in files that are overridden, too."""
+    skills: tuple[Skill, ...] = ()  # good ones in the order of their sources, then those that can't be used
+    findings: tuple[Finding, ...] = ()  # all there is to fix, in files that are overridden, too
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
     source: str
-    path: str
-    """Of its SKILL.md."""
+    path: str  # of its SKILL.md
 
 
 class Catalog:

@@ -56,10 +56,8 @@ class Items:
 class Fields:
     line: int
     fields: Mapping[str, Value]
-    lines: Mapping[str, int]
-    """The line of each key."""
-    colons: tuple[int, ...] = ()
-    """Lines of texts that YAML takes in quotes alone, because of a colon in them."""
+    lines: Mapping[str, int]  # the line of each key
+    colons: tuple[int, ...] = ()  # lines of texts that YAML takes in quotes alone, because of a colon in them
 
 
 Value = Text | Items | Fields

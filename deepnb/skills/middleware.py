@@ -110,8 +110,7 @@ _SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")  # the first line of what 
 
 @dataclass
 class _Seen:
-    then: str
-    """The file as it was when it was last shown."""
+    then: str  # the file as it was when it was last shown
     turns: dict[int, None] = field(default_factory=dict)
     lines: set[int] = field(default_factory=set)
     total: int = 0

@@ -39,8 +39,7 @@ class Package:
 
     directory: str
     files: Mapping[str, bytes]
-    where: str
-    """How its SKILL.md is named in what is said of it."""
+    where: str  # how its SKILL.md is named in what is said of it
 
     @property
     def checked(self) -> Checked:
@@ -150,8 +149,7 @@ class _File:
 
     size: int
     read: Callable[[], bytes]
-    problem: DeepnbError | None = None
-    """Why it can't be a skill's."""
+    problem: DeepnbError | None = None  # why it can't be a skill's
 
 
 def _from_directory(top: Path) -> dict[str, _File]:

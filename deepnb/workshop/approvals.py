@@ -64,14 +64,12 @@ def marked(tool: Any) -> Effect:
 class Effects:
     """What calls of an agent's tools do."""
 
-    undoable: Callable[[str], bool]
-    """Of a path: whether what is done to it can be undone."""
+    undoable: Callable[[str], bool]  # of a path: whether what is done to it can be undone
     given: Mapping[str, Effect] = field(default_factory=dict)
     """The user's own tools, also where one is called like one of deepnb's."""
     compiled: frozenset[str] = frozenset()
     """The nested agents that are graphs of the user's: their calls can't be asked about one by one."""
-    namespace: Mapping[str, Any] = field(default_factory=dict)
-    """The user's variables."""
+    namespace: Mapping[str, Any] = field(default_factory=dict)  # the user's variables
 
     def problem(self, name: str, args: Mapping[str, Any]) -> str | None:
         """Return why a call would fail, where that is known beforehand: then the user is not asked about it."""

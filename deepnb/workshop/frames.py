@@ -28,19 +28,13 @@ class Frame:
 
     file: str
     line: int
-    name: str
-    """Of the function; `<module>` outside of any."""
-    package: str
-    """The top package of its module."""
+    name: str  # of the function; `<module>` outside of any
+    package: str  # the top package of its module
     own: bool
-    code: tuple[str, ...] = ()
-    """All lines of its file or cell."""
-    failing: str = ""
-    """The expression that failed, where Python knows it."""
-    variables: tuple[tuple[str, object], ...] = ()
-    """What the failing line names, the failing expression first."""
-    scope: tuple[Mapping[str, object], ...] = ()
-    """The variables of its function and those of its module."""
+    code: tuple[str, ...] = ()  # all lines of its file or cell
+    failing: str = ""  # the expression that failed, where Python knows it
+    variables: tuple[tuple[str, object], ...] = ()  # what the failing line names, the failing expression first
+    scope: tuple[Mapping[str, object], ...] = ()  # the variables of its function and those of its module
 
     @property
     def is_module(self) -> bool:

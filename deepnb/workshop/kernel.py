@@ -15,8 +15,7 @@ from deepnb.workshop.exact import class_name
 class Display:
     """A rich output."""
 
-    data: Mapping[str, Any]
-    """MIME type -> what is shown."""
+    data: Mapping[str, Any]  # MIME type -> what is shown
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 

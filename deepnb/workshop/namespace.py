@@ -30,15 +30,13 @@ MOST_JOINED = 5_000_000  # rows of a join
 class Question:
     """What is asked of a table, in the order in which it is done."""
 
-    join: str = ""
-    """The name of another table."""
+    join: str = ""  # the name of another table
     on: tuple[str, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
     by: tuple[str, ...] = ()
     aggregate: Mapping[str, Sequence[str]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
-    sort: tuple[str, ...] = ()
-    """Names of columns; `-units` sorts from high to low."""
+    sort: tuple[str, ...] = ()  # names of columns; `-units` sorts from high to low
     head: int = 20
 
 
@@ -48,11 +46,9 @@ class Answer:
 
     frame: Any
     rows: int
-    matched: int
-    """Rows of the table that the conditions keep."""
+    matched: int  # rows of the table that the conditions keep
     missing: Mapping[str, int]
-    twice: tuple[str, ...] = ()
-    """What is said of columns that are called alike."""
+    twice: tuple[str, ...] = ()  # what is said of columns that are called alike
 
 
 def answer(table: Columns, question: Question, other: Columns | None = None) -> Answer:

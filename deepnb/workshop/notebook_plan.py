@@ -32,15 +32,11 @@ from deepnb.workshop.notebooks import (
 class CellDiff:
     """One cell that is replaced, inserted or deleted."""
 
-    number: int
-    """Counted from 1: before the change, or of a new cell after it."""
-    kind: str
-    """`code`, `markdown` or `raw`; `code to markdown` where that changes."""
-    before: str | None
-    """The source; None of a new cell."""
+    number: int  # counted from 1: before the change, or of a new cell after it
+    kind: str  # `code`, `markdown` or `raw`; `code to markdown` where that changes
+    before: str | None  # the source; None of a new cell
     after: str | None
-    outputs: int = 0
-    """How many outputs go."""
+    outputs: int = 0  # how many outputs go
 
     @property
     def title(self) -> str:
@@ -61,10 +57,8 @@ class NotebookDiff:
 
     path: str
     cells: tuple[CellDiff, ...]
-    new: bool = False
-    """Whether there is no such file yet."""
-    problem: str = ""
-    """Why the change can't be made to the file as it is now."""
+    new: bool = False  # whether there is no such file yet
+    problem: str = ""  # why the change can't be made to the file as it is now
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.path} {self.kind}, {len(self.cells)} cells")
@@ -85,12 +79,10 @@ class NotebookPlan:
     """One change of one notebook."""
 
     file: Path
-    before: bytes | None
-    """The file that it was planned for."""
+    before: bytes | None  # the file that it was planned for
     after: bytes
     diff: NotebookDiff
-    cells: int
-    """How many cells there are afterwards."""
+    cells: int  # how many cells there are afterwards
 
     def write(self) -> str:
         """Write it whole, if the file is what it was; return a line that says what was done."""
@@ -206,8 +198,7 @@ class CellEdit:
     action: str
     number: int
     source: str = ""
-    kind: str = ""
-    """Empty: code for a new cell, else what the cell is."""
+    kind: str = ""  # Empty: code for a new cell, else what the cell is
 
 
 Entry = tuple[int, CellEdit | None]

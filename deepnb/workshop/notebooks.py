@@ -90,8 +90,7 @@ _CELLS = re.compile(r"\s*\d{1,6}(?:\s*-\s*\d{1,6})?(?:\s*,\s*\d{1,6}(?:\s*-\s*\d
 class Output:
     """One output of a cell."""
 
-    title: str
-    """What it is: `stdout`, `image/png, 12 kB`, `KeyError: 'a'`."""
+    title: str  # what it is: `stdout`, `image/png, 12 kB`, `KeyError: 'a'`
     text: str = ""
 
 
@@ -99,12 +98,10 @@ class Output:
 class Cell:
     """One cell, without credentials."""
 
-    number: int
-    """Counted from 1."""
+    number: int  # counted from 1
     kind: str
     source: str
-    run: int | None = None
-    """Its execution count."""
+    run: int | None = None  # its execution count
     outputs: tuple[Output, ...] = ()
 
 

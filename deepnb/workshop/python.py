@@ -167,14 +167,12 @@ class Names:
 class CodeResult:
     """How a piece of code ended."""
 
-    text: str
-    """For the model: what was put out, the error, the names; without credentials."""
+    text: str  # for the model: what was put out, the error, the names; without credentials
     names: Names
     pictures: tuple[tuple[str, str], ...] = ()
     """(MIME type, base64) of the first images that were shown, for a model that sees."""
     failed: bool = False
-    stopped: KeyboardInterrupt | None = None
-    """The interrupt that ended it."""
+    stopped: KeyboardInterrupt | None = None  # the interrupt that ended it
 
 
 @dataclass

@@ -37,11 +37,9 @@ class Address:
     """A server as the user names it."""
 
     name: str
-    command: tuple[str, ...] = ()
-    """Empty where it has a URL."""
+    command: tuple[str, ...] = ()  # empty where it has a URL
     url: str = ""
-    env: tuple[str, ...] = ()
-    """Names of variables that its command gets beside the usual ones."""
+    env: tuple[str, ...] = ()  # names of variables that its command gets beside the usual ones
 
     def __str__(self) -> str:
         name = "" if self.name == _derived(self.command, self.url) else f"--name {self.name} "
@@ -121,14 +119,11 @@ Listed = tuple[str, str, Any]  # (name, description, schema of the parameters) o
 class Offer:
     """A tool of a server, as a model is shown it."""
 
-    name: str
-    """`server__tool`: no tool of deepnb has two underscores in its name."""
-    own: str
-    """What the server calls it."""
+    name: str  # `server__tool`: no tool of deepnb has two underscores in its name
+    own: str  # what the server calls it
     description: str
     schema: Mapping[str, Any]
-    fingerprint: str
-    """The hash of what the server says of it, all of it."""
+    fingerprint: str  # the hash of what the server says of it, all of it
 
 
 def offers(server: str, listed: Iterable[Listed]) -> tuple[tuple[Offer, ...], tuple[str, ...]]:

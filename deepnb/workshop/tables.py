@@ -325,8 +325,7 @@ class Columns:
     frame: Any
     twice: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The names of the columns that are called alike in their table."""
-    unread: Mapping[str, str] = field(default_factory=dict)
-    """The types of the columns that are not read, by name."""
+    unread: Mapping[str, str] = field(default_factory=dict)  # the types of the columns that are not read, by name
 
     @property
     def names(self) -> list[str]:

@@ -193,8 +193,7 @@ _BODY = ("message", "type", "code")
 class RecordedError(Exception):
     """An error that was recorded; its class has the name of the one it was."""
 
-    is_played = True
-    """Whether the next try need not wait: it is on the tape."""
+    is_played = True  # whether the next try need not wait: it is on the tape
 
 
 def error_of(error: BaseException) -> dict[str, Any]:

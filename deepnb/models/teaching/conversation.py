@@ -111,19 +111,15 @@ class Conversation:
     request: str
     turn: tuple[Step, ...] = ()
     tools: frozenset[str] = frozenset()
-    agents: tuple[str, ...] = ()
-    """The subagents that the tool `task` names."""
-    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Tool -> parameter -> its schema."""
+    agents: tuple[str, ...] = ()  # the subagents that the tool `task` names
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tool -> parameter -> its schema
     memory: tuple[MemoryFile, ...] = ()
     """Memory as the prompt and the updates in the thread tell it: may be older than the files."""
-    memory_path: str = DEFAULT_PATH
-    """The file in which a new fact goes."""
+    memory_path: str = DEFAULT_PATH  # the file in which a new fact goes
     skills: tuple[Skill, ...] = ()
     earlier: tuple[Message, ...] = ()
     """Messages before the request, as far as they are still sent; a summary stands in for the rest."""
-    base: str = ""
-    """The system prompt without memory and skills."""
+    base: str = ""  # the system prompt without memory and skills
 
     @property
     def chinese(self) -> bool:

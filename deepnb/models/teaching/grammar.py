@@ -199,8 +199,7 @@ class Ask:
     how: str = ""
     by: tuple[str, ...] = ()
     where: tuple[Condition, ...] = ()
-    most: bool = True
-    """Whether the largest is asked for, or the smallest."""
+    most: bool = True  # whether the largest is asked for, or the smallest
     head: int = 0
     against: str = ""
     kind: str = ""

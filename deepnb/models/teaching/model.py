@@ -51,13 +51,11 @@ class Failure:
     message: str
     near: Mapping[str, str] = field(default_factory=dict)
     """A mistyped word, the name it is near to, what kind of name that is, and of what."""
-    cells: tuple[tuple[str, str], ...] = ()
-    """(place, code) of the cells that are given as a whole."""
+    cells: tuple[tuple[str, str], ...] = ()  # (place, code) of the cells that are given as a whole
     place: str = ""
     line: int = 0
     text: str = ""
-    variables: Mapping[str, str] = field(default_factory=dict)
-    """Name -> what it is, as `list, 2 items`."""
+    variables: Mapping[str, str] = field(default_factory=dict)  # name -> what it is, as `list, 2 items`
 
     def shown(self, name: str) -> str:
         """Return a variable and what it is: `values` (list, 0 items)."""

@@ -48,8 +48,7 @@ class Digest:
     """What a conversation comes down to. Summing up a summary and what came after loses no count."""
 
     count: int = 0
-    pending: str = ""
-    """The request that was not yet answered."""
+    pending: str = ""  # the request that was not yet answered
     facts: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
