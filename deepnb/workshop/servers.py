@@ -203,10 +203,8 @@ class Server:
                 {work, watch, self._task}, timeout=self.timeout, return_when=asyncio.FIRST_COMPLETED
             )
             if not done:
-                raise LimitError(
-                    f"{offer.name} took more than {self.timeout:g} s",
-                    "add the server with a longer --timeout",
-                )
+                what = f"{offer.name} took more than {self.timeout:g} s"
+                raise LimitError(what, "add the server with a longer --timeout")
             if work not in done:
                 raise self._over("ended in the call")
             return work.result()
