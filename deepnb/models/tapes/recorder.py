@@ -156,20 +156,22 @@ def chunk_of(piece: Mapping[str, Any]) -> AIMessageChunk:
 
 
 def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any], Any]) -> list[dict[str, Any]]:
-    """Return the pieces; where `clean` takes a credential out of what they say together, one piece without it and empty ones."""
+    """Return the pieces; where `clean` takes a credential out of what they say together, that without it, and empty ones."""
     own: list[dict[str, Any]] = json.loads(json.dumps(pieces, default=str))
     if not own:
         return own
-    first, *rest = map(chunk_of, own)
+    said = "".join(piece.get("text", "") for piece in own)
+    first, *rest = (chunk_of({**piece, "text": ""}) for piece in own)
     whole = piece_of(first + rest)
-    made = json.loads(json.dumps(whole))
-    blocks = made.get("content", ())
-    for part in (*made.get("calls", ()), *(block for block in blocks if isinstance(block, dict))):
+    parts = [{"text": said}, whole] if said and "content" in whole else [{"text": said} | whole if said else whole]
+    made = json.loads(json.dumps(parts))
+    blocks = (block for block in made[-1].get("content", ()) if isinstance(block, dict))
+    for part in (*made[-1].get("calls", ()), *blocks):
         for name in ("args", "partial_json", "arguments"):
             if isinstance(part.get(name), str):
                 part[name] = _arguments(part[name], clean)
     made = clean(made)
-    return own if made == whole else [made, *({} for _ in rest)]
+    return own if made == parts else [*made, *({} for _ in own[len(made) :])]
 
 
 def _arguments(text: str, clean: Callable[[Any], Any]) -> str:
