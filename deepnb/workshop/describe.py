@@ -19,7 +19,6 @@ from deepnb.workshop.exact import (
     ITEMS,
     LINE,
     all_scalars,
-    array_of,
     cell,
     cell_of,
     class_name,
@@ -36,7 +35,6 @@ from deepnb.workshop.exact import (
     is_readable,
     is_routine,
     is_scalar,
-    is_stored,
     module_name,
     pandas_name,
     short,
@@ -92,14 +90,11 @@ def unprintable(value: object) -> str:
 
 
 def _description(name: str, value: Any, budget: int) -> str:
-    kind = pandas_name(value)
     if is_table(value):
         table = Table(value)
         return _table_text(f"{name}: {table.title}", table, budget)
     lines = [f"{name}: {_brief(value)}"]
-    if kind == "Index":
-        lines += _index_lines(value)
-    elif is_array(value):
+    if is_array(value):
         lines += _array_lines(value)
     elif type(value) is dict:
         for key, item in islice(value.items(), ITEMS):
@@ -113,7 +108,7 @@ def _description(name: str, value: Any, budget: int) -> str:
     elif is_routine(value) or is_class(value):
         doc = first_doc_line(value)
         lines += [f"  {doc}"] * bool(doc)
-    elif type(value) is not types.ModuleType and not is_scalar(value):
+    elif not (type(value) is types.ModuleType or is_scalar(value) or pandas_name(value)):
         lines += [f"  {line}" for line in (static_names(value), conversion(value)) if line]
     if is_one_of(value, COLLECTIONS) and len(value) > ITEMS:
         lines.append(f"  {len(value) - ITEMS} more items not shown")
@@ -143,21 +138,6 @@ def _brief(value: Any) -> str:
         return kind if shown == f"<{kind}>" else f"{kind}, {shown}"
     except Exception:
         return f"{kind}, {unprintable(value)}"
-
-
-def _index_lines(index: Any) -> list[str]:
-    if class_name(index) == "MultiIndex":
-        return [f"  levels: {', '.join(_label_text(n) for n in index.names)}"]
-    if not is_readable(index):
-        return [
-            f"  {_types_of(index.to_numpy()[:1000]) if is_stored(array_of(index)) else class_name(array_of(index))}"
-        ]
-    doubles = "" if index.is_unique else ", with duplicates"
-    more = ", ..." if len(index) > ITEMS else ""
-    return [
-        f"  {type_name(index.array)}{doubles}, {int(index.isna().sum())} missing",
-        f"  first labels: {', '.join(cell(v) for v in index[:ITEMS])}{more}",
-    ]
 
 
 def _figure_lines(drawn: Any) -> list[str]:
