@@ -86,12 +86,7 @@ _BASE64 = re.compile(r"data:(image/[\w.+-]+);base64,([A-Za-z0-9+/=\s]{64,})")
 _CELLS = re.compile(r"\s*\d{1,6}(?:\s*-\s*\d{1,6})?(?:\s*,\s*\d{1,6}(?:\s*-\s*\d{1,6})?)*\s*")
 
 
-@dataclass(frozen=True)
-class Output:
-    """One output of a cell."""
-
-    title: str  # what it is: `stdout`, `image/png, 12 kB`, `KeyError: 'a'`
-    text: str = ""
+Output = tuple[str, str]  # what it is, as `stdout`, `image/png, 12 kB`, `KeyError: 'a'`, and its text
 
 
 @dataclass(frozen=True)
@@ -140,8 +135,18 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
 def notebook_cells(content: bytes, name: str, *, outputs: bool = True) -> tuple[Cell, ...]:
     """Return the cells of a notebook of any version of the format; masking long outputs takes a while, so they can be left out."""
     there = parsed(content, name)
+    made = list[Cell]()
     try:
-        return tuple(_cell(number, cell, outputs) for number, cell in enumerate(there["cells"], 1))
+        for number, cell in enumerate(there["cells"], 1):
+            shown = list[Output]()
+            for key, bundle in (cell.get("attachments") or {}).items() if outputs else ():
+                shown += (_image(f"attachment {key}: {mime}", data) for mime, data in bundle.items())
+            for output in cell.get("outputs") or () if outputs else ():
+                shown += _outputs(output)
+            kind, run = redact(str(cell.get("cell_type"))), cell.get("execution_count")
+            ran = run if isinstance(run, int) else None
+            made.append(Cell(number, kind, _text(cell.get("source")), ran, tuple(shown)))
+        return tuple(made)
     except Exception as error:  # whatever is wrong with it
         raise InvalidError(f"{name} is not a notebook that nbformat can read ({type(error).__name__})") from None
 
@@ -160,26 +165,13 @@ def _found(root: Path) -> list[Path]:
     return found
 
 
-def _cell(number: int, cell: Mapping[str, Any], with_outputs: bool) -> Cell:
-    run = cell.get("execution_count")
-    attached = (
-        _image(f"attachment {name}: {mime}", data)
-        for name, bundle in (cell.get("attachments") or {}).items()
-        for mime, data in bundle.items()
-    )
-    shown = (one for output in cell.get("outputs") or () for one in _outputs(output))
-    kind = redact(str(cell.get("cell_type")))
-    outputs = (*attached, *shown) if with_outputs else ()
-    return Cell(number, kind, _text(cell.get("source")), run if isinstance(run, int) else None, outputs)
-
-
 def _outputs(output: Mapping[str, Any]) -> Iterator[Output]:
     """Yield what one output holds: each image by name, and the plainest text there is."""
     if output.get("output_type") == "stream":
-        yield Output(redact(str(output.get("name"))), _text(output.get("text")))
+        yield redact(str(output.get("name"))), _text(output.get("text"))
         return
     if output.get("output_type") == "error":
-        yield Output(_text(f"{output.get('ename')}: {output.get('evalue')}"), _text(output.get("traceback"), "\n"))
+        yield _text(f"{output.get('ename')}: {output.get('evalue')}"), _text(output.get("traceback"), "\n")
         return
     data = output.get("data") or {}
     texts = [mime for mime in ("text/plain", "text/markdown", "text/latex", "application/json") if mime in data]
@@ -187,15 +179,15 @@ def _outputs(output: Mapping[str, Any]) -> Iterator[Output]:
         if mime.startswith("image/") or mime == "application/pdf":
             yield _image(mime, value)
         elif not texts:
-            yield Output(redact(f"{mime}, {len(str(value)):,} characters"))
+            yield redact(f"{mime}, {len(str(value)):,} characters"), ""
     if texts:
-        yield Output(texts[0], _text(data[texts[0]]))
+        yield texts[0], _text(data[texts[0]])
 
 
 def _image(name: str, value: object) -> Output:
     text = "".join(value) if isinstance(value, list) else str(value)
     size = len(text) if "svg" in name else len(text.strip()) * 3 // 4  # in base64
-    return Output(redact(f"{name}, {_kilobytes(size)}"))
+    return redact(f"{name}, {_kilobytes(size)}"), ""
 
 
 def _text(value: object, joint: str = "") -> str:
@@ -226,12 +218,11 @@ def _head(cell: Cell, short: bool = True) -> str:
 
 
 def _shown(cell: Cell, detailed: bool) -> Iterator[str]:
-    for output in cell.outputs:
-        text = output.text.rstrip()
+    for title, text in ((title, text.rstrip()) for title, text in cell.outputs):
         if detailed and text:
-            yield f"  -> {output.title}\n{_cut(text, ANSWER // 4)}"
+            yield f"  -> {title}\n{_cut(text, ANSWER // 4)}"
         else:
-            yield f"  -> {_cut(output.title, _LINE)}" + (f": {_brief(text)}" if text else "")
+            yield f"  -> {_cut(title, _LINE)}" + (f": {_brief(text)}" if text else "")
 
 
 def _matches(root: Path, files: list[Path], search: str) -> str:
@@ -245,7 +236,7 @@ def _matches(root: Path, files: list[Path], search: str) -> str:
             lines.append(error.typed)
             continue
         for cell in there:
-            texts = [(cell.kind, cell.source), *(("output", f"{o.title}\n{o.text}") for o in cell.outputs)]
+            texts = [(cell.kind, cell.source), *(("output", f"{title}\n{text}") for title, text in cell.outputs)]
             lines += [
                 f"{name} {cell.number} {kind}: {_cut(' '.join(line.split()), _LINE)}"
                 for kind, text in texts
