@@ -161,9 +161,8 @@ def _table_text(head: str, table: Table, budget: int) -> str:
     names: list[str] = []
     for i in range(table.width):
         name = _label_text(table.names[i])
-        line = (
-            f"{name} | {type_name(table.arrays[i])} | {table.present(i)} | {_summary_or_none(name, table, i, labels)}"
-        )
+        summary = _summary_or_none(name, table, i, labels)
+        line = f"{name} | {type_name(table.arrays[i])} | {table.present(i)} | {summary}"
         # Two fifths are kept for the rows; the first column is shown in any case.
         if names and used + len(line) + 1 > budget * 0.6:
             break
@@ -173,7 +172,17 @@ def _table_text(head: str, table: Table, budget: int) -> str:
     notes = [f"figures are of a sample: 1 row in {table.step} of {table.rows}"] * (table.step > 1)
     last = [f"{table.width - len(names)} more columns not shown"] if len(names) < table.width else []
     room = budget - used - sum(len(line) + 1 for line in [*notes, *last]) - len("\nfirst rows:")
-    return "\n".join(lines + notes + _first_rows(table, names, room) + last)
+    columns = [(name, table.first(i, ROWS)) for i, name in enumerate(names)]
+    heading = [cut(name, CELL) for name in names]
+    if names and table.index is not None:
+        name = "index" if table.index.name is None else _label_text(table.index.name)
+        columns.insert(0, (name, table.index[:ROWS]))
+        heading.insert(0, name)
+    rows = range(min(ROWS, table.rows) if names else 0)
+    first = [csv_line(heading), *(csv_line([cell_of(name, cells[row]) for name, cells in columns]) for row in rows)]
+    while len(first) > 1 and sum(len(line) + 1 for line in first) > room:
+        first.pop()
+    return "\n".join([*lines, *notes, *(["first rows:", *first] if len(first) > 1 else []), *last])
 
 
 def _labels(table: Table) -> Any:
@@ -195,23 +204,6 @@ def _is_secret(name: str, column: Any) -> bool:
 def _types_of(values: Iterable[object]) -> str:
     names = sorted({class_name(v) for v in values if v is not None})
     return f"values of type {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
-
-
-def _first_rows(table: Table, names: list[str], room: int) -> list[str]:
-    """Return the rows that fit, as CSV with their heading; none where not even one does."""
-    if not names:
-        return []
-    columns = [(name, table.first(i, ROWS)) for i, name in enumerate(names)]
-    heading = [cut(name, CELL) for name in names]
-    if table.index is not None:
-        name = "index" if table.index.name is None else _label_text(table.index.name)
-        columns.insert(0, (name, table.index[:ROWS]))
-        heading.insert(0, name)
-    lines = [csv_line(heading)]
-    lines += [csv_line([cell_of(name, cells[row]) for name, cells in columns]) for row in range(min(ROWS, table.rows))]
-    while len(lines) > 1 and sum(len(line) + 1 for line in lines) > room:
-        lines.pop()
-    return ["first rows:", *lines] if len(lines) > 1 else []
 
 
 def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
@@ -238,10 +230,8 @@ def _summary(column: Any, labels: Any) -> str:
     if kind in "iuf":
         at = column.reset_index(drop=True)
         low, high = at.idxmin(), at.idxmax()
-        text = (
-            f"min {figure(column.iloc[low])}{_label(labels, low)}, mean {figure(present.mean())},"
-            f" max {figure(column.iloc[high])}{_label(labels, high)}"
-        )
+        least, most = (f"{figure(column.iloc[row])}{_label(labels, row)}" for row in (low, high))
+        text = f"min {least}, mean {figure(present.mean())}, max {most}"
         # whole numbers that are more like names, such as years
         few = kind != "f" and present.iloc[:1000].nunique() <= GROUPS and (distinct := present.nunique()) <= GROUPS
         return f"{text}; {distinct} distinct: {_sizes(present)}" if few and len(present) >= 4 * distinct else text
