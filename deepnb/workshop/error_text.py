@@ -20,7 +20,7 @@ from typing import Any
 from deepnb.gate import redact
 from deepnb.values.failures import failure_text, is_cell
 from deepnb.values.lazy import nothing
-from deepnb.workshop.describe import describe
+from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.exact import (
     attribute_names,
     class_name,
@@ -41,6 +41,7 @@ _LONGEST_LINE = 4_000
 _LOCALS = (6, 700)
 """How many variables of the innermost frame are described, and the characters of one; fewer of the frames around it."""
 _OUTER_LOCALS = (3, 300)
+_OTHERS = 8
 _LIBRARY = 2  # frames of libraries that are listed at each end of a run of them
 _SHORTEST = 6  # characters of a credential that is looked for in the message
 _CAUSES = 3
@@ -115,6 +116,11 @@ def _own(frame: Frame, label: Label, is_last: bool) -> str:
     for name, value in named:
         first, _, rest = describe(name, value, size).partition("\n")
         lines += [f"      {first}", *([indent(rest, " " * 8)] if rest else [])]
+    if is_last and not frame.is_module and frame.scope:
+        known = {name for name, _ in named}
+        others = {name: value for name, value in frame.scope[0].items() if name not in known and name.isidentifier()}
+        text = list_of_variables(others, _OTHERS)
+        lines += ["    other variables of the function:", indent(cut(text, size), "      ")] if others else []
     return "\n".join(lines)
 
 
