@@ -28,7 +28,7 @@ from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import XrayView
 from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph
-from deepnb.workshop.notebooks import notebook_path
+from deepnb.workshop.notebooks import notebook_paths
 
 _RUN = 10_000
 """Messages that one range may name."""
@@ -75,7 +75,7 @@ def agent_persist(scene: Scene, args: Args) -> Result:
         files = f": {kept.database.files}" if kept.database.files else ""
         return notice(f"this session is kept in {kept.database.where}{files}")
     name = "session.deepnb.db"
-    if (notebook := notebook_path(scene.namespace)) is not None:
+    if (notebook := next(notebook_paths(scene.namespace), None)) is not None:
         file = notebook.with_suffix(".deepnb.db")
         name = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
     return notice(f"{FORGETS}; to keep them: %agent persist {as_word(name)}")

@@ -112,12 +112,12 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
     try:
         root = working_directory()
         if not path:
-            return _matches(root, _found(root), search) if search else _listing(root, _found(root))
+            return _overview(root, _found(root), search)
         file = inside(root, path)
         if file.suffix != ".ipynb" or not file.is_file():
             raise NotFoundError(f"no notebook {path}", "read_notebook without a path lists them")
         if search:
-            return _matches(root, [file], search)
+            return _overview(root, [file], search)
         content = content_of(file, path)
         there, version = notebook_cells(content, path), version_of(file, content)
         if not cells:
@@ -197,19 +197,32 @@ def _text(value: object, joint: str = "") -> str:
     return redact(_BASE64.sub(lambda m: f"[{m[1]}, {_kilobytes(len(m[2]) * 3 // 4)}]", plain))
 
 
-def _listing(root: Path, files: list[Path]) -> str:
-    lines = []
+def _overview(root: Path, files: list[Path], search: str) -> str:
+    """Return a line for each notebook, or `a.ipynb 3 code: the line` for each line of a source or an output with a text."""
+    sought, lines = search.casefold(), list[str]()
     for file in files[:MOST]:
         name = redact(str(file.relative_to(root)))
         try:
-            there = notebook_cells(content_of(file, name), name, outputs=False)
+            there = notebook_cells(content_of(file, name), name, outputs=bool(search))
         except DeepnbError as error:
             lines.append(error.typed)
             continue
-        title = next((one for cell in there if cell.kind == "markdown" and (one := _first(cell.source))), "")
-        lines.append(f"{name}: {len(there)} cells" + (f", {title}" if title else ""))
-    more = ["there are more notebooks: name a path"] if len(files) > MOST else []
-    return _answer([*lines, *more], "notebooks") if lines else "there are no notebooks in the working directory"
+        if not search:
+            title = next((one for cell in there if cell.kind == "markdown" and (one := _first(cell.source))), "")
+            lines.append(f"{name}: {len(there)} cells" + (f", {title}" if title else ""))
+        for cell in there if search else ():
+            texts = [(cell.kind, cell.source), *(("output", f"{title}\n{text}") for title, text in cell.outputs)]
+            lines += [
+                f"{name} {cell.number} {kind}: {_cut(' '.join(line.split()), _LINE)}"
+                for kind, text in texts
+                for line in text.splitlines()
+                if sought in line.casefold()
+            ]
+    if not lines:
+        return f"no line contains {redact(search)!r}" if search else "there are no notebooks in the working directory"
+    more = f"only the first {MOST} notebooks were searched" if search else "there are more notebooks"
+    left = [f"{more}: name a path"] if len(files) > MOST else []
+    return _answer([*lines, *left], "lines" if search else "notebooks")
 
 
 def _head(cell: Cell, short: bool = True) -> str:
@@ -223,28 +236,6 @@ def _shown(cell: Cell, detailed: bool) -> Iterator[str]:
             yield f"  -> {title}\n{_cut(text, ANSWER // 4)}"
         else:
             yield f"  -> {_cut(title, _LINE)}" + (f": {_brief(text)}" if text else "")
-
-
-def _matches(root: Path, files: list[Path], search: str) -> str:
-    """`a.ipynb 3 code: the line`, for each line of a source or an output that contains the text."""
-    sought, lines = search.casefold(), []
-    for file in files[:MOST]:
-        name = redact(str(file.relative_to(root)))
-        try:
-            there = notebook_cells(content_of(file, name), name)
-        except DeepnbError as error:
-            lines.append(error.typed)
-            continue
-        for cell in there:
-            texts = [(cell.kind, cell.source), *(("output", f"{title}\n{text}") for title, text in cell.outputs)]
-            lines += [
-                f"{name} {cell.number} {kind}: {_cut(' '.join(line.split()), _LINE)}"
-                for kind, text in texts
-                for line in text.splitlines()
-                if sought in line.casefold()
-            ]
-    more = [f"only the first {MOST} notebooks were searched: name a path"] if len(files) > MOST else []
-    return _answer([*lines, *more], "lines") if lines else f"no line contains {redact(search)!r}"
 
 
 def _chosen(cells: tuple[Cell, ...], numbers: str) -> list[Cell]:
@@ -295,19 +286,15 @@ def is_open(file: Path, cells: Collection[str], namespace: Mapping[str, Any]) ->
     notebook is renamed. So a file that holds a cell which ran here counts as well, unless the path that is set holds
     one: then the file is a copy of that notebook.
     """
-    paths = set(_paths(namespace))
+    paths = set(notebook_paths(namespace))
     if file in paths:
         return True
     ran: Collection[str] = getattr(namespace, "cell_ids", frozenset())
     return not set(ran).isdisjoint(cells) and not any(_holds(path, ran) for path in paths)
 
 
-def notebook_path(namespace: Mapping[str, Any]) -> Path | None:
-    """Return the notebook that is open, as far as the front end tells."""
-    return next(_paths(namespace), None)
-
-
-def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
+def notebook_paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield the notebooks that may be the one that is open, as far as the front end tells."""
     for name in (namespace.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")):
         if type(name) is str and name.endswith(".ipynb"):
             try:
