@@ -68,7 +68,7 @@ class SkillsMiddleware(Upstream):
     def _format_skills_locations(self, *_: Any) -> str:
         return ""
 
-    _format_skills_load_warnings = _format_skills_locations
+    _format_skills_load_warnings = _format_skills_locations  # type: ignore[assignment]
 
     def _format_skills_list(self, skills: list[Any]) -> str:
         known, text = self._listed

@@ -267,8 +267,8 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     """Return the tools that look at a namespace, and those for notebooks; none runs any of the user's code."""
     from pydantic import Field
 
-    # Defaults that are not written into a tool's schema, where they would cost tokens.
-    no_items, no_names, no_text = (Field(default_factory=kind) for kind in (dict, list, str))
+    made: Any = Field  # defaults that are not written into a tool's schema, where they would cost tokens
+    no_items, no_names, no_text = (made(default_factory=kind) for kind in (dict, list, str))
 
     def list_variables() -> str:
         """List the variables of the user's notebook, one per line, with their types."""

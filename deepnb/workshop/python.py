@@ -105,7 +105,7 @@ def no_input(*_: Any, **__: Any) -> str:
 class NoInput(io.TextIOBase):
     """Stands for `sys.stdin`."""
 
-    read = readline = no_input
+    read = readline = no_input  # type: ignore[assignment]
 
 
 # -- running a piece of code of the agent in the user's namespace
