@@ -28,7 +28,7 @@ from deepnb.views.view import notice_view, table_view
 from deepnb.views.xray import XrayView
 from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph
-from deepnb.workshop.notebooks import notebook_paths
+from deepnb.workshop.notebooks import notebook_path
 
 _RUN = 10_000
 """Messages that one range may name."""
@@ -75,7 +75,7 @@ def agent_persist(scene: Scene, args: Args) -> Result:
         files = f": {kept.database.files}" if kept.database.files else ""
         return notice(f"this session is kept in {kept.database.where}{files}")
     name = "session.deepnb.db"
-    if (notebook := next(notebook_paths(scene.namespace), None)) is not None:
+    if (notebook := notebook_path(scene.namespace)) is not None:
         file = notebook.with_suffix(".deepnb.db")
         name = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
     return notice(f"{FORGETS}; to keep them: %agent persist {as_word(name)}")
@@ -162,7 +162,8 @@ def agent_turns(scene: Scene, args: Args) -> Result:
 def agent_budget(scene: Scene, args: Args) -> Result:
     listed = bool(args["items"])
     scene.show(replace(budget_picture(scene.session), unfolded=listed))
-    return scene.session.ledger() if scene.session.turns and not listed else None
+    alone = re.search(r"^%?agent\s+budget\s*\Z", scene.typed().rstrip(), re.MULTILINE)  # nobody takes its value
+    return scene.session.ledger() if scene.session.turns and not listed and not alone else None
 
 
 def agent_xray(scene: Scene, args: Args) -> Result:
@@ -249,16 +250,6 @@ AGENT: dict[str, Command] = {
     "graph": lambda scene, _: stack_view(scene.session.stack(), scene.stamp),
     **{command.__name__.removeprefix("agent_"): command for command in _COMMANDS},
 }
-
-
-NEEDS = {
-    ("memory", ""): "memory",
-    ("skills", ""): "skills",
-    ("agent", "history"): "history",
-    ("agent", "subagents"): "subagents",
-    ("agent", "mount"): "mounts",
-}
-"""Magic, subcommand (all, where it is empty) -> what a graph of somebody else's must have for it."""
 
 
 def _picked(text: str) -> tuple[int, list[int] | None]:

@@ -7,8 +7,9 @@ by type and size. Texts are masked for credentials as a whole, before they are s
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -286,15 +287,27 @@ def is_open(file: Path, cells: Collection[str], namespace: Mapping[str, Any]) ->
     notebook is renamed. So a file that holds a cell which ran here counts as well, unless the path that is set holds
     one: then the file is a copy of that notebook.
     """
-    paths = set(notebook_paths(namespace))
+    paths = set(_paths(namespace))
     if file in paths:
         return True
     ran: Collection[str] = getattr(namespace, "cell_ids", frozenset())
-    return not set(ran).isdisjoint(cells) and not any(_holds(path, ran) for path in paths)
+    return not set(ran).isdisjoint(cells) and not any(
+        cell.get("id") in ran for path in paths for cell in _saved_cells(path)
+    )
 
 
-def notebook_paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the notebooks that may be the one that is open, as far as the front end tells."""
+def notebook_path(namespace: Mapping[str, Any]) -> Path | None:
+    """Return the notebook that is open, as far as the front end tells."""
+    return next(_paths(namespace), None)
+
+
+def below(file: Path, cell: str) -> str:
+    """Return the source of the cell below another one, as a notebook was saved; empty if there is none."""
+    cells = pairwise(_saved_cells(file))
+    return next((str(after.get("source")).rstrip() for one, after in cells if one.get("id") == cell), "")
+
+
+def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
     for name in (namespace.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")):
         if type(name) is str and name.endswith(".ipynb"):
             try:
@@ -303,9 +316,8 @@ def notebook_paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
                 continue
 
 
-def _holds(path: Path, ids: Collection[str]) -> bool:
+def _saved_cells(file: Path) -> Sequence[Any]:
     try:
-        cells = parsed(content_of(path, path.name), path.name).get("cells") or ()
+        return parsed(content_of(file, file.name), file.name).get("cells") or ()
     except DeepnbError:
-        return False
-    return any(cell.get("id") in ids for cell in cells)
+        return ()
