@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path, PosixPath, WindowsPath
 from typing import Any
 
-from deepnb.values.errors import DeepnbError, InvalidError, LimitError, RefusedError
+from deepnb.values.errors import InvalidError, LimitError, RefusedError
 from deepnb.values.image import LARGEST, PromptImage, bare_image, image_size, image_type
 from deepnb.workshop.describe import describe
 from deepnb.workshop.exact import class_name, is_from, is_one_of
@@ -96,8 +96,6 @@ def _drawn(name: str, draw: Callable[[BytesIO], object]) -> bytes:
     file = BytesIO()
     try:
         draw(file)
-    except DeepnbError:
-        raise
     except Exception as error:  # of a library, on what the user drew
         raise InvalidError(f"{name} can't be drawn ({type(error).__name__})") from None
     return file.getvalue()

@@ -150,9 +150,6 @@ class Names:
     before: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Name -> the value that it had, of those that were removed or rebound."""
 
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.rebound)
-
     @property
     def line(self) -> str:
         """`new: totals; changed: df; removed: x`."""
@@ -281,9 +278,9 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
     if error is not None:
         running.parts.append(_error_text(error))
     text = "\n".join(running.parts) or "(no output)"
-    if names:
-        running.put_out("variables", names.line)
-        text = f"{text}\n[variables: {names.line}]"
+    if line := names.line:
+        running.put_out("variables", line)
+        text = f"{text}\n[variables: {line}]"
     stop = error if isinstance(error, KeyboardInterrupt) else None
     return CodeResult(text, names, tuple(running.pictures), error is not None, stop)
 

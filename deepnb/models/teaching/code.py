@@ -9,7 +9,7 @@ from functools import partial
 
 from deepnb.models.teaching.answers import answer, left_out, refusal, understood, wants_table
 from deepnb.models.teaching.conversation import Conversation, Step, first_match, short
-from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, dated, read
+from deepnb.models.teaching.grammar import Ask, Unplaced, dated, read
 from deepnb.models.teaching.tables import UNITS, Frame
 from deepnb.models.teaching.talk import Script, Use, failure, says
 from deepnb.models.teaching.vocabulary import may_ask
@@ -97,7 +97,14 @@ def _run(c: Conversation, frame: Frame, asked: Ask, name: str = "", tool: str = 
 
 def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
     """Return code whose last line is the answer, bound to `name` if one is given."""
-    masks = [_mask(frame, one) for one in asked.where]
+    masks = []
+    for one in asked.where:
+        column, value = f"{frame.code}[{_text(one.column)}]", one.value
+        if one.sign in ("not", "contains", "missing"):
+            raise Unplaced(str(value or one.column))
+        text = _text(value) if isinstance(value, str) else str(value) if isinstance(value, bool) else ""
+        is_in = isinstance(value, tuple)
+        masks.append(f"{column}.isin({_text(value)})" if is_in else f"{column} {one.sign} {text or f'{value:.15g}'}")
     kept = masks[0] if len(masks) == 1 else " & ".join(f"({mask})" for mask in masks)
     rows = f"{frame.code}[{kept}]" if masks else frame.code
     if asked.what == "plot":
@@ -150,16 +157,6 @@ def _line(chain: Sequence[str], name: str = "") -> str:
     if len(start) + len("".join(chain)) <= _WIDTH or len(chain) < 3:
         return start + "".join(chain)
     return "\n".join([f"{start}(", *(f"    {part}" for part in chain), ")"])
-
-
-def _mask(frame: Frame, one: Condition) -> str:
-    column, value = f"{frame.code}[{_text(one.column)}]", one.value
-    if one.sign in ("not", "contains", "missing"):
-        raise Unplaced(str(value or one.column))
-    if isinstance(value, tuple):
-        return f"{column}.isin({json.dumps(value, ensure_ascii=False)})"
-    text = _text(value) if isinstance(value, str) else str(value) if isinstance(value, bool) else f"{value:.15g}"
-    return f"{column} {one.sign} {text}"
 
 
 def _plain(column: str) -> str:
