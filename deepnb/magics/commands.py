@@ -55,7 +55,7 @@ def agent_replay(scene: Scene, args: Args) -> Result:
     if args["file"] is None:
         tape = played(session.workspace)
         return notice(f"the model is {tape.label}" if tape is not None else "no tape is being played")
-    tape = session.replay(args["file"].strip("\"'"), pace=bool(args["pace"]))
+    tape = session.replay(args["file"].strip("\"'"))
     for line in tape.notices:
         scene.show(notice_view(line, "warning"))
     of = " and ".join(model.name for model in tape.models)

@@ -17,7 +17,7 @@ from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
 from deepnb.skills.catalog import Catalog, Found
-from deepnb.subagents.files import Files, tool_names
+from deepnb.subagents.files import read_files, tool_names
 from deepnb.values.agent import Listed, Skill, Subagent
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.budget import rule_for
@@ -206,7 +206,6 @@ class Catalogs:
         self._current = current
         self._home = home
         self._catalog = Memo(Catalog)
-        self._agents = Files()
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -263,7 +262,7 @@ class Catalogs:
             return ""
 
         given = [agent.name for agent in self._current.options.subagents]
-        return self._agents.read(self._home.backend, self.tools, given, wrong_model)
+        return read_files(self._home.backend, self.tools, given, wrong_model)
 
     def usable_agents(self) -> tuple[Subagent, ...]:
         """Return the subagents that can be used; nothing is read where the part is off."""

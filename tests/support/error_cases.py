@@ -260,7 +260,6 @@ OTHERS = (
         "plot([1, 2], color='blue')",
         line="plot([1, 2], color='blue')",
         variable="plot",
-        fixed="plot([1, 2], colour='blue')",
     ),
     _case(
         "a loop over a number",
