@@ -152,7 +152,7 @@ class Builder:
             tool = asked[0]
             edits = [one for one in changes(tool.name, tool.args) if is_memory_file(one[0])]
             before = item.original if len(edits) == 1 else None
-            self._edits += (FileEdit(path, tool.id, self._number, before, *how) for path, *how in edits)
+            self._edits += (FileEdit(file, tool.id, self._number, before, text, hunks) for file, text, hunks in edits)
 
     def _nested(self, call: str, path: values.Path) -> None:
         agent = self._agents.get(call)
