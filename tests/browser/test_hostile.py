@@ -164,7 +164,7 @@ def test_nothing_runs_where_all_is_trusted(context: Any, some: int | None) -> No
 def test_a_planted_hole_is_found(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same texts through a path that escapes nothing, each in a frame: many run, many ask for the host that is none."""
     monkeypatch.setattr(h, "esc", lambda text: h.Html(text))
-    texts = [t for t in hostile.SCRIPT + hostile.HANDLER + hostile.SVG if "refresh" not in t]
+    texts = [t for t in hostile.KINDS["script"] + hostile.KINDS["handler"] + hostile.KINDS["svg"] if "refresh" not in t]
     bare = [h.box(text).encode(errors="replace").decode() for text in texts]
     monkeypatch.undo()
     page = context.new_page()
@@ -217,7 +217,7 @@ def hostile_tool(text: str) -> str:
     "<img src=x onerror=window.__hit=1>"
     return "\\n".join(hostile.SHORT)
 words = [call("ls", id=text[:40], path=text) for text in hostile.SHORT[:20]]
-bad = Scripted(answers=[*words, "\\n\\n".join(hostile.MARKDOWN + hostile.LINK), "\\n".join(hostile.SHORT)])
+bad = Scripted(answers=[*words, "\\n\\n".join(hostile.KINDS["markdown"] + hostile.KINDS["link"]), "\\n".join(hostile.SHORT)])
 %load_ext deepnb
 %config DeepNB.max_steps = 200
 """
