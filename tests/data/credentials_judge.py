@@ -11,7 +11,7 @@ import random
 import string
 import uuid
 
-from tests.data import sections
+from tests.data import sections, unescaped
 from tests.data.credentials import Sample
 
 DIGITS, LOWER, UPPER = string.digits, string.ascii_lowercase, string.ascii_uppercase
@@ -25,7 +25,7 @@ BODIES = {
 }
 
 FORMS = sections("credentials_judge")
-"""Form -> its lines: name style | text, in which `\\n` is a line's end and `\\t` a tab."""
+"""Form -> its lines: name style | text."""
 VENDORS = FORMS.pop("vendors")
 """Prefix, then pieces `kind:length`, joined by what stands between them. As vendors document their keys."""
 PLACES = FORMS.pop("places")
@@ -89,7 +89,7 @@ def _placed(rng: random.Random, form: str, value: str) -> Sample:
 
 def _named(rng: random.Random, form: str, row: str) -> Sample:
     style, _, text = row.partition("|")
-    text = text.replace("\\\\", "\0").replace("\\n", "\n").replace("\\t", "\t").replace("\0", "\\")
+    text = unescaped(text)
     known = NAMES.get(style, "")
     name = rng.choice(known.split(";") if ";" in known else known.split()) if known else ""
     value = _password(rng) if "pass" in name.lower() else _body(rng, rng.choice(["alnum", "hex", "url"]), 32)
