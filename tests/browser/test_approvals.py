@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from tests import IMPORT_TESTS
-from tests.support.browsers import DARK, LIGHT, Notebook, Workspace, marks
+from tests.support.browsers import DARK, LIGHT, Notebook, Workspace, marks, script
 from tests.support.dashboards import FRONTS, violations
 
 pytestmark = [*marks("jupyterlab", "axe_playwright_python"), pytest.mark.slow]
@@ -106,16 +106,7 @@ def test_edit_by_keyboard(lab: Lab) -> None:
     assert lab.files == ["typed.md"]
 
 
-# The pixels of a cell's outputs in which nothing can be seen: outputs without anything, and gaps of more than a margin.
-HOLES = """
-area => {
-  const seen = n => n.innerText.trim() || n.querySelector('img, button')
-  const parts = [...area.querySelectorAll('.jp-OutputArea-child')].map(n => [n.getBoundingClientRect(), seen(n)])
-  const full = parts.filter(([, seen]) => seen).map(([box]) => box).sort((a, b) => a.top - b.top)
-  const gaps = full.slice(1).map((box, i) => box.top - full[i].bottom).filter(gap => gap > 12)
-  return gaps.concat(parts.filter(([box, seen]) => !seen && box.height > 0).map(([box]) => box.height))
-}
-"""
+HOLES = script("holes")
 
 
 def holes(cell: Any) -> list[float]:

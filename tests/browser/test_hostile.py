@@ -14,7 +14,7 @@ from deepnb.views.turn_segments import Answer
 from deepnb.widgets.actions import TAB_STYLE
 from tests import IMPORT_TESTS
 from tests.data import hostile
-from tests.support.browsers import TOKEN, Workspace, marks, sign
+from tests.support.browsers import TOKEN, Workspace, marks, script, sign
 from tests.support.hostile_views import Maker, brief_turn, makers
 
 pytestmark = marks("jupyterlab")
@@ -24,42 +24,8 @@ EACH = 45
 SOME = 1
 """Views that a text is reopened in, another for each, besides the answer and a turn."""
 
-# What a reader may do by accident: unfold everything, hover, focus, press, and follow what is no plain link.
-# An event goes only where something could answer it: JupyterLab's own listeners take 2 ms for each of the others.
-TOUCH = """
-() => {
-  const ours = /^(a|b|blockquote|code|del|details|div|em|h\\d|ins|li|mark|ol|p|pre|s|small|span|strong|summary|table|tbody|td|th|thead|tr|ul)$/i
-  const kinds = ['mouseover', 'mouseenter', 'pointerover', 'focus', 'focusin', 'blur', 'wheel', 'scroll', 'cut', 'click']
-  for (const d of document.querySelectorAll('details')) d.open = true
-  let seen = 0
-  for (const root of document.querySelectorAll(%r)) for (const n of root.querySelectorAll('*')) {
-    seen++
-    if (!ours.test(n.tagName) && !n.closest('mjx-container') || [...n.attributes].some(a => /^(on|data-commandlinker)/i.test(a.name)))
-      for (const kind of kinds) n.dispatchEvent(new Event(kind, {bubbles: kind === 'click'}))
-    const href = n.getAttribute('href') || n.getAttribute('xlink:href') || ''
-    if (href && !/^(https?:|mailto:)/i.test(href)) n.click?.()
-  }
-  return seen
-}
-"""
-# Elements, attributes and addresses that no view of ours makes, as the browser's own parser sees them.
-ODD = """
-() => {
-  const odd = new Set()
-  const bad = /^(script|style|iframe|object|embed|img|video|audio|source|svg|math|form|input|textarea|select|link|meta|base|template)$/i
-  for (const root of document.querySelectorAll(%r)) for (const n of root.querySelectorAll('*')) {
-    const image = n.tagName === 'IMG' && /^data:image\\/(png|jpe?g|gif|webp);base64,[A-Za-z0-9+/=]+$/.test(n.getAttribute('src'))
-    if (bad.test(n.tagName) && !n.closest('mjx-container') && !image) odd.add('<' + n.tagName + '>')
-    for (const a of n.attributes) {
-      if (/^(on|data-commandlinker)/i.test(a.name)) odd.add(a.name)
-      if (/^(href|src|action|formaction|ping|srcset|background|data|poster)$/i.test(a.name) && !(image && a.name === "src") && !/^(https?:|mailto:)/i.test(a.value))
-        odd.add(a.name + '=' + a.value.slice(0, 60))
-    }
-    if (/url\\(|fixed/i.test(n.getAttribute('style') || '')) odd.add('style=' + n.getAttribute('style').slice(0, 80))
-  }
-  return [...odd]
-}
-"""
+TOUCH = script("touch")
+ODD = script("odd")
 # Until what is under way has been done and drawn.
 DRAWN = """
 () => new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(() => setTimeout(done, 50)), 0)))
