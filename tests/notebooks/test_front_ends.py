@@ -183,14 +183,6 @@ def harm(html: str) -> list[str]:
     )
 
 
-def test_no_html_runs_or_loads_anything(ran: Any) -> None:
-    assert len(html_of(ran)) > len(CELLS) // 2
-    for source, html, _ in html_of(ran):
-        assert harm(html) == [], source
-        assert not re.findall(r"position:|transform:|var\(|url\(", html), source
-    assert harm("<style>") and harm('<img src="x">') and harm("url('http://x')")
-
-
 # -- GitHub
 
 
@@ -215,17 +207,6 @@ def test_an_exported_page_shows_all_of_it_without_a_script(ran: Any) -> None:
     shown = Read(exported(ran)).text
     for source, _, text in (one for one in html_of(ran) if one[0] != "%agent xray"):
         assert missing(text, shown) == [], source
-
-
-def test_an_exported_page_loads_no_more_than_one_without_us(ran: Any) -> None:
-    plain = nbformat.v4.new_notebook(metadata={"widgets": ran.metadata.widgets})
-    assert loaded(exported(ran)) <= loaded(exported(plain))
-    assert loaded('<img src="https://x.example/a.png">') == {"https://x.example/a.png"}
-
-
-def loaded(page: str) -> set[str]:
-    """Addresses that a page loads by itself: those of its scripts, styles and pictures."""
-    return set(re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=['\"](https?://[^'\"]+)", page))
 
 
 def test_a_saved_notebook_is_small(ran: Any, tmp_path: Path) -> None:
