@@ -37,7 +37,7 @@ def test_the_gauge_as_text():
         "\n"
         "compacts at 85 % of the window (6,800 of 8,000 tokens), keeps the last 10 %\n"
         "1,596 tokens left until the trigger: about 3 more turns at this rate\n"
-        "counted 5,204, the provider reported 5,310\n"
+        "counted 5,204, the model reported 5,310\n"
         "per call ▂█\n"
         "         1,200 → 5,204 tokens over 2 calls, trigger 6,800"
     )
@@ -62,8 +62,8 @@ def test_the_rule_in_words(window, trigger, keep, words):
     [
         (budget_view(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)), "14 messages, 36 more until the trigger"),
         (budget_view(ESTIMATED), "context · ~1,234 of 8,000"),
-        (budget_view(ESTIMATED), "estimated ~1,234, the provider reported 1,100"),
-        (budget_view(None), "context\nno model calls yet: type %agent PROMPT"),
+        (budget_view(ESTIMATED), "estimated ~1,234, the model reported 1,100"),
+        (budget_view(None), "context\nno model calls yet in this thread"),
         (budget_view(Budget({"user": 6_700}, rule_for(8_000), 1, growth=(300,))), "100 tokens left until the trigger: less than one more turn at this rate"),
         (budget_view(BUDGET, cost=0.0123), "cost so far $0.0123"),
     ],
@@ -76,7 +76,7 @@ def test_in_short():
     assert gauge_line(BUDGET) == "[████████████████████······|····] 65 %"
     assert budget_view(Budget({"odd": 5}, rule_for(10), 1)).parts[0].letter == "?"
     assert budget_view(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)).mark is None
-    assert "cost" not in budget_view(BUDGET).text() and "%agent PROMPT" in budget_view(None).html()
+    assert "cost" not in budget_view(BUDGET).text() and "no model calls yet in this thread" in budget_view(None).html()
     assert (sparkline([0, 50, 100]), sparkline([])) == ("▁▄█", "")
 
 

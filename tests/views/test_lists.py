@@ -134,7 +134,7 @@ def test_the_status_panel():
         "no LLM"
     )
     before = status_view(StatusInfo("m", None, "main", 0, 0, None, (), 0, 0, "delta")).text()
-    assert "no model calls yet: %agent PROMPT" in before and "pending" not in before
+    assert "no model calls yet in this thread" in before and "pending" not in before
 
 
 def test_a_table_counts_columns_not_characters():
