@@ -133,7 +133,8 @@ def test_the_gauge_is_an_independent_recount_of_what_was_sent(name, monkeypatch)
     assert len(started) == len(seen) > 20
     for one, (messages, tools) in zip(started, seen, strict=True):
         assert one.budget.total == recount(messages, tools, count_) == one.request.tokens
-        assert one.budget.total == sum(p.tokens for p in one.request) and one.budget.exact
+        parts: list[int] = [p.tokens for p in one.request]
+        assert one.budget.total == sum(parts) and one.budget.exact
         assert {p.part for p in one.request} <= set(PARTS)
 
 

@@ -48,7 +48,8 @@ def described(piece: Sent) -> str:
 def test_a_docstring_is_sent_without_its_indentation(kind: str, agent: str):
     function: Any = add_later if kind == "coroutine" else add
     function.__doc__ = INDENTED
-    given = {"decorated": tool, "StructuredTool": StructuredTool.from_function}.get(kind, lambda f: f)(function)
+    made: dict[str, Any] = {"decorated": tool, "StructuredTool": StructuredTool.from_function}
+    given = made[kind](function) if kind in made else function
     helper = {"name": "helper", "description": "adds", "system_prompt": "Add.", "tools": [given]}
     task = call("task", description="add", subagent_type="helper")
     s = Session(model=ScriptedModel(answers=[task, "inside", "done"]), subagents=[helper], tools=[given])

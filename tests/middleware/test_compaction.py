@@ -75,7 +75,8 @@ def test_the_trigger_counts_what_is_injected_inside_it(part: str, outside: bool)
         "memory": {"/AGENTS.md": file(long(185))},
         "skills": {f"/skills/s{n}/SKILL.md": file(text.format(f"s{n}")) for n in range(15)},
     }.get(part, {})
-    inner: list[Any] = {"memory": [MemoryMiddleware()], "skills": [SkillsMiddleware()]}.get(part, [])
+    made: dict[str, list[Any]] = {"memory": [MemoryMiddleware()], "skills": [SkillsMiddleware()]}
+    inner = made.get(part, [])
     parts = [CompactionMiddleware(model), *inner] if outside else [*inner, CompactionMiddleware(model)]
     graph: Any = create_agent(model, middleware=parts, checkpointer=InMemorySaver())
     talk(graph, "first " * 400, files=files)

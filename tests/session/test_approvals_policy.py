@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,9 +94,9 @@ def test_a_digest_is_of_the_arguments_whatever_their_order(a, b):
 
 
 def test_effects():
-    theirs = {"mine": "outside", "look": "reads", "grep": "outside", "edit_file": "outside"}
+    theirs: Any = {"mine": "outside", "look": "reads", "grep": "outside", "edit_file": "outside"}
     effects = Effects(lambda path: not path.startswith("/work"), theirs, frozenset({"g"}))
-    found = [
+    found: list[tuple[str, Any, str]] = [
         ("write_file", {"file_path": "/a"}, "undoable"),
         ("write_file", {"file_path": "/work/a"}, "outside"),
         ("write_file", {"file_path": ["/a"]}, "outside"),

@@ -180,8 +180,8 @@ def test_run_all_goes_on_after_a_cell_that_needed_approval(tmp_path):
 
 
 def test_code_that_ran_is_a_cell_below_its_prompt():
-    ran = (("1", "x = 1", "ok", ()), ("2", "1/0", "error", ()), ("3", "inner", "ok", ("t",)))
-    events = []
+    ran: Any = (("1", "x = 1", "ok", ()), ("2", "1/0", "error", ()), ("3", "inner", "ok", ("t",)))
+    events: list[Any] = []
     for id_, code, status, path in ran:
         events += [ToolStarted(id_, "run", {"code": code}, path), ToolEnded(id_, "run", "", status, 0.1, path)]
     empty = hostile("p")

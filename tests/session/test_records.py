@@ -145,8 +145,8 @@ def test_the_guard_alone_refuses_them_too():
         ran.append(file_path)
         return "deleted"
 
-    made = create_agent(Scripted(answers=[*bad, "ok"]), [write_file, delete], middleware=[GuardMiddleware()])
-    said = [m.text for m in made.invoke({"messages": "go"})["messages"] if isinstance(m, ToolMessage)]  # type: ignore[arg-type]
+    made: Any = create_agent(Scripted(answers=[*bad, "ok"]), [write_file, delete], middleware=[GuardMiddleware()])
+    said = [m.text for m in made.invoke({"messages": "go"})["messages"] if isinstance(m, ToolMessage)]
     assert said == ["Error: deepnb keeps its records there"] * 2 and not ran
 
 

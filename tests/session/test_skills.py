@@ -92,8 +92,8 @@ def test_a_broken_skill_is_listed_and_stops_nothing(broken):
     assert "A good one." in prompt(s)
     good, bad, folder = s.skills.list_skills()
     assert (good.name, good.problem) == ("good", None)
-    assert bad.path == "/skills/broken/SKILL.md" and bad.path in bad.problem and "\n" not in bad.problem
-    assert "is_directory" in folder.problem
+    assert bad.path == "/skills/broken/SKILL.md" and bad.path in str(bad.problem) and "\n" not in str(bad.problem)
+    assert "is_directory" in str(folder.problem)
 
 
 def test_a_later_source_overrides_an_earlier_one_unless_it_is_broken():
