@@ -49,8 +49,9 @@ def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -
         info, value = type(made).model_fields.get(name), getattr(made, name, None)
         if info is None or info.exclude or name in _NOT_SAID or value is None or hasattr(value, "get_secret_value"):
             continue
-        calls = info.default_factory is not None and not info.default_factory_takes_validated_data
-        if value == info.get_default(call_default_factory=calls):
+        if value == info.get_default(
+            call_default_factory=info.default_factory is not None and not info.default_factory_takes_validated_data
+        ):
             continue
         if (text := literal(value)) is None:
             raise CantWriteError(f"has {name}, a {type(value).__name__} that is only in this kernel")
