@@ -34,7 +34,7 @@ def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -
     """Return the code of the model that is meant in a session; raise CantWriteError where it can't be written."""
     if model == OFFLINE:
         return ModelCode(repr(OFFLINE))
-    made = resolve(model, base_url=base_url, namespace=namespace).model
+    made: Any = resolve(model, base_url=base_url, namespace=namespace).model
     if is_tape(made):
         raise CantWriteError("plays a tape")
     package = distribution(type(made).__module__)
@@ -49,9 +49,8 @@ def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -
         info, value = type(made).model_fields.get(name), getattr(made, name, None)
         if info is None or info.exclude or name in _NOT_SAID or value is None or hasattr(value, "get_secret_value"):
             continue
-        if value == info.get_default(
-            call_default_factory=info.default_factory is not None and not info.default_factory_takes_validated_data
-        ):
+        calls = info.default_factory is not None and not info.default_factory_takes_validated_data
+        if value == info.get_default(call_default_factory=calls):
             continue
         if (text := literal(value)) is None:
             raise CantWriteError(f"has {name}, a {type(value).__name__} that is only in this kernel")
