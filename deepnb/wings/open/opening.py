@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.failures import one_line
@@ -178,7 +178,8 @@ def seems(head: Head) -> tuple[str, str]:
     if head.is_sqlite:
         tables = f"the tables {', '.join(sorted(head.tables)[:5])}" if head.tables else "no tables"
         return f"is an SQLite database with {tables}", "open a database of LangGraph checkpoints or of OpenCode"
-    first = next(iter((*head.objects, *([head.whole] if isinstance(head.whole, dict) else ()))), {})
+    whole = [head.whole] if isinstance(head.whole, dict) else []
+    first: dict[str, Any] = next(iter((*head.objects, *whole)), {})
     for keys, what, do in _SHAPES:
         if all(key in first for key in keys):
             return what, do

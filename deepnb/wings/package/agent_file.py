@@ -34,7 +34,7 @@ def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -
     """Return the code of the model that is meant in a session; raise CantWriteError where it can't be written."""
     if model == OFFLINE:
         return ModelCode(repr(OFFLINE))
-    made = resolve(model, base_url=base_url, namespace=namespace).model
+    made: Any = resolve(model, base_url=base_url, namespace=namespace).model
     if is_tape(made):
         raise CantWriteError("plays a tape")
     package = distribution(type(made).__module__)
