@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import queue
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from itertools import groupby
 from operator import attrgetter
@@ -45,6 +47,35 @@ def current_run() -> Run | None:
     return _READ.get()
 
 
+class _SecondInterrupt(BaseException):
+    """Passes where a KeyboardInterrupt is caught."""
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt in the main thread, as a cell does; a second one ends work that catches the first."""
+    handler = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    if not callable(handler):
+        yield
+        return
+    heard = False
+
+    def interrupt(*given: Any) -> None:
+        nonlocal heard
+        if heard:
+            raise _SecondInterrupt
+        heard = True
+        handler(*given)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except _SecondInterrupt:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
 class Run:
     """Iterate it for the Events of the run; afterwards `values` is the last state seen.
 
@@ -76,7 +107,7 @@ class Run:
         self.told: list[Event] = []
         """Its events, those included that nobody has read."""
         self._record = record
-        self._recording = threading.RLock()
+        self._recording = threading.Lock()
         self._unrecorded: Exception | None = None
         """Why an event could not be written down, which ends the run."""
         self._closed = False
@@ -84,7 +115,7 @@ class Run:
         self._events: queue.SimpleQueue[Event | _Errand | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._reader: int | None = None
-        self.listener = Listener(self.tell, ledger, *limits, added=self._write)
+        self.listener = Listener(self.tell, ledger, *limits, added=self._join)
         config = {**config, "callbacks": [*(config.get("callbacks") or ()), self.listener]}
         self._thread = threading.Thread(
             target=copy_context().run, args=(self._pump, input, config), daemon=True, name="deepnb-run"
@@ -108,7 +139,9 @@ class Run:
                 continue
             work, done = event
             try:
-                done.set_result(work())
+                with _interrupts():
+                    value = work()
+                done.set_result(value)
             except BaseException as error:  # an interrupt is for both threads, any other for the one that waits
                 done.set_exception(error)
                 if isinstance(error, KeyboardInterrupt):
@@ -167,10 +200,12 @@ class Run:
         if self.notify is not None:
             self.notify()
 
-    def _write(self, event: Event | Added) -> None:
+    def _join(self, message: Added) -> None:
         with self._recording:
-            if self._closed:
-                return
+            self._write(message)
+
+    def _write(self, event: Event | Added) -> None:
+        if not self._closed:
             try:
                 self._record(event)
             except Exception as error:  # LangChain logs what a callback raises
@@ -196,7 +231,7 @@ class Run:
                     for message in new_messages(chunk):
                         if message.role == "assistant":
                             self.listener.said(message)
-                        self._write(Added(message))
+                        self._join(Added(message))
         except LimitReached as limit:
             self._error = limit
         except Cancelled:  # whoever cancelled knows
