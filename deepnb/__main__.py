@@ -1,4 +1,4 @@
-"""`python -m deepnb lab`: JupyterLab on the notebooks. `tour`: the story of one in the terminal. `acp`: an agent for chats."""
+"""`python -m deepnb lab`: JupyterLab on the notebooks. `tour`: one of them in the terminal. `acp`: an agent for chats."""
 
 import argparse
 import sys
