@@ -270,7 +270,7 @@ class TapeForm:
 
     def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
         """Return the parts of a request whose messages are as `messages_of` gives them."""
-        written = (json.dumps(raw, sort_keys=True, default=str) for raw in (list(map(list, tools)), *messages))
+        written = (json.dumps(raw, default=str) for raw in (list(map(list, tools)), *messages))
         made: list[tuple[str, Any]] = list(map(self._kept, written))
         return Parts(made[0][0], tuple(name for name, _ in made[1:]), dict(made))
 
