@@ -82,20 +82,25 @@ class TapedModel:
 
     name: str
     profile: Json = field(default_factory=dict)
-    counts: str = "by script"  # how its tokens were counted: "teaching", or "by script", an estimate
+    counts: str = "by script"
+    """How its tokens were counted: "teaching", or "by script", an estimate."""
     schemas: str = "openai"
     """The form in which it was sent the schemas of tools, "openai" or "anthropic": they count as they are sent."""
-    retries: int = 0  # how often a request of it that failed was sent again
+    retries: int = 0
+    """How often a request of it that failed was sent again."""
 
 
 @dataclass(frozen=True)
 class Exchange:
     """One request and what came of it: pieces, then an error where it failed."""
 
-    at: str  # ISO timestamp
+    at: str
+    """ISO timestamp."""
     model: str
-    purpose: str  # answer, summary or flush
-    tools: str  # the name of a part, as of each message
+    purpose: str
+    """answer, summary or flush"""
+    tools: str
+    """The name of a part, as of each message."""
     messages: tuple[str, ...]
     pieces: tuple[Piece, ...] = ()
     error: Json | None = None
