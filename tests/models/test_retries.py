@@ -14,23 +14,16 @@ from pydantic import Field
 from deepnb import DeepnbError, Session
 from deepnb.engine import retries
 from deepnb.values.failures import model_failure
-from deepnb.values.turn import Compacted, ModelStarted, Notice, Retry, ToolEnded
+from deepnb.values.turn import Compacted, ModelStarted, Notice, Retry
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS, purpose
-from tests.support.chat_server import Cut, Fail, Say, Use
+from tests.support.chat_server import Fail, Say, Use
 from tests.support.compactions import AT_LENGTH
 from tests.support.openai_server import OpenAIServer
 from tests.support.tables import every_row
 
 AT_ONCE = {"retry-after": "0"}
 BUSY = Fail(429, "slow down", AT_ONCE)
-
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_API_BASE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -82,16 +75,6 @@ def test_a_rate_limit_is_waited_for_and_the_request_sent_again(provider, server)
     assert server.requests[0] == server.requests[1] == server.requests[2]
 
 
-@pytest.mark.parametrize("status", [429, 500, 503, 529])
-def test_after_five_tries_one_line_says_so(provider, server, status):
-    s = session(provider, server, [Fail(status, "not now", AT_ONCE)])
-    line = failed(s)
-    assert f"({status}: not now), 5 times: nothing was lost; run the cell again" in line
-    assert len(server.requests) == 5  # the SDK sends none of its own beside these
-    server.answers[:] = [Say("Back.")]
-    assert s.run("hi").text == "Back."
-
-
 def test_without_a_word_of_the_provider_each_wait_is_twice_as_long(provider, server, monkeypatch):
     waits: list[float] = []
     monkeypatch.setattr(retries, "_wait", waits.append)
@@ -127,13 +110,6 @@ def test_what_the_model_was_told_holds(provider, server, given, sent):
     assert len(server.requests) == sent
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_what_would_fail_again_is_sent_once(provider, server, status):
-    s = session(provider, server, [Fail(status, "no", AT_ONCE)])
-    assert f"({status}: no)" in failed(s)
-    assert (len(server.requests), tries(s)) == (1, [])
-
-
 def test_a_provider_can_forbid_it(provider, server):
     s = session(provider, server, [Fail(429, "no", {**AT_ONCE, "x-should-retry": "false"})])
     assert "(429: no): nothing was lost" in failed(s)
@@ -144,29 +120,6 @@ def test_a_used_up_quota_is_no_rate_limit(server, provider):
     s = session(provider, server, [Fail(429, "pay first", AT_ONCE, kind="insufficient_quota")])
     assert failed(s).startswith("the quota of this key is used up (429: pay first)")
     assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("events", [0, 1, 6])
-def test_an_answer_that_broke_off_is_not_asked_for_again(provider, server, events):
-    s = session(provider, server, [Cut(Say("One two three four five six."), events), Say("Whole.")])
-    line = failed(s)
-    assert ("the answer broke off" in line) == (events == 6)
-    assert "the connection to the model was lost" in line
-    assert len(server.requests) == 1
-    assert s.run("hi").text == "Whole."
-    assert len(server.requests) == 2
-    assert [m.text for m in s.snapshot.messages] == ["hi", "Whole."]
-
-
-def test_in_the_middle_of_a_turn_resume_sends_the_request_again(provider, server):
-    write = Use("write_file", {"file_path": "/a.md", "content": "one"})
-    s = session(provider, server, [write, Cut(Say("I have written it."), 5), Say("Written.")])
-    with pytest.raises(DeepnbError, match=r"broke off: .* type session.resume\(\) to send the request again"):
-        s.run("write")
-    list(s.resume())
-    assert s.turns[-1].text == "Written."
-    assert len(server.requests) == 3
-    assert sum(isinstance(e, ToolEnded) for e in s.turns[-1].events) == 1
 
 
 def test_an_interrupt_ends_the_wait_and_nothing_more_is_sent(provider, server):
