@@ -40,7 +40,7 @@ def test_every_subcommand_of_the_help_is_there() -> None:
 def test_help_of_each_magic_and_of_each_subcommand(shell: Shell) -> None:
     for magic in MAGICS:
         out = shell.ok(f"%{magic}?")
-        assert out.startswith(f"%{magic} ") and all(f"  {sub.usage}" in out for sub in subcommands(magic))
+        assert out.startswith(f"%{magic} ") and all(f"  {sub.name} " in out for sub in subcommands(magic))
         assert out.strip() == shell.ip.find_line_magic(magic).__doc__.strip()
         for typed in (f"?%{magic}", f"%{magic} -h", f"%{magic} help", f"%%{magic}?"):
             assert shell.ok(typed) == out, typed
@@ -101,6 +101,13 @@ def test_loading_and_saving(shell: Shell, tmp_path: Path, monkeypatch: pytest.Mo
     assert line in shell.fails("%memory save my notes.md")
     shell.ok("%memory save my notes.md --yes")
     assert file.read_text() == "- Ana owns the data\n"
+
+
+def test_the_table_of_calls_is_for_whoever_takes_it(shell: Shell) -> None:
+    shell.ok("%agent thanks")
+    out = shell.run("%agent budget")
+    assert out.value is None and "purpose" not in out.out
+    assert list(shell.run("calls = %agent budget\ncalls").value["purpose"]) == ["answer"]
 
 
 def test_tools_are_switched_off_and_on(shell: Shell) -> None:
