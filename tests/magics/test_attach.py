@@ -53,6 +53,10 @@ def test_what_it_lacks_is_said_once_and_can_be_asked_for(shell: Shell) -> None:
     assert again == "thread main on my_graph; %agent use MODEL goes back to deepnb's agent\n"
     assert shell.ok("%agent use") in shown
     assert "files, memory, skills, subagents, history: %agent use lists what would give them" in shell.ok("%agent")
+    line = "my_graph has no memory (no memory files are in its prompt): add deepnb.middleware.Memory"
+    assert line in shell.fails("%memory")
+    assert "(it offloads nothing): add deepnb.middleware.CompactionM" in shell.fails("%agent history")
+    assert "nothing compacts the context" in shell.ok("%agent budget")
 
 
 SHOWN = (

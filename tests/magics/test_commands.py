@@ -51,6 +51,16 @@ def test_help_of_each_magic_and_of_each_subcommand(shell: Shell) -> None:
     assert shell.session.last is None
 
 
+def test_what_there_is_none_of_is_said_with_what_to_type(shell: Shell) -> None:
+    for typed, told in (
+        ("%memory daily", "type %memory daily TEXT"),
+        ("%memory promote", "nothing to promote"),
+        ("%agent panel approvals", "no call needs approval: %agent tools lists which would"),
+        ("%skills validate", "all skills (0): nothing to fix"),
+    ):
+        assert told in shell.ok(typed)
+
+
 def test_status(shell: Shell) -> None:
     bare = shell.ok("%agent")
     assert "offline (no LLM)" in bare and "no model calls yet" in bare

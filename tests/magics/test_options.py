@@ -408,7 +408,7 @@ def test_the_usage_of_one_subcommand():
     assert usage_text("agent", "nosuch") == usage_text("agent")
 
 
-PARSE = {"agent": parse_agent, "memory": parse_memory, "skills": parse_skills}
+PARSE: dict[str, Any] = {"agent": parse_agent, "memory": parse_memory, "skills": parse_skills}
 
 
 def test_the_examples_of_the_help_are_what_they_say():
@@ -428,6 +428,6 @@ def test_every_row_can_be_told_from_a_prompt():
         words = " ".join(arg.choices[0] if arg.choices else sample.get(arg.kind, "x") for arg in sub.args)
         args = fit(sub, words)
         assert args is not None and None not in [args[arg.key] for arg in sub.args], sub
-        parsed: Any = PARSE[sub.magic](f"{sub.name} {words}")
+        parsed = PARSE[sub.magic](f"{sub.name} {words}")
         assert (parsed.name, parsed.args if sub.name != "help" else args) == (sub.name, args), sub
         assert subcommand(sub.magic, sub.name) is sub

@@ -51,6 +51,10 @@ def test_mistakes_are_one_line(shell: Shell):
         ("add --name mcp:true", "--name needs a value"),
         ("add --timeout soon mcp:true", "--timeout 'soon' is not a number of seconds: --timeout 600"),
         ("add --env NOSUCH_VARIABLE mcp:true", "there is no environment variable 'NOSUCH_VARIABLE'"),
+        (
+            "add mcp:true",
+            "the MCP server true can't be used: it ended before it answered: check the command or the URL",
+        ),
         ("add mcp:", "mcp: needs a command or a URL: %agent tools add mcp:COMMAND, or mcp:http://HOST/PATH"),
     ):
         if not (said := shell.fails(f"%agent tools {line}")).startswith(says):

@@ -208,7 +208,8 @@ def of_version(version: int) -> bytes:
 
 def test_a_newer_tape_is_refused_and_an_older_one_says_so():
     with pytest.raises(
-        InvalidError, match=rf"a tape of version {VERSION + 1}, and this deepnb reads up to version {VERSION}: "
+        InvalidError,
+        match=rf"a tape of version {VERSION + 1}, and this deepnb reads up to version {VERSION}: pip install -U deepnb",
     ):
         read_tape(of_version(VERSION + 1) + b"whatever\n", "a.jsonl")
     tape = read_tape(b"".join([of_version(VERSION - 1), *LINES[1:]]), "a.jsonl")

@@ -236,6 +236,7 @@ def test_a_request_that_is_not_on_the_tape_is_one_line_with_the_nearest_and_the_
         b.run("and seals?")
     line = str(caught.value)
     assert "\n" not in line and "the request is not on tape a.jsonl: the nearest, request 2 of 2," in line
+    assert line.endswith("session.record(FILE) makes a tape that has it")
     c = Session()
     c.replay(file)
     with pytest.raises(NotOnTapeError) as caught:

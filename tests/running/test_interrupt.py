@@ -571,7 +571,7 @@ def test_while_a_turn_runs_no_other_begins():
     events = s.stream("p")
     next(events)
     for attempt in (lambda: s.run("q"), lambda: s.new("b"), lambda: s.rewind(0), lambda: s.use("offline"), s.undo):
-        with pytest.raises(DeepnbError, match="a turn is running"):
+        with pytest.raises(DeepnbError, match="a turn is running: interrupt it, or wait until it ends"):
             attempt()
     list(events)
     assert s.text == "one two three"

@@ -304,7 +304,7 @@ def test_a_tool_that_interrupts_ends_the_turn_in_one_short_line_without_credenti
     with pytest.raises(DeepnbError) as told:
         session.run("go")
     line = str(told.value)
-    assert "interrupt({'question': 'which hall?" in line and "a session can't answer it" in line
+    assert "the run stopped with interrupt({'question': 'which hall?" in line and "a session can't answer it" in line
     assert "session.run(PROMPT) continues without it" in line
     assert "\n" not in line and key not in line and len(line) < 400
     assert session.last is not None and "can't answer it" in (session.last.error or "")
