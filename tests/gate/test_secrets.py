@@ -1,21 +1,32 @@
-"""The rules of credentials against samples that were frozen before the rules were written."""
+"""The rules of credentials: samples frozen before them, and the forms that names and secrets stand in."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
+import pkgutil
+import random
+import re
+import string
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
+from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from deepnb import gate as secrets
 from deepnb.gate import credentials, redact, redact_value, refusal
+from deepnb.gate.kinds import Kind
 from deepnb.gate.shapes import by_chance, password_like
+from tests.data import credentials_judge, credentials_practice
 from tests.data.clean_lines import lines
-from tests.data.credentials import samples
+from tests.data.credentials import Sample, samples
 from tests.support.tables import every_row
 
 SAMPLES, CLEAN = samples(), lines()
@@ -27,14 +38,15 @@ def test_the_samples_are_the_frozen_ones():
     assert hashlib.sha256(repr((SAMPLES, CLEAN)).encode()).hexdigest() == DIGEST
 
 
-def covered(sample) -> bool:
-    found = [range(f.start, f.end) for f in credentials(sample.text)]
-    starts = [(sample.text.index(value), len(value)) for value in sample.values]
-    return all(any(at in span and at + size - 1 in span for span in found) for at, size in starts)
+def is_found(sample: Sample) -> bool:
+    """Whether each value lies within a finding as a whole."""
+    spans = [(f.start, f.end) for f in credentials(sample.text)]
+    at = [(sample.text.index(value), len(value)) for value in sample.values]
+    return all(any(a <= start and start + size <= b for a, b in spans) for start, size in at)
 
 
 def test_none_of_the_frozen_credentials_is_missed():
-    assert [s for s in SAMPLES if not covered(s)] == []
+    assert [s for s in SAMPLES if not is_found(s)] == []
     left = [s for s in SAMPLES if any(value in redact(s.text) for value in s.values)]
     assert left == []
 
@@ -67,16 +79,12 @@ def test_redacting_twice_is_redacting_once(kind):
 
 
 def test_findings_tell_the_line_and_not_the_value():
-    for sample in SAMPLES:
+    for sample in (*SAMPLES, *PRACTICE, *JUDGE):
         text = f"first\n\n{sample.text}"
         findings = credentials(text)
         said = refusal(findings, "/AGENTS.md") + repr(findings)
         assert "\n" not in said and not any(value in said for value in sample.values)
         assert all(f.line == text.count("\n", 0, f.start) + 1 for f in findings)
-    found = credentials("a\npassword: hunter2\n")
-    assert refusal(found, "/AGENTS.md").startswith(
-        "not written to /AGENTS.md: it holds a value named password (line 2);"
-    )
 
 
 def test_a_value_under_a_telling_key_is_found_in_nested_values():
@@ -89,48 +97,11 @@ def test_a_value_under_a_telling_key_is_found_in_nested_values():
 
 PARTS = st.sampled_from(
     [
-        "password",
-        "=",
-        ": ",
-        " ",
-        "\n",
-        '"',
-        "'",
-        "\\n",
-        "token",
-        "api_key",
-        "\u5bc6\u7801",
-        "\uff1a",
-        "hunter2",
-        "a1B2c3D4e5F6g7H8",
-        "[redacted: password]",
-        "[redacted: ",
-        "]",
-        "://",
-        "ann",
-        "@",
-        "gh" + "p_",
-        "sk" + "-",
-        "eyJ",
-        ".",
-        "-----BEGIN ",
-        ";",
-        "&",
-        "İ",
-        "PRIVATE KEY-----",
-        "-----END ",
-        "AKIA",
-        "ABCDEFGH12345678",
-        "Bearer ",
-        "basic ",
-        "login ",
-        "*",
-        "(",
-        "--",
-        "-u ",
-        "x" * 40,
+        "password", "=", ": ", " ", "\n", '"', "'", "\\n", "token", "api_key", "\u5bc6\u7801", "\uff1a", "hunter2", "a1B2c3D4e5F6g7H8",
+        "[redacted: password]", "[redacted: ", "]", "://", "ann", "@", "gh" + "p_", "sk" + "-", "eyJ", ".", "-----BEGIN ", ";", "&",
+        "İ", "PRIVATE KEY-----", "-----END ", "AKIA", "ABCDEFGH12345678", "Bearer ", "basic ", "login ", "*", "(", "--", "-u ", "x" * 40,
     ]
-)
+)  # fmt: skip
 MIXED = st.lists(PARTS | st.text(max_size=6), max_size=30).map("".join) | st.sampled_from([s.text for s in SAMPLES])
 
 
@@ -151,30 +122,6 @@ def test_a_credential_is_found_between_other_lines(sample, before, after):
     assert not any(value in redact(text) for value in sample.values)
 
 
-SEEDS = [
-    "a",
-    "=",
-    "M",
-    "-----BEGIN ",
-    "-----BEGIN PRIVATE KEY-----",
-    "password",
-    "password=",
-    "api_key=",
-    "eyJ",
-    "://a:b",
-    "sk-",
-    "\u5bc6\u7801\uff1a",
-]
-
-
-@pytest.mark.slow
-def test_endless_lines_do_not_hang():
-    """In a process of its own, so that a hang is a failure; a quadratic rule would need minutes for these."""
-    seeds = [*SEEDS, "[redacted: password]", "İtoken=", "pass='a "]
-    code = "import sys; from deepnb.gate import credentials as c; [c(s * (50_000 // len(s))) for s in sys.argv[1:]]"
-    subprocess.run([sys.executable, "-c", code, *seeds], check=True, timeout=60)
-
-
 @every_row(
     "line",
     [
@@ -193,25 +140,6 @@ def test_found_by_a_second_look(line):
     assert credentials(line)
 
 
-@every_row(
-    "line",
-    [
-        "test pass: 12/14",
-        "passing: test_a1",
-        "token_sha256: " + "0a1b2c3d" * 8,
-        "ps -u ann:staff2",
-        "def workspace_secrets(self) -> AsyncWorkspaceSecretsResource",
-        'CHALLENGE_PASSWORD: "challengePassword"',
-        'PRIVATE_KEY_USAGE_PERIOD: "privateKeyUsagePeriod"',
-        '"passphrase": "string?"',
-        "PWD=/home/ann/work2",
-        "PRIMARY_KEY=" + "0a1b2c3d" * 4,
-    ],
-)
-def test_false_alarms_of_the_first_version(line):
-    assert credentials(line) == ()
-
-
 def test_four_digits_make_a_token_one_that_chance_made() -> None:
     """Below four a lower-case body may be words with a number; from four on it is a credential, alone or by its name."""
     for digits, found in ((2, False), (3, False), (4, True), (5, True), (6, True)):
@@ -221,3 +149,201 @@ def test_four_digits_make_a_token_one_that_chance_made() -> None:
         assert bool(credentials(f"we use sk-proj-{token} there")) >= found, token
     for value, found in (("!82.1", False), ("!821", False), ("!821.", False), ("!8214", True), ("!82145", True)):
         assert password_like(value) is found, value
+
+
+# -- credentials by the form they stand in: prefixes that no table knows, and names with secrets in config, code, tables
+
+
+PRACTICE, JUDGE = credentials_practice.samples(), credentials_judge.samples()
+MARK = re.compile(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
+CHANCE = random.Random(61)
+
+
+def body(size: int, alphabet: str = string.ascii_letters + string.digits) -> str:
+    return "".join(CHANCE.choices(alphabet, k=size - 1)) + "7"
+
+
+@every_row("form", dict.fromkeys(sample.kind for sample in PRACTICE))
+def test_every_form_the_rules_were_written_by_is_found(form):
+    assert [s.text for s in PRACTICE if s.kind == form and not is_found(s)] == []
+
+
+@every_row("form", dict.fromkeys(sample.kind for sample in PRACTICE))
+@every_row("between", ["\n", "\n\n"])
+def test_of_several_in_a_row_each_is_found(form, between):
+    group = [s for s in PRACTICE if s.kind == form]
+    left = redact(between.join(s.text for s in group))
+    assert [s.text for s in group if any(value in left for value in s.values)] == []
+
+
+def test_a_table_may_follow_a_sentence_with_a_comma():
+    assert "hunter2xy" not in redact("Here it is, have a look at the file.\nuser,password\nann,hunter2xy\n")
+
+
+def test_at_least_95_of_100_are_found_of_a_set_the_rules_were_not_written_by():
+    found = sum(map(is_found, JUDGE))
+    assert len(JUDGE) >= 150 and found >= 0.95 * len(JUDGE), found / len(JUDGE)
+
+
+# -- the reason
+
+KEY = body(32)
+
+
+@every_row(
+    ("text", "reason"),
+    [
+        (f"- use zrq_live_{KEY} here", "a long random value after the prefix zrq_"),
+        ("DB_PASSWORD=Tr0ub4dor&3", "a value named DB_PASSWORD"),
+        ('"apiKey": "' + KEY + '"', "a value named apiKey"),
+        ("密码：hunter2xy", "a value named 密码"),
+        ("gh" + "p_" + "a1B2c3D4e5F6" * 3, "what looks like a GitHub token"),
+        ("AK" + "IA" + "Q3EGRW7XKT5YB2ZP", "what looks like an AWS access key"),
+    ],
+)
+def test_a_refusal_names_the_reason(text, reason):
+    said = refusal(credentials(f"first\n{text}\n"), "/AGENTS.md")
+    assert said.startswith(f"not written to /AGENTS.md: it holds {reason} (line 2); ")
+
+
+# -- what only looks so
+
+LOOKS_SO = [
+    "call_" + body(24),
+    "toolu_01" + body(22),
+    "chatcmpl-" + body(29),
+    '"thread_id": "abc_' + body(28) + '"',
+    "a Workspace ID (for example, `zq_" + body(26) + "`)",
+    "arn:aws:iam::123456789012:role/my-role-" + body(24),
+    "doi:10.1000/xyz-ABC123-def456-GHI789-jkl012",
+    "the context has 128k tokens - gpt-4o-mini is enough",
+    "sha512-" + body(86) + "==",
+    "https://docs.example.dev/d/1" + body(40) + "/edit",
+    "https://datatracker.example.org/doc/html/draft-ietf-httpbis-rfc6265bis-07-with-more",
+    "layer-" + body(64, "0123456789abcdef"),
+    "run-" + "0a1b2c3d-0a1b-4c3d-8e5f-0a1b2c3d4e5f",
+    "test_python3_utf8_decode_error_behaviour_of_readers",
+    "dist/main." + body(24) + ".js",
+    "numpy-1.26.4-py311h64a7726_0.conda with-more-words-behind-it",
+    "name\tbase-passwd\t3.6.1\nname\tbinutils\t2.40-2",
+    "var passwordField string = fieldName",
+    'getenv("API_KEY", "")',
+    'labels = ["password", "username", "email"]',
+    "| password | yes, it is needed |",
+    "## Password\n\nAsk Ann for it.",
+    "password:\n  type: string\n  minLength: 8",
+    "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef: db",
+    "<password>\n  ${DB_PASSWORD}\n</password>",
+    "Cookie: theme=dark; lang=en",
+    "cache_key = " + body(32),
+    "with password hashing",
+    "GIT_ASKPASS=/usr/bin/true",
+    "PASSWORD ?= changeme",
+    "test pass: 12/14",
+    "passing: test_a1",
+    "token_sha256: " + "0a1b2c3d" * 8,
+    "ps -u ann:staff2",
+    "def workspace_secrets(self) -> AsyncWorkspaceSecretsResource",
+    'CHALLENGE_PASSWORD: "challengePassword"',
+    'PRIVATE_KEY_USAGE_PERIOD: "privateKeyUsagePeriod"',
+    '"passphrase": "string?"',
+    "PWD=/home/ann/work2",
+    "PRIMARY_KEY=" + "0a1b2c3d" * 4,
+]
+
+
+@every_row("text", LOOKS_SO)
+def test_ids_digests_paths_and_code_are_clean(text):
+    assert credentials(text) == ()
+
+
+def test_an_id_of_any_make_stays_as_it_is_and_a_known_key_in_its_place_does_not():
+    call: dict[str, Any] = {"id": "zq_" + body(24), "name": "f", "args": {"note": "zrq_live_" + KEY}}
+    assert redact_value(call) == {**call, "args": {"note": "[redacted: token]"}}
+    assert redact_value({"tool_call_id": call["id"]})["tool_call_id"] == call["id"]
+    assert redact_value({"id": "gh" + "p_" + "a1B2c3D4e5F6" * 3}) == {"id": "[redacted: GitHub token]"}
+
+
+# -- laws
+
+ALL = st.sampled_from([*PRACTICE, *JUDGE])
+TEXT = st.text(max_size=40) | st.sampled_from(
+    ["- a note\n", "|a|b|\n|-|-|\n", "x,y\n", "value: 1\n", "```\n", "# token\n"]
+)
+
+
+@given(ALL, TEXT, TEXT)
+def test_what_is_no_credential_is_kept_byte_for_byte(sample, before, after):
+    text = f"{before}\n{sample.text}\n{after}"
+    once = redact(text)
+    assert credentials(once) == () and redact(once) is once
+    pieces, at = MARK.split(once), 0
+    assert text.startswith(pieces[0]) and text.endswith(pieces[-1])
+    for piece in pieces:
+        at = text.find(piece, at)
+        assert at >= 0
+        at += len(piece)
+
+
+def test_the_mark_takes_the_place_of_the_value_alone():
+    other = []
+    for sample in (s for s in PRACTICE if len(s.values) == 1):
+        left, right = sample.text.split(sample.values[0])
+        if not re.fullmatch(re.escape(left) + MARK.pattern + re.escape(right), redact(sample.text)):
+            other.append((sample.text, redact(sample.text)))
+    assert other == []
+
+
+OF_SENTENCES = {"directives", "own_words", "prohibitions", "attribution"}
+"""Modules of the gate whose rules are tried on one sentence at a time, which is short."""
+
+
+def patterns() -> Iterator[re.Pattern[str]]:
+    for module in pkgutil.iter_modules(secrets.__path__, f"{secrets.__name__}."):
+        if module.name.rpartition(".")[2] in OF_SENTENCES:
+            continue
+        for value in vars(importlib.import_module(module.name)).values():
+            rules = value if isinstance(value, tuple) else (value,)
+            for rule in rules:
+                made = (
+                    [rule.pattern] if isinstance(rule, Kind) else list(vars(rule).values()) if is_row(rule) else [rule]
+                )
+                yield from (one() for one in made if isinstance(getattr(one, "__wrapped__", None), partial))
+
+
+def is_row(rule: Any) -> bool:
+    return type(rule).__module__.startswith(secrets.__name__) and hasattr(rule, "__dict__")
+
+
+def most(parsed: Any) -> Iterator[int]:
+    """The largest count of each quantifier."""
+    for op, argument in parsed:
+        if op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
+            yield int(argument[1])
+        for inner in argument if isinstance(argument, (tuple, list)) else [argument]:
+            for one in inner if isinstance(inner, list) else [inner]:
+                if isinstance(one, _parser.SubPattern):
+                    yield from most(one)
+
+
+def test_every_quantifier_is_bounded_so_that_time_stays_linear():
+    found = list(patterns())
+    assert len(found) > 100
+    assert [p.pattern for p in found if max(most(_parser.parse(p.pattern, p.flags)), default=0) > 65_536] == []
+
+
+SEEDS = [
+    "a", "=", "M", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "password", "password=", "api_key=", "eyJ", "://a:b", "sk-",
+    "\u5bc6\u7801\uff1a", "[redacted: password]", "İtoken=", "pass='a ", "a_", "a-b.", "password\n", "password,a\n",
+    "|password|\n|--|\n", "secret:\n", "<password>", 'name="password" ', "value: x name: password ", "cookie: a=b; ",
+    "x is the password ", "set token ", "login(", "abcd_" + "0k" * 12, "  the password of a line of many words:\n",
+    "password,,,,", "<tr><th>password</th>", "password = a.b + ", "key, password = ", "password=a1b2c3d4e5 ",
+    "the password is abcd ",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_endless_lines_do_not_hang():
+    """In a process of its own, so that a hang is a failure; a quadratic rule would need minutes for these."""
+    code = "import sys; from deepnb.gate import credentials as c; [c(s * (50_000 // len(s))) for s in sys.argv[1:]]"
+    subprocess.run([sys.executable, "-c", code, *SEEDS], check=True, timeout=120)

@@ -19,71 +19,21 @@ NAMES = Names(
     memory=("/AGENTS.md", "/memory/my.md"),
     skills=("tidy-data", "plots"),
     jobs=("1", "2"),
+    subagents=("critic", "critical"),
+    tools=("write_file", "ls"),
+    own_tools=("f", "calc"),
+    functions=("double", "look"),
 )
-SUBS = [
-    "status",
-    "use",
-    "models",
-    "key",
-    "new",
-    "open",
-    "threads",
-    "switch",
-    "fork",
-    "rewind",
-    "undo",
-    "resume",
-    "approve",
-    "reject",
-    "edit",
-    "jobs",
-    "turns",
-    "budget",
-    "xray",
-    "compact",
-    "history",
-    "transcript",
-    "export",
-    "record",
-    "replay",
-    "explain",
-    "fix",
-    "code",
-    "tools",
-    "subagents",
-    "mount",
-    "persist",
-    "package",
-    "graph",
-    "panel",
-    "dashboard",
-    "help",
-]
-SUBS = [name for name in SUBS if f"%agent {name}" not in LEFT_OUT]
-MEMORY = [
-    "panel",
-    "show",
-    "add",
-    "diff",
-    "log",
-    "revert",
-    "why",
-    "edit",
-    "load",
-    "save",
-    "rm",
-    "forget",
-    "pending",
-    "accept",
-    "drop",
-    "keep",
-    "sources",
-    "search",
-    "daily",
-    "flush",
-    "promote",
-    "help",
-]
+SUBS_TEXT = """
+status use models key new open threads switch fork rewind undo resume approve reject edit jobs turns budget xray compact
+history transcript export record replay explain fix code tools subagents mount persist package graph panel dashboard help
+"""
+SUBS = [name for name in SUBS_TEXT.split() if f"%agent {name}" not in LEFT_OUT]
+MEMORY_TEXT = """
+panel show add diff log revert why edit load save rm forget pending accept drop keep sources search daily flush promote
+help
+"""
+MEMORY = MEMORY_TEXT.split()
 OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps", "--bg", "--compare", "--keep"]
 OPTS = [name for name in OPTS if f"%agent {name}" not in LEFT_OUT]
 
@@ -122,6 +72,16 @@ OPTS = [name for name in OPTS if f"%agent {name}" not in LEFT_OUT]
         pytest.param("agent", "jobs stop ", ["1", "2"], marks=wing("compare")),
         ("agent", "help ne", ["new"]),
         pytest.param("agent", "help comp", ["compact", "compaction", "compare"], marks=wing("course")),
+        ("agent", "subagents ", ["add", "remove", "critic", "critical", "--yes"]),
+        ("agent", "subagents remove cr", ["critic", "critical"]),
+        ("agent", "tools ", ["ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove", "off", "on"]),
+        ("agent", "tools off wr", ["write_file"]),
+        ("agent", "tools a", ["ask", "allow", "add"]),
+        ("agent", "tools deny write_file ", []),
+        ("agent", "tools add ", ["double", "look", "mcp:", "--name", "--env", "--timeout"]),
+        ("agent", "tools add double l", ["look"]),
+        ("agent", "tools add mcp:python ", []),
+        ("agent", "tools remove ", ["f", "calc"]),
         ("agent", "what th", []),
         ("agent", "-- th", []),
         ("agent", "new", []),
@@ -174,7 +134,7 @@ def offered(shell, cell):
         return [cell[: c.start] + c.text for c in shell.Completer.completions(cell, at) if c._origin == "deepnb"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("cell", "offers"),
     [
         ("%agent th|", ["%agent threads"]),
@@ -216,7 +176,7 @@ def test_a_prompt_is_offered_the_kernels_names(shell):
     assert any("planets_by_mass" in text for text in found)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("cell", "offers"),
     [
         ("%%agent --raw\nmean of un|", ["%%agent --raw\nmean of unit price", "%%agent --raw\nmean of units"]),
@@ -240,9 +200,7 @@ def test_a_prompt_is_offered_the_columns_of_tables(shell, cell, offers):
         complete.install(shell, lambda: NAMES)
 
 
-@pytest.mark.parametrize(
-    "cell", ["%memory accept ", "%memory revert ", pytest.param("%agent jobs stop ", marks=wing("compare"))]
-)
+@every_row("cell", ["%memory accept ", "%memory revert ", pytest.param("%agent jobs stop ", marks=wing("compare"))])
 def test_where_there_is_nothing_to_name_no_variables_are_offered(shell, cell):
     shell.user_ns["planets_by_mass"] = 1
     complete.install(shell, Names)

@@ -20,14 +20,7 @@ def on_disk(place: Path) -> dict[str, str]:
     return {str(p.relative_to(place)): p.read_text() for p in sorted(place.rglob("*.md")) if ".deepnb" not in str(p)}
 
 
-@every_row(
-    "begin",
-    [
-        "%memory sources add {0}/mine.md",
-        "%memory sources add project",
-        "%memory keep {0}/kept",
-    ],
-)
+@every_row("begin", ["%memory sources add {0}/mine.md", "%memory sources add project", "%memory keep {0}/kept"])
 def test_what_is_named_to_take_an_item_out_leaves_the_disk_as_it_is(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: str
 ) -> None:

@@ -6,20 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.approvals import ASK
 from tests.support.shells import Shell
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "home").mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    return folder
 
 
-def loaded() -> Shell:
+def loaded(*cells: str) -> Shell:
     shell = Shell()
-    shell.ok("%load_ext deepnb")
+    for cell in ("%load_ext deepnb", *cells):
+        shell.ok(cell)
     return shell
 
 
@@ -53,19 +57,6 @@ def test_alone_it_proposes_a_file_beside_the_notebook(tmp_path, monkeypatch):
     assert (tmp_path / "my analysis.deepnb.db").exists()
 
 
-def test_a_prompt_that_begins_with_persist_is_one():
-    shell = loaded()
-    shell.ok("%agent persist in asking me for more detail")
-    assert shell.session.turns[-1].prompt == "persist in asking me for more detail"
-
-
-def test_a_mistake_is_one_line(tmp_path):
-    shell = loaded()
-    (tmp_path / "other.db").write_text("no database")
-    assert "is damaged, or no SQLite file" in shell.fails("%agent persist other.db")
-    assert "is no database that deepnb knows" in shell.fails("%agent persist mysql://a/b")
-
-
 def test_a_reload_forgets_nothing_that_is_kept():
     shell = loaded()
     shell.ok("%agent persist notes.db")
@@ -89,3 +80,71 @@ def test_forgetting_names_the_records_of_the_database():
     assert "forgotten" in shell.ok("%memory forget --yes zeppelin")
     assert "is not in anything deepnb recorded" in shell.ok("%memory forget zeppelin")
     assert not [f for f in Path().glob("notes.db*") if b"zeppelin" in f.read_bytes()]
+
+
+# -- calls that wait for approval, and turns that were cut, as the next kernel of a kept session shows them
+
+
+MOUNT = "%agent mount /work disk:work"
+CARD = "needs your approval · "
+SENDS = """
+from tests.support.scripted import Scripted, call
+sent = []
+def send(text: str) -> str:
+    "Send it."
+    sent.append(text)
+    return "sent"
+m = Scripted(answers=[call("send", "s", text="hi"), "It is sent."])
+%agent use m
+%agent tools add send
+"""
+
+
+def restarted(shell: Shell, *cells: str) -> tuple[Shell, str]:
+    """Another kernel, and what the cell shows that keeps its session."""
+    shell.session.close()
+    made = loaded(MOUNT, *cells)
+    return made, made.ok("%agent persist s.db")
+
+
+def test_the_card_is_shown_again_each_time_the_cell_is_run():
+    second, shown = restarted(loaded(MOUNT, "%agent persist s.db", ASK))
+    assert CARD + "1 call" in shown and "+hello world" in shown and "%agent approve runs it" in shown
+    assert CARD + "1 call" in second.ok("%agent persist s.db")
+    assert "I wrote 1 line" in second.ok("%agent approve")
+    assert Path("work/report.md").read_text() == "hello world\n"
+    assert CARD not in second.ok("%agent persist s.db")
+
+
+def test_calls_of_other_threads_are_named_and_their_card_comes_with_the_switch():
+    first = loaded(MOUNT, "%agent persist s.db", ASK, "%agent new side", "%agent hello")
+    second, shown = restarted(first)
+    needs = "thread main: write_file needs your approval: %agent switch main, then %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
+    assert needs in " ".join(shown.split()) and CARD not in shown
+    assert CARD + "1 call" in second.ok("%agent switch main")
+    assert CARD not in second.ok("%agent switch side")
+    assert CARD not in second.ok("%agent switch main"), "the card is open already"
+    assert "I wrote" in second.ok("%agent approve")
+
+
+def test_what_another_users_kernel_asked_is_asked_anew(home: Path):
+    first = loaded(MOUNT, "%agent persist s.db", ASK)
+    (home / ".deepnb" / "key").unlink()
+    second, shown = restarted(first)
+    line = "a call waits that this user's kernels did not ask about: %agent resume asks about it"
+    assert line in shown and CARD not in shown
+    second.ok("%agent new side")
+    second.ok("%agent hello")
+    (home / ".deepnb" / "key").unlink()
+    _, shown = restarted(second)
+    assert "thread main: a call waits" in shown and "%agent switch main, then %agent resume" in " ".join(shown.split())
+
+
+def test_a_call_whose_tool_the_kernel_has_not_got_yet_waits_for_it():
+    second, shown = restarted(loaded(MOUNT, "%agent persist s.db", SENDS, "%agent go"))
+    assert "1 · send" in shown
+    told = second.fails("%agent approve")
+    assert told == "the tool send is not there in this kernel yet: run the cell that adds it, then decide again"
+    second.ok(SENDS + 'm.answers = ["It is sent."]')
+    assert "It is sent." in second.ok("%agent approve")
+    assert second.ip.user_ns["sent"] == ["hi"]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from typing import Any
 
 import pytest
 
-from deepnb import CodeOutput, Session
+from deepnb import Session
 from deepnb.testing import ScriptedModel, call
 from tests.support.kernels import Kernel
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 USE = """
 from deepnb.testing import ScriptedModel, call
@@ -46,13 +46,6 @@ def test_it_asks_shows_all_of_the_code_and_runs_it(shell: Shell) -> None:
     assert result_of(shell).startswith("hi\n100\n[variables: new: x0")
 
 
-def test_hidden_characters_are_on_the_card(shell: Shell) -> None:
-    using(shell, "a = 1 # \u202e\nimport requests\n!ls")
-    asked = shell.ok("%agent go")
-    for told in ("⟨U+202E⟩", "changes the direction of the text: line 1", "network: line 2", "shell commands: line 3"):
-        assert told in asked
-
-
 def test_a_long_line_is_whole_and_code_too_long_to_read_is_not_asked_about(shell: Shell) -> None:
     using(shell, f"x = '{'a' * 5_000}END'", f"x = '{'a' * 30_000}'")
     assert "aEND'" in shell.ok("%agent go")
@@ -65,13 +58,6 @@ def test_code_with_a_credential_is_not_asked_about(shell: Shell) -> None:
     using(shell, "key = 'ghp_" + "a1B2" * 9 + "'")
     assert "needs your approval" not in shell.ok("%agent go")
     assert "holds a credential" in result_of(shell) and "key" not in shell.ip.user_ns
-
-
-def test_an_edit_runs_what_the_user_wrote(shell: Shell) -> None:
-    using(shell, "x = 'theirs'")
-    shell.ok("%agent go")
-    shell.ok('%agent edit {"code": "x = \'mine\'"}')
-    assert shell.ip.user_ns["x"] == "mine"
 
 
 def test_undo_gives_rebound_names_their_values_again(shell: Shell) -> None:
@@ -144,7 +130,7 @@ def test_from_inside_nothing_of_the_policy_can_be_changed(shell: Shell, code: st
     assert "ran" not in shell.ip.user_ns
 
 
-@pytest.mark.parametrize("code", INSIDE[:4])
+@every_row("code", INSIDE[:4])
 def test_nor_from_inside_a_tool_of_the_user(shell: Shell, code: str) -> None:
     shell.ok(f"def helper() -> str:\n    'Help.'\n    {code.replace('; ', chr(10) + '    ')}\n    return 'changed'")
     shell.ok("import deepnb\ndeepnb.current().configure(tools=[deepnb.reads(helper)])")
@@ -163,20 +149,6 @@ def plain(*codes: str) -> Session:
     return Session(
         model=ScriptedModel(answers=[call("run_python", code=code) for code in codes] + ["done"]), namespace={}
     )
-
-
-def test_a_session_over_a_dict_runs_code_in_it() -> None:
-    names: dict[str, Any] = {"x": 1}
-    s = Session(model=ScriptedModel(answers=[call("run_python", code="y = x + 1\ny"), "done"]), namespace=names)
-    s.run("go")
-    events = list(s.resume([one.approve() for one in s.asked]))
-    assert names["y"] == 2
-    assert [(e.kind, e.text) for e in events if isinstance(e, CodeOutput)] == [
-        ("rich", "2"),
-        ("end", ""),
-        ("variables", "new: y"),
-    ]
-    assert "run_python" not in [t for t, _ in Session().workspace.built.tools]
 
 
 def test_awaited_it_runs_in_the_main_thread_too() -> None:
@@ -206,68 +178,6 @@ def test_read_in_another_thread_it_does_not_run() -> None:
 def asked(kernel: Kernel, *codes: str) -> None:
     using(kernel, *codes)
     kernel.ok("%agent go")
-
-
-def size_of(ran: Any) -> int:
-    """Bytes of all that a cell sent to the page."""
-    kinds = ("display_data", "update_display_data", "stream", "execute_result")
-    return sum(len(json.dumps(content, default=str)) for content in ran.of(*kinds))
-
-
-HEAVY = {
-    "much output": "for i in range(2_000_000): print('x' * 49)",
-    "one long line": "print('x' * 100_000_000)",
-    "figures": "import matplotlib.pyplot as plt\nfor i in range(60):\n    plt.figure(); plt.plot([1, i])",
-    "a thousand displays": "from IPython.display import display, HTML\nfor i in range(1000): display(HTML('x' * 10_000))",
-    "a large value": "'x' * 50_000_000",
-    "input": "input('name?')",
-    "exit": "import sys; sys.exit(1)",
-    "quit": "quit()",
-    "a thread": "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.2), print('late'))).start()",
-}
-
-
-@pytest.mark.kernel
-@pytest.mark.nightly
-def test_the_turn_ends_in_order_with_few_outputs_and_bytes(kernel: Kernel) -> None:
-    failed = []
-    for name, code in HEAVY.items():
-        asked(kernel, code)
-        ran = kernel.ok("%agent approve")
-        outputs, size = len(ran.of("display_data")), size_of(ran)
-        if "done" not in ran.text or outputs > 20 or size >= 2_000_000 or kernel.value("1 + 1") != "2":
-            failed.append((name, outputs, size, ran.text[-500:]))
-    assert not failed
-
-
-@pytest.mark.kernel
-def test_an_endless_loop_is_interrupted(kernel: Kernel) -> None:
-    asked(kernel, "print('begun')\nwhile True: pass")
-
-    stopped: list[bool] = []
-
-    def stop(kernel: Kernel, message: dict[str, Any]) -> None:
-        if not stopped and "begun\n" in str(message["content"].get("data", {}).get("text/plain", "") + "\n"):
-            stopped.append(True)
-            kernel.interrupt()
-
-    ran = kernel.wait(kernel.send("%agent approve"), stop)
-    assert ran.status == "error" and "interrupted in the tool run_python" in ran.printed
-    assert "begun" in ran.text
-    assert kernel.value("1 + 1") == "2"
-    assert "done" in kernel.ok("%agent resume skip").text
-
-
-@pytest.mark.kernel
-def test_tables_and_plots_are_shown_as_jupyter_shows_them(kernel: Kernel) -> None:
-    asked(kernel, "import pandas as pd\nt = pd.DataFrame({'a': [1]})\nt.plot.bar()\nt")
-    ran = kernel.ok("%agent approve")
-    (table,) = [d for d in ran.outputs.values() if 'class="dataframe"' in d.get("text/html", "")]
-    (plot,) = [d for d in ran.outputs.values() if "image/png" in d]
-    assert set(plot) == {"image/png", "text/plain"} and "style" in table["text/html"]
-    assert "[image/png, shown to the user]" in kernel.value(
-        "next(m.text for m in reversed(__import__('deepnb').current().snapshot.messages) if m.role == 'tool')"
-    )
 
 
 @pytest.mark.kernel

@@ -82,24 +82,3 @@ def test_control_c_stops_a_turn_with_one_line_and_it_goes_on(terminal: Terminal)
     (line,) = re.findall(r"^UsageError.*$", out, re.MULTILINE)
     assert line == "UsageError: interrupted while the model answered: %agent resume"
     assert "delegate a task to a subagent; summarize." in terminal.type("%agent resume")
-
-
-def test_a_call_that_waits_is_printed_with_what_to_type(terminal: Terminal, tmp_path: Path) -> None:
-    terminal.type("%load_ext deepnb")
-    terminal.type(f"%agent mount /work disk:{tmp_path}")
-    out = terminal.type("%agent write a file /work/report.md with: hello world")
-    assert "1 · write_file · needs your approval" in out and "+hello world" in out and "%agent reject WHY" in out
-    assert "I wrote 1 line to /work/report.md." in terminal.type("%agent approve")
-    assert (tmp_path / "report.md").read_text() == "hello world\n"
-
-
-def test_an_error_is_explained_and_the_corrected_cell_is_ready_to_be_run(terminal: Terminal) -> None:
-    terminal.type("%load_ext deepnb")
-    terminal.type("%agent use offline")
-    terminal.type("prices = {'apple': 1.2}")
-    assert "KeyError" in terminal.type("prices['appel']")
-    out = terminal.type("%agent explain")
-    assert re.search(r"Line 1 of Cell In\[\d+\] fails with KeyError: 'appel'", out)
-    assert "the nearest key is 'apple'" in out
-    out = terminal.type("%agent fix")
-    assert "-prices['appel']" in out and "+prices['apple']" in out

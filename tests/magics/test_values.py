@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import importlib
 import pickle
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -102,15 +101,6 @@ CELLS = {
     for name, cell in CELLS.items()
     if not name.startswith("deepnb.wings.") or name.split(".")[2] in WINGS  # a wing may be left out
 }
-MAGICS = {
-    "session": "%agent",
-    "session.memory": "%memory",
-    "session.skills": "%skills",
-    "session.subagents": "%agent subagents",
-    "session.turns": "%agent turns",
-    "session.threads": "%agent threads",
-}
-"""Values that are the very picture of a magic, but for the thread and turn that it is stamped with."""
 
 
 def namespace() -> dict[str, Any]:
@@ -289,14 +279,3 @@ def test_cells_that_end_in_a_value_show_it_short_with_and_without_the_extension(
     one_kernel.ok("%load_ext deepnb")
     assert {cell: _data(one_kernel, cell) for cell in CELLS.values()} == without
     assert "magics" not in one_kernel.value("session.pending")
-
-
-@pytest.mark.kernel
-def test_a_value_is_the_picture_of_its_magic(kernel: Kernel) -> None:
-    kernel.ok("import deepnb\nsession = deepnb.current()\n_ = session.run('Remember that I prefer tabs over spaces')")
-    for cell, magic in MAGICS.items():
-        shown = kernel.ok(magic).of("display_data")[0]["data"]
-        data = _data(kernel, cell)
-        for form in ("text/plain", "text/html"):
-            stamped, plain = html_text(shown[form]), html_text(data[form])
-            assert re.sub(r" +\(thread main, turn 1\)", "", stamped) == re.sub(r" +\(thread main, turn 1\)", "", plain)

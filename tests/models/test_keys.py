@@ -25,6 +25,7 @@ from tests.support.chat_server import Fail, Say, Use
 from tests.support.credentials import SAMPLES
 from tests.support.openai_server import OpenAIServer
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 KEY = "correct horse battery staple".replace(" ", "-") + "-unlike-any-other"
 """No rule knows it by its shape."""
@@ -32,11 +33,8 @@ KEY = "correct horse battery staple".replace(" ", "-") + "-unlike-any-other"
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*(one.key for one in PROVIDERS.values() if one.key), "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+    for name in (one.key for one in PROVIDERS.values() if one.key):
         monkeypatch.delenv(name, raising=False)
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
     monkeypatch.setattr(keys, "_KEPT", {})
     monkeypatch.setattr(import_module("deepnb.gate.credentials"), "OWN", set())
 
@@ -83,15 +81,6 @@ def test_a_key_that_was_typed_is_used_from_the_next_turn_on(monkeypatch, server)
     assert len(s.turns) == 3
 
 
-def test_a_name_without_its_provider_finds_the_key(monkeypatch):
-    typed(monkeypatch, KEY)
-    s = Session()
-    with pytest.raises(DeepnbError, match=r"session.key\('openai'\) asks for it"):
-        s.use("gpt-5.2")
-    s.key("openai")
-    assert s.use("gpt-5.2") == "gpt-5.2"
-
-
 def test_the_magic_asks_and_says_nothing_of_the_key(monkeypatch, shell: Shell):
     typed(monkeypatch, KEY)
     said = shell.ok("%agent key openai")
@@ -102,7 +91,7 @@ def test_the_magic_asks_and_says_nothing_of_the_key(monkeypatch, shell: Shell):
     assert KEY not in said + listed + everything + repr(shell.session) + repr(shell.session.options)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "told"),
     [
         ("openai", "this front end can't ask for a key: set OPENAI_API_KEY in the environment that starts Jupyter"),
@@ -119,52 +108,22 @@ def test_what_can_not_be_asked_for_is_one_line(monkeypatch, shell: Shell, given,
     assert shell.fails(f"%agent key {given}").startswith(told)
 
 
-@pytest.mark.parametrize("text", ["", "  ", "two words", "a\tb", "line\x1b[31m"])
-def test_what_is_no_key_changes_nothing(monkeypatch, shell: Shell, text):
+def test_what_is_no_key_changes_nothing(monkeypatch, shell: Shell):
     typed(monkeypatch, KEY)
     shell.ok("%agent key openai")
-    typed(monkeypatch, text)
-    assert "%agent key openai asks again" in shell.fails("%agent key openai")
-    held = keys.kept_key("openai")
-    assert held is not None and held.reveal() == KEY
+    for text in ("", "  ", "two words", "a\tb", "line\x1b[31m"):
+        typed(monkeypatch, text)
+        assert "%agent key openai asks again" in shell.fails("%agent key openai")
+        held = keys.kept_key("openai")
+        assert held is not None and held.reveal() == KEY
 
 
 def test_where_the_key_would_be_seen_it_is_not_asked_for():
     code = "from deepnb import Session\nSession().key('openai')"
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        input=f"{KEY}\n",
-        capture_output=True,
-        text=True,
-        start_new_session=True,
-        timeout=120,
-    )
-    assert (
-        ran.stderr.strip()
-        .splitlines()[-1]
-        .endswith("this front end can't ask for a key: set OPENAI_API_KEY in the environment that starts Jupyter")
-    )
+    given: Any = {"input": f"{KEY}\n", "capture_output": True, "text": True, "start_new_session": True, "timeout": 120}
+    ran = subprocess.run([sys.executable, "-c", code], **given)
+    assert "this front end can't ask for a key: set OPENAI_API_KEY in the" in ran.stderr.strip().splitlines()[-1]
     assert KEY not in ran.stdout + ran.stderr
-
-
-def test_a_tool_can_not_change_a_key_while_it_runs(monkeypatch, server):
-    typed(monkeypatch, KEY)
-    told: list[str] = []
-
-    def change() -> str:
-        """Change the key."""
-        try:
-            s.key("openai")
-        except DeepnbError as error:
-            told.append(str(error))
-        return "tried"
-
-    server.answers[:] = [Use("change", {}), Say("Done.")]
-    s = Session(tools=[change], approve={"change": "allow"})
-    s.use("some", base_url=server.url)
-    s.run("change it")
-    assert told == ["a turn is running: interrupt it, or wait until it ends"]
-    assert keys.kept_key("openai") is None
 
 
 # -- and found nowhere
@@ -178,12 +137,6 @@ def test_a_key_shows_itself_to_nobody(monkeypatch):
         with pytest.raises(TypeError, match="a key stays in its process"):
             copied(held)
     assert KEY not in os.environ.values()
-    assert (
-        KEY
-        not in subprocess.run(
-            [sys.executable, "-c", "import os; print(os.environ)"], capture_output=True
-        ).stdout.decode()
-    )
 
 
 def test_the_key_in_force_is_in_nothing_that_is_written(monkeypatch, server, tmp_path):

@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from langchain_ollama import ChatOllama
 
 from deepnb import DeepnbError, Session
-from deepnb.models import keys
-from deepnb.models import windows as ollama
+from deepnb.models import keys, windows
 from deepnb.models.keys import PROVIDERS
 from deepnb.models.windows import OllamaModel, ollama_models
 from deepnb.values.agent import ModelInfo
+from deepnb.values.turn import Notice
 from deepnb.views.agent import models_view
+from tests.support.compactions import AT_LENGTH
 from tests.support.ollama_server import OllamaServer
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
@@ -115,27 +117,21 @@ def test_the_models_of_an_ollama_on_loopback(serving):
     assert serving.asked[-1] == "/api/chat"
 
 
-def test_a_model_that_can_call_no_tools_is_no_use(monkeypatch):
+def test_an_ollama_without_a_model_of_use_says_so(monkeypatch):
     with OllamaServer({"tiny": ["completion"], "old": None}) as server:
         monkeypatch.setenv("OLLAMA_HOST", f"http://{server.host}")
-        found = rows(Session())
-    assert (found["ollama:tiny"].usable, found["ollama:tiny"].do) == (
-        False,
-        "it can't call tools: ollama pull another model",
-    )
-    assert found["ollama:old"].usable  # it does not say
+        tiny, old = (rows(Session())[f"ollama:{name}"] for name in ("tiny", "old"))
+    assert (tiny.usable, tiny.do) == (False, "it can't call tools: ollama pull another model")
+    assert old.usable  # it does not say
+    with OllamaServer({}) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.host)
+        assert ollama_models() == ()
+        assert rows(Session())["ollama"].do == "ollama pull qwen3"
 
 
 def test_without_the_package_the_models_are_there_and_what_is_missing(monkeypatch, serving):
     without(monkeypatch, "langchain_ollama")
     assert rows(Session())["ollama:llava"].do == "%pip install langchain-ollama"
-
-
-def test_an_ollama_without_models_says_so(monkeypatch):
-    with OllamaServer({}) as server:
-        monkeypatch.setenv("OLLAMA_HOST", server.host)
-        assert ollama_models() == ()
-        assert rows(Session())["ollama"].do == "ollama pull qwen3"
 
 
 def test_one_that_does_not_answer_in_time_is_not_waited_for(monkeypatch):
@@ -149,15 +145,6 @@ def test_one_that_does_not_answer_in_time_is_not_waited_for(monkeypatch):
             drip.set()
 
 
-@every_row("host", ["ollama.example.org", "http://192.0.2.7:11434", "[2001:db8::1]:11434", "127.0.0.1:x"])
-def test_another_machine_is_never_asked(monkeypatch, host):
-    asked: list[Any] = []
-    monkeypatch.setattr(ollama, "HTTPConnection", lambda *a, **k: asked.append(a))
-    monkeypatch.setenv("OLLAMA_HOST", host)
-    assert ollama_models() is None
-    assert asked == []
-
-
 @every_row(
     ("host", "asked"),
     [
@@ -166,19 +153,23 @@ def test_another_machine_is_never_asked(monkeypatch, host):
         ("http://localhost:1234", ("127.0.0.1", 1234)),
         ("0.0.0.0:5", ("127.0.0.1", 5)),
         ("[::1]:5", ("::1", 5)),
+        *(
+            (host, None)
+            for host in ("ollama.example.org", "http://192.0.2.7:11434", "[2001:db8::1]:11434", "127.0.0.1:x")
+        ),
     ],
 )
-def test_loopback_is_asked_without_looking_up_a_name(monkeypatch, host, asked):
+def test_loopback_is_asked_without_looking_up_a_name_and_another_machine_never(monkeypatch, host, asked):
     found: list[Any] = []
 
     def connection(*address: Any, timeout: float) -> Any:
         found.append(address)
         raise OSError
 
-    monkeypatch.setattr(ollama, "HTTPConnection", connection)
+    monkeypatch.setattr(windows, "HTTPConnection", connection)
     monkeypatch.setenv("OLLAMA_HOST", host)
     assert ollama_models() is None
-    assert found == [asked]
+    assert found == ([asked] if asked else [])
 
 
 def test_what_a_server_that_is_no_ollama_says_is_nothing(monkeypatch):
@@ -208,7 +199,63 @@ def test_the_view_says_each_fact_in_words():
 
 def test_a_missing_package_is_said_with_the_line_that_installs_it(monkeypatch):
     without(monkeypatch, "langchain_groq")
-    with pytest.raises(
-        DeepnbError, match=r"groq models need the package langchain-groq: pip install langchain-groq, then"
-    ):
+    with pytest.raises(DeepnbError, match=r"groq models need the package langchain-groq: pip install langchain-groq, "):
         Session("groq:x").run("hi")
+
+
+# -- a model of Ollama: the window it is told, and a prompt that it cut
+
+
+CUT = "the prompt was cut"
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+    with OllamaServer({"qwen3:8b": ["tools"], "tiny": None}, context={"qwen3:8b": 40_960, "tiny": 2_048}) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.host)
+        yield server
+
+
+def test_the_window_is_sent(ollama: OllamaServer) -> None:
+    s = Session("ollama:qwen3:8b", namespace={})
+    for given, window in ((None, 8_192), (16_384, 16_384), (100_000, 40_960)):
+        s.configure(max_input_tokens=given)
+        s.run(f"hi {AT_LENGTH}")
+        assert (s.rule.window, s.rule.guessed) == (window, False)
+        assert ollama.bodies[-1]["options"]["num_ctx"] == window
+    s.compact()
+    assert all(body["options"].get("num_ctx") for body in ollama.bodies)
+
+
+def test_a_model_of_a_short_context_has_that(ollama: OllamaServer) -> None:
+    assert Session("ollama:tiny", namespace={}).rule.window == 2_048
+
+
+def test_a_model_that_is_loaded_stays_as_it_is(ollama: OllamaServer) -> None:
+    ollama.loaded = {"qwen3:8b": 32_768}
+    s = Session("ollama:qwen3:8b", namespace={})
+    s.run("hi")
+    assert ollama.bodies[-1]["options"]["num_ctx"] == s.rule.window == 32_768
+    assert {one.name: one.window for one in s.models()}["ollama:qwen3:8b"] == 32_768
+
+
+def test_the_list_says_how_long_a_context_can_be(ollama: OllamaServer) -> None:
+    assert {one.name: one.window for one in Session(namespace={}).models()}["ollama:qwen3:8b"] == 40_960
+
+
+def test_what_a_variable_says_is_kept(ollama: OllamaServer) -> None:
+    s = Session("mine", namespace={"mine": ChatOllama(model="qwen3:8b", num_ctx=12_000)})
+    s.run("hi")
+    assert ollama.bodies[-1]["options"]["num_ctx"] == s.rule.window == 12_000
+
+
+def test_a_prompt_that_was_cut_is_said_to_be(ollama: OllamaServer) -> None:
+    s = Session("ollama:qwen3:8b", namespace={}, max_input_tokens=16_384)
+    sent = s.run("word " * 4_000).budget.total
+    for reads, said in ((4_096, True), (int(sent / 1.6), False), (sent, False)):
+        ollama.reads = reads
+        s.new()
+        turn = s.run("word " * 4_000)
+        lines = [e.text for e in turn.events if isinstance(e, Notice) and CUT in e.text]
+        assert bool(lines) is said, (reads, turn.budget.total)
+    assert sent > 7_000

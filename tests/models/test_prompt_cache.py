@@ -26,13 +26,6 @@ from tests.support.chat_server import Say, Use
 from tests.support.tables import every_row
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_API_BASE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
-
 @every_row("provider", PROVIDERS)
 def test_from_the_third_turn_on_at_least_80_percent_of_the_input_is_cached_also_after_a_memory_edit(provider):
     with serving(provider, agent(looks_then_answers)) as (s, server):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -13,25 +11,24 @@ from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
 from deepnb.models.resolve import resolve
-from deepnb.models.teaching import TeachingModel
-from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Usage
-from tests.support.chat_server import Fail, Raw, Say, Use
+from deepnb.testing import ScriptedModel
+from deepnb.values.text import in_python
+from deepnb.values.turn import Retry
+from deepnb.views.turn import footer_view
+from tests.support.chat_server import Fail, Raw, Say
+from tests.support.compactions import AT_LENGTH
+from tests.support.local_server import KINDS, NAME, local_server
 from tests.support.openai_server import OpenAIServer
 from tests.support.scripted import Scripted
+from tests.support.shells import Shell
+from tests.support.tables import every_row
+from tests.support.wings import wing
 
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (
-        "OPENAI_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "OPENAI_API_BASE",
-        "OPENAI_BASE_URL",
-        "HTTP_PROXY",
-        "ALL_PROXY",
-    ):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
 
 
 @pytest.fixture
@@ -42,47 +39,6 @@ def server() -> Iterator[OpenAIServer]:
 
 def chat(server: OpenAIServer, **settings: Any) -> ChatOpenAI:
     return ChatOpenAI(model="some-model", base_url=server.url, api_key="x", **{"max_retries": 0, **settings})  # type: ignore[arg-type]
-
-
-def test_text_streams_in_pieces(server):
-    s = Session(model=chat(server))
-    pieces = [e.text for e in s.stream("hi") if isinstance(e, TextDelta)]
-    assert pieces == ["Hello", " from", " the", " server."]
-    assert s.text == "Hello from the server."
-    assert s.turns[0].model == "some-model"
-    (request,) = server.requests
-    assert request["stream"] is True
-    assert (request["path"], request["key"]) == ("/v1/chat/completions", "Bearer x")
-    assert [m["role"] for m in request["messages"]] == ["system", "user"]
-    assert {"write_file", "list_variables"} <= {t["function"]["name"] for t in request["tools"]}
-
-
-def test_usage_with_cached_tokens(server):
-    server.answers[:] = [Say("one", cached=64), Say("two", cached=80)]
-    s = Session(model=chat(server))
-    assert s.run("a").usage == Usage(100, 20, 64)
-    assert s.run("b").usage == Usage(100, 20, 80)
-    budget = s.budget()
-    assert budget is not None
-    assert (budget.reported, budget.exact) == (100, False)
-    assert s.ledger()[["reported", "cached", "output"]].to_numpy().tolist() == [[100, 64, 20], [100, 80, 20]]
-
-
-@pytest.mark.parametrize("size", [1, 7, 10_000])
-def test_a_tool_call_whose_arguments_come_in_fragments(server, size):
-    text = 'a "quoted" line\n茶 & <b>\n'
-    server.answers[:] = [Use("write_file", {"file_path": "/a.md", "content": text}, size=size), Say("Done.")]
-    s = Session(model=chat(server))
-    turn = s.run("write it")
-    assert s.files["/a.md"] == text
-    (started,) = [e for e in turn.events if isinstance(e, ToolStarted)]
-    (ended,) = [e for e in turn.events if isinstance(e, ToolEnded)]
-    assert (started.id, started.name, started.args["content"]) == ("call_1", "write_file", text)
-    assert (ended.id, ended.status) == ("call_1", "ok")
-    assert (turn.text, turn.usage) == ("Done.", Usage(200, 40, 0))
-    sent = server.requests[1]["messages"]
-    assert [m["role"] for m in sent] == ["system", "user", "assistant", "tool"]
-    assert sent[2]["tool_calls"][0]["id"] == sent[3]["tool_call_id"] == "call_1"
 
 
 def test_a_model_by_name_and_address(server):
@@ -96,14 +52,7 @@ def test_a_model_by_name_and_address(server):
     assert s.use("qwen3:8b", base_url=server.url) == "qwen3:8b"
     s.run("hi")
     assert server.requests[2]["model"] == "qwen3:8b"
-    assert [m["role"] for m in server.requests[2]["messages"]] == [
-        "system",
-        "user",
-        "assistant",
-        "user",
-        "assistant",
-        "user",
-    ]
+    assert [m["role"] for m in server.requests[2]["messages"]] == ["system", *["user", "assistant"] * 2, "user"]
     s.use("offline")
     assert s.run("Hello").model == "offline"
 
@@ -131,22 +80,10 @@ def one_line(s: Session, what: str) -> str:
     return line
 
 
-def goes_on(s: Session, server: OpenAIServer) -> None:
-    server.answers[:] = [Say("Back again.")]
-    assert s.run("again").text == "Back again."
-    assert s.turns[-1].error is None
-    assert [m.text for m in s.snapshot.messages] == ["again", "Back again."]
-
-
-@pytest.mark.parametrize(
+@every_row(
     ("answer", "what"),
     [
-        (Fail(500, "the server is on fire"), "the server is on fire"),
-        (
-            Fail(401, "Incorrect API key provided"),
-            r"the provider does not accept the key \(401: Incorrect API key provided\): type session.key\(PROVIDER\)",
-        ),
-        (Fail(429, "slow down"), r"rate limited \(429: slow down\): nothing was lost; run the cell again$"),
+        (Fail(401, "Incorrect API key provided"), r"Incorrect API key provided\): type session.key\(PROVIDER\)"),
         (Raw(b"data: {not json\n\n"), "JSONDecodeError"),
         (Raw(b"data: [DONE]\n\n"), "No generation"),
     ],
@@ -155,16 +92,9 @@ def test_an_error_is_one_line_and_the_session_goes_on(server, answer, what):
     server.answers[:] = [answer]
     s = Session(model=chat(server))
     one_line(s, what)
-    goes_on(s, server)
-
-
-def test_the_prompt_of_a_failed_turn_is_sent_once_when_its_cell_is_run_again(server):
-    server.answers[:] = [Fail(500), Say("Now it works.")]
-    s = Session(model=chat(server))
-    one_line(s, "scripted failure")
-    assert s.pending is None
-    assert s.run("hi").text == "Now it works."
-    assert [m["content"] for m in server.requests[-1]["messages"] if m["role"] == "user"] == ["hi"]
+    server.answers[:] = [Say("Back again.")]
+    assert s.run("again").text == "Back again."
+    assert [m.text for m in s.snapshot.messages] == ["again", "Back again."]
 
 
 def test_a_server_that_is_not_there():
@@ -189,29 +119,7 @@ def test_a_stream_that_breaks_off_in_a_tool_call(server):
     assert s.run("again").text == "Sorry."
 
 
-def test_a_call_that_was_cut_in_its_arguments_is_not_run(server):
-    cut = '{"file_path": "/a.md", "content": "half of i'
-    call = {"index": 0, "id": "x", "type": "function", "function": {"name": "write_file", "arguments": cut}}
-    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
-    choices = [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "length"}]
-    body = f"data: {json.dumps({**chunk, 'choices': choices})}\n\ndata: [DONE]\n\n"
-    server.answers[:] = [Raw(body.encode()), Say("Sorry.")]
-    s = Session(model=chat(server))
-    assert s.run("write it").text == "Sorry."
-    assert dict(s.files) == {}
-    said, result = server.requests[-1]["messages"][-2:]
-    assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"__not_json__": cut}
-    assert (result["role"], result["tool_call_id"]) == ("tool", "x")
-    assert result["content"].startswith("Error: the arguments of this call are not JSON, or were cut off.")
-
-
 # -- names
-
-
-def test_offline_is_the_teaching_model():
-    found = resolve("offline")
-    assert isinstance(found.model, TeachingModel)
-    assert found.label == resolve(TeachingModel()).label == "offline"
 
 
 def test_an_unknown_name_names_a_near_one():
@@ -232,20 +140,149 @@ def test_a_missing_key_names_its_variable(monkeypatch):
     assert resolve("openai:gpt-5.2").label == "openai:gpt-5.2"
 
 
-def test_a_missing_package_names_the_line_that_installs_it(monkeypatch):
-    real = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *a: None if name == "langchain_groq" else real(name, *a)
-    )
-    with pytest.raises(DeepnbError, match="groq models need the package langchain-groq: pip install langchain-groq"):
-        resolve("groq:llama")
-
-
 def test_other_things_than_a_model():
     with pytest.raises(DeepnbError, match="a int is not a chat model"):
         resolve(3)
-    with pytest.raises(DeepnbError, match="the variable df holds a dict, not a chat model"):
-        resolve("df", namespace={"df": {}})
-    model = Scripted(answers=["x"])
-    assert resolve("mine", namespace={"mine": model}) == type(resolve("mine", namespace={"mine": model}))(model, "mine")
     assert resolve("offline", namespace={"offline": 3}).label == "offline"
+
+
+# -- a server of one's own: what it is asked for, and what it says
+
+
+# -- usage
+
+
+def test_usage_is_asked_for_and_shown_with_what_was_cached() -> None:
+    with OpenAIServer([Say("ok", cached=80)]) as server:
+        turn = Session("qwen", base_url=server.url, namespace={}).run("hi")
+        assert server.requests[0]["stream_options"] == {"include_usage": True}
+        assert "100 in / 80 cached / 20 out" in footer_view(turn).text()
+
+
+def test_what_was_cached_is_not_shown_where_nobody_says_it() -> None:
+    with OpenAIServer([Say("ok")], details=False) as server:
+        s = Session("qwen", base_url=server.url, namespace={})
+        turn = s.run("hi")
+        assert "100 in / 20 out" in footer_view(turn).text()
+        assert s.ledger()["cached"].isna().all() and s.ledger()["cached_share"].isna().all()
+
+
+def test_a_server_that_refuses_to_be_asked_is_asked_once() -> None:
+    def answer(request: dict[str, Any]) -> Any:
+        refused = Fail(422, "[{'type': 'extra_forbidden', 'loc': ['body', 'stream_options']}]")
+        return refused if "stream_options" in request else Say("ok")
+
+    with OpenAIServer([answer]) as server:
+        s = Session("qwen", base_url=server.url, namespace={})
+        assert [s.run(f"{prompt} {AT_LENGTH}").text for prompt in "abc"] == ["ok"] * 3
+        s.compact()
+        assert ["stream_options" in one for one in server.requests].count(True) == 1
+
+
+# -- settings
+
+
+def test_settings_are_sent_and_belong_to_the_model(shell: Shell) -> None:
+    with OpenAIServer([Say("ok")]) as server:
+        shell.ok(f"%agent use qwen --base-url {server.url} --max-tokens 300 --temperature 0.2 --timeout 90")
+        shell.ok("%agent hi")
+        sent = server.requests[-1]
+        assert (sent["max_completion_tokens"], sent["temperature"]) == (300, 0.2)
+        shell.ok(f"%agent use other --base-url {server.url}")
+        shell.ok("%agent hi")
+        assert not {"max_completion_tokens", "temperature"} & set(server.requests[-1])
+
+
+def test_settings_of_other_providers_have_their_own_names() -> None:
+    made: Any = resolve("ollama:qwen3", settings={"max_tokens": 300, "temperature": 0.2, "timeout": 90.0}).model
+    assert (made.num_predict, made.temperature, made.client_kwargs) == (300, 0.2, {"timeout": 90.0})
+    made = resolve(
+        "anthropic:claude-x", base_url="http://127.0.0.1:9", settings={"max_tokens": 300, "timeout": 90.0}
+    ).model
+    assert (made.max_tokens, made.default_request_timeout) == (300, 90.0)
+
+
+@every_row(
+    ("given", "line"),
+    [
+        ({"max_tokens": 0}, "max_tokens of a model can't be 0: give a whole number above 0"),
+        ({"max_tokens": 1.5}, "max_tokens of a model can't be 1.5"),
+        ({"temperature": -1}, "temperature of a model can't be -1: give 0 or more"),
+        ({"timeout": 0}, "timeout of a model can't be 0: give seconds above 0"),
+    ],
+)
+def test_a_setting_that_can_not_be_is_one_line(given: dict[str, Any], line: str) -> None:
+    with pytest.raises(DeepnbError, match=line):
+        Session(namespace={}).use("openai:qwen", base_url="http://127.0.0.1:9/v1", **given)
+
+
+def test_the_settings_of_a_model_that_was_made_are_its_own() -> None:
+    for model in ("offline", "mine", ScriptedModel(answers=["ok"])):
+        s = Session(namespace={"mine": ScriptedModel(answers=["ok"])})
+        with pytest.raises(DeepnbError, match="temperature can't be set for"):
+            s.use(model, temperature=0.5)
+
+
+# -- what servers refuse
+
+
+@every_row(
+    ("fail", "do"),
+    [
+        (Fail(400, "registry.ollama.ai/library/gemma:2b does not support tools"), "use a model that calls tools"),
+        (Fail(404, "No endpoints found that support tool use"), "use a model that calls tools"),
+        (Fail(400, "`tool calling` is not supported with this model"), "use a model that calls tools"),
+        (Fail(500, "tools param requires --jinja flag"), "start llama-server with --jinja"),
+        (
+            Fail(400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+            "start vLLM with --enable-auto-tool-choice and --tool-call-parser",
+        ),
+    ],
+)
+def test_a_model_that_is_not_given_tools_says_what_to_do_and_is_asked_once(fail: Fail, do: str) -> None:
+    with OpenAIServer([fail]) as server:
+        s = Session("qwen", base_url=server.url, namespace={})
+        with pytest.raises(DeepnbError, match=f"{do}, then"):
+            s.run("hi")
+        assert len(server.requests) == 1
+        assert not any(isinstance(e, Retry) for e in s.turns[-1].events)
+
+
+# -- addresses
+
+
+@wing("server")
+@every_row("path", ["/v1", "/v1/", "/api/v1", "/v1beta/openai", "/v1/chat/completions"])
+def test_the_address_of_a_model_server_is_no_agent(path: str) -> None:
+    url = f"http://127.0.0.1:8080{path}"
+    for make in (lambda: Session(graph=url), lambda: Session(namespace={}).use(url)):
+        with pytest.raises(DeepnbError, match="OpenAI-compatible server") as error:
+            make()
+        assert error.value.do == f"%agent use NAME --base-url {url}"
+        assert str(error.value).endswith(f"session.use(NAME, base_url={url!r})")
+
+
+def test_a_server_without_a_name_is_listed(shell: Shell) -> None:
+    with local_server(KINDS[3], 6_000) as server:
+        text = shell.ok(f"%agent use --base-url {server.url}")
+        assert NAME in text and "6,000" in text and "other" in text
+        assert shell.session.model == "offline"
+        shell.ok(f"%agent use {NAME} --base-url {server.url}")
+        assert NAME in shell.ok("%agent models") and "other" in shell.ok("%agent models")
+    with pytest.raises(DeepnbError, match="no server answers at"):
+        Session(namespace={}).models("http://127.0.0.1:9/v1")
+    with OpenAIServer([]) as server, pytest.raises(DeepnbError, match="does not list its models"):
+        Session(namespace={}).models(server.url)
+
+
+@every_row(
+    ("line", "python"),
+    [
+        ("%agent use NAME --base-url http://h/v1", "session.use(NAME, base_url='http://h/v1')"),
+        ("%agent use --base-url http://h/v1", "session.models('http://h/v1')"),
+        ("%agent new b --empty", "session.new('b', empty=True)"),
+        ("%config DeepNB.window = N sets the window", "session.configure(max_input_tokens=N) sets the window"),
+    ],
+)
+def test_a_hint_in_python(line: str, python: str) -> None:
+    assert in_python(line) == python

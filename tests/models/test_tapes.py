@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.exceptions import ContextOverflowError, ModelAPIError
-from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.exceptions import ModelAPIError
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
 from deepnb.context.counting import Counter
-from deepnb.models.tapes.recorder import recorded
-from deepnb.models.teaching import TeachingModel
+from deepnb.models.tapes.recorder import Recording, recorded
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
-from deepnb.values.turn import Compacted, ModelEnded, ModelStarted, TextDelta, ThinkingDelta
+from deepnb.values.turn import Compacted, ModelEnded, ThinkingDelta
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.chat_server import Fail, Say, Use
-from tests.support.compactions import Phased, compactions
+from tests.support.compactions import Phased
+from tests.support.credentials import SAMPLES
 from tests.support.local_server import KINDS, local_server
 from tests.support.nesting import Plan, Planned
 from tests.support.openai_server import OpenAIServer
 from tests.support.replays import replayed, same, tape, untimed
 from tests.support.scripted import Paid, Scripted, call
 from tests.support.tables import every_row
-from tests.support.windows import tight_window
-from tests.support.wings import wing
 
 
 @pytest.fixture
@@ -83,35 +84,6 @@ def test_the_main_agent_over_the_protocol_of_openai(file):
     assert sent == 3 and b.files["/a.md"] == 'a "quoted" line\n茶\n'
     assert [t.model for t in b.turns] == ["tape a.jsonl"] * 2 and b.model == "tape a.jsonl"
     assert b.turns[0].usage == a.turns[0].usage and b.turns[0].usage.input == 200
-
-
-def test_the_main_agent_over_the_protocol_of_anthropic(file):
-    both = [Say("I will write it."), WRITE]
-    with AnthropicServer([both, Say("It is written."), Say("Good bye.")]) as server:
-        a, b = replayed(Session, anthropic(server), ask("write it", "thanks"), file)
-    same(a, b)
-    assert (a.turns[1].usage.cached or 0) == (b.turns[1].usage.cached or 0) > 0
-    assert b'"cache_control"' not in file.read_bytes()
-
-
-def test_the_pieces_come_as_they_were_streamed(file):
-    with OpenAIServer([Say("one two three")]) as server:
-        s = Session(model=openai(server))
-        s.record(file)
-        pieces = [e.text for e in s.stream("hi") if isinstance(e, TextDelta)]
-    r = Session()
-    r.replay(file)
-    assert pieces == ["one", " two", " three"]
-    assert [e.text for e in r.stream("hi") if isinstance(e, TextDelta)] == pieces
-
-
-def test_the_teaching_model_with_its_compactions_flushes_and_summaries(file):
-    made = partial(Session, namespace={}, max_input_tokens=tight_window() + 300)
-    prompts = [f"Remember that the answer to question {i} is {i * i}" for i in range(9)]
-    a, b = replayed(made, TeachingModel(), ask(*prompts), file)
-    same(a, b)
-    assert compactions(a) and len(compactions(a)) == len(compactions(b))
-    assert {e.purpose for e in tape(file).exchanges} == {"answer", "summary", "flush"}
 
 
 def test_summaries_and_flushes_of_a_model_and_those_by_hand(file):
@@ -181,21 +153,6 @@ def test_a_subagent_with_a_model_of_its_own_needs_no_provider_when_it_is_replaye
     assert windows == [100_000, 50_000, 100_000]
 
 
-def test_an_error_and_what_came_before_it_are_replayed(file):
-    with OpenAIServer([Fail(429, "slow down"), Say("Now.")]) as server:
-        s = Session(model=openai(server))
-        s.record(file)
-        with pytest.raises(DeepnbError) as first:
-            s.run("hi")
-        s.run("hi")
-    r = Session()
-    r.replay(file)
-    with pytest.raises(DeepnbError) as second:
-        r.run("hi")
-    assert str(first.value) == str(second.value) and "rate limited (429: slow down)" in str(first.value)
-    assert r.run("hi").text == "Now."
-
-
 def test_an_error_answers_what_else_asks_it(file):
     slow = Fail(529, "busy", headers={"retry-after": "7", "x-request-id": "req_1"}, kind="overloaded_error")
     with OpenAIServer([slow]) as server:
@@ -212,19 +169,6 @@ def test_an_error_answers_what_else_asks_it(file):
     assert {"InternalServerError", "OpenAIError"} <= {kind.__name__ for kind in type(error).__mro__}
 
 
-def test_a_window_that_overflows_compacts_when_replayed_too(file):
-    class Full(Phased):
-        def _next(self, messages: Any) -> AIMessage:
-            if sum(len(str(m.content)) for m in messages[1:]) > 4_000 and "<" not in str(messages[-1].content):
-                raise ContextOverflowError("prompt is too long")
-            return super()._next(messages)
-
-    prompts = [f"{i} " + "word " * 150 for i in range(7)]
-    a, b = replayed(partial(Session, keep=("messages", 1)), Full(answers=["ok"]), ask(*prompts), file)
-    same(a, b)
-    assert compactions(b) and any(e.error for e in tape(file).exchanges)
-
-
 def test_a_model_that_does_not_stream_and_one_that_reports_usage(file):
     class Whole(Scripted):
         def _should_stream(self, **_: Any) -> bool:
@@ -236,30 +180,6 @@ def test_a_model_that_does_not_stream_and_one_that_reports_usage(file):
         a, b = replayed(Session, kind(answers=answers), ask("go"), one)
         same(a, b)
         assert b.text == "done" and b.files["/a.md"] == "x"
-
-
-def test_an_answer_that_thinks_keeps_its_thoughts(file):
-    thought: Any = [
-        {"type": "thinking", "thinking": "let me see", "signature": "c2ln", "index": 0},
-        {"type": "text", "text": "yes", "index": 1},
-    ]
-    kept = AIMessage(thought, response_metadata={"model_provider": "anthropic"})
-
-    class Thinks(Scripted):
-        def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-            self.requests.append(messages)
-            for block in thought:
-                metadata = {"model_provider": "anthropic"}
-                yield ChatGenerationChunk(message=AIMessageChunk(content=[dict(block)], response_metadata=metadata))
-
-    model = Thinks(answers=[kept])
-    a, b = replayed(Session, model, ask("hi", "again"), file)
-    same(a, b)
-    assert b.text == "yes"
-    messages = b.graph.get_state(b.config).values["messages"]
-    assert [m.content for m in messages if m.type == "ai"] == [
-        m.content for m in model.requests[1] if m.type == "ai"
-    ] * 2
 
 
 def test_thoughts_beside_the_answer_are_kept(file):
@@ -316,6 +236,7 @@ def test_a_request_that_is_not_on_the_tape_is_one_line_with_the_nearest_and_the_
         b.run("and seals?")
     line = str(caught.value)
     assert "\n" not in line and "the request is not on tape a.jsonl: the nearest, request 2 of 2," in line
+    assert line.endswith("session.record(FILE) makes a tape that has it")
     c = Session()
     c.replay(file)
     with pytest.raises(NotOnTapeError) as caught:
@@ -347,19 +268,6 @@ def test_a_summary_or_a_flush_that_is_not_on_the_tape_is_an_error_too(file, purp
     assert caught.value.diff is not None and opening in str(caught.value.diff.after)
 
 
-def test_a_subagents_request_that_is_not_on_the_tape_ends_the_turn(file):
-    a, _ = replayed(Session, Planned(), ask(str(Plan("r", (("general-purpose", Plan("x")),)))), file)
-    lines = file.read_bytes().splitlines(keepends=True)
-    kept = [x for x in lines if not (json.loads(x).get("purpose") and b'{"text": "x()"}' in x)]
-    assert 0 < len(lines) - len(kept) < 3
-    file.write_bytes(b"".join(kept))
-    r = Session()
-    r.replay(file)
-    with pytest.raises(NotOnTapeError):
-        r.run(a.turns[0].prompt)
-    assert [len(e.path) for e in r.turns[0].events if isinstance(e, ModelStarted)] == [0, 1]
-
-
 def test_another_tool_is_another_request(file):
     replayed(Session, Scripted(answers=["one"]), ask("hi"), file)
     r = Session(enable_subagents=False)
@@ -367,31 +275,6 @@ def test_another_tool_is_another_request(file):
     with pytest.raises(NotOnTapeError, match="differs in its tools") as caught:
         r.run("hi")
     assert caught.value.diff is not None and "-task: " in caught.value.diff.unified()
-
-
-def test_the_calls_of_a_tape_need_approval_as_those_of_any_model(file):
-    def erase(what: str) -> str:
-        """Erase something."""
-        erased.append(what)
-        return "erased"
-
-    erased: list[str] = []
-    model = Scripted(answers=[call("erase", what="all"), "It is gone."])
-    s = Session(model=model, tools=[erase], approve={"erase": "allow"})
-    s.record(file)
-    assert s.run("erase it").text == "It is gone." and erased == ["all"]
-    r = Session(tools=[erase])
-    r.replay(file)
-    turn = r.run("erase it")
-    assert [c.name for c in turn.asked] == ["erase"] and erased == ["all"]
-    for _ in r.resume(r.asked[0].approve()):
-        pass
-    assert r.text == "It is gone." and erased == ["all", "all"]
-    denied = Session(tools=[erase], approve={"erase": "deny"})
-    denied.replay(file)
-    with pytest.raises(NotOnTapeError):
-        denied.run("erase it")
-    assert erased == ["all", "all"]
 
 
 def test_a_tape_is_for_this_user_only_and_every_exchange_is_in_it_as_it_ends(file):
@@ -430,14 +313,6 @@ def test_nothing_is_recorded_before_the_recording_and_after_it(file):
     assert [p for e in tape(file).exchanges for _, p in e.pieces] == [{"text": "two"}]
 
 
-@wing("compare")
-def test_a_background_turn_is_recorded(file):
-    s = Session(model=Scripted(answers=["one"]))
-    s.record(file)
-    s.start("go").wait(60)
-    assert len(tape(file).exchanges) == 1
-
-
 def test_a_disk_that_is_full_ends_the_recording_and_not_the_turn(file, monkeypatch, caplog):
     s = Session(model=Scripted(answers=["one"]))
     recording = s.record(file)
@@ -469,8 +344,7 @@ def test_a_name_that_is_no_tape_is_one_line(name, kind, line, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    "piece",
-    [{"text": 3}, {"calls": 1}, {"calls": [{"name": []}]}, {"usage": {"a": "b"}}, {"text": None}],
+    "piece", [{"text": 3}, {"calls": 1}, {"calls": [{"name": []}]}, {"usage": {"a": "b"}}, {"text": None}]
 )
 def test_an_answer_that_is_none_is_damage(file, piece):
     s = Session(model=Scripted(answers=["one"]))
@@ -486,16 +360,106 @@ def test_an_answer_that_is_none_is_damage(file, piece):
     assert "\n" not in str(caught.value)
 
 
-def test_another_model_ends_the_replay(file):
-    _, b = replayed(Session, Scripted(answers=["one"]), ask("hi"), file)
-    b.use("offline")
-    assert b.run("what can you do?").model == "offline"
+# -- no credential is on a tape, wherever it was: searched in the bytes of the file
 
 
-def test_a_note_of_the_tape_is_part_of_its_name(file):
-    s = Session(model=Scripted(answers=["one"]))
-    s.record(file, note="scripted, no LLM")
-    s.run("hi")
+NOW = "2026-11-23T10:00:00+00:00"
+PLANTED = [sample for sample in SAMPLES if all(len(value) >= 8 for value in sample.values)][::4][:200]
+
+
+class Pieces(Scripted):
+    """Streams its answer five characters at a time, as text, as arguments of a call and as a thought."""
+
+    def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        text = str(self._next(messages).content)
+        args_ = json.dumps({"text": text})
+        for i in range(0, len(text), 5):
+            more = {"reasoning_content": text[i : i + 5]}
+            yield ChatGenerationChunk(message=AIMessageChunk(content=text[i : i + 5], additional_kwargs=more))
+            block: Any = {"type": "thinking", "thinking": text[i : i + 5], "index": 0}
+            yield ChatGenerationChunk(message=AIMessageChunk(content=[block]))
+        for i in range(0, len(args_), 5):
+            part: Any = {"name": "go" if i == 0 else None, "args": args_[i : i + 5], "id": "c1", "index": 0}
+            yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[part]))
+
+
+def left(file: Path, value: str) -> bool:
+    """Whether a value is in a file, as it is or as JSON writes it."""
+    data = file.read_bytes()
+    forms = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+    return any(form.encode("utf-8", "surrogatepass") in data for form in forms)
+
+
+def asked(model: BaseChatModel, text: str) -> None:
+    called = AIMessage("", tool_calls=[{"name": "go", "args": {"text": text}, "id": "c0"}])
+    given = [SystemMessage(text), HumanMessage(text), called, ToolMessage(text, tool_call_id="c0")]
+    tool = {"type": "function", "function": {"name": "go", "description": text, "parameters": {}}}
+    with suppress(RuntimeError):
+        list(model.bind(tools=[tool]).stream(given))
+
+
+@pytest.mark.slow
+def test_none_of_the_planted_credentials_is_on_a_tape_wherever_it_was(tmp_path):
+    found = []
+    for i, sample in enumerate(PLANTED):
+        file = tmp_path / f"{i}.jsonl"
+        recording = Recording(file, lambda: NOW, sample.text)
+        for answer in (sample.text, RuntimeError(sample.text)):
+            asked(recording.heard(Pieces(answers=[answer]), sample.text, "by script"), sample.text)
+        assert recording.requests == 2 and len(tape(file).exchanges) == 2
+        found += [(sample.kind, value) for value in sample.values if left(file, value)]
+    assert found == []
+
+
+def test_an_answer_without_credentials_keeps_its_pieces(tmp_path):
+    file = tmp_path / "a.jsonl"
+    recording = Recording(file, lambda: NOW)
+    asked(recording.heard(Pieces(answers=["what was said"]), "m", "by script"), "what was asked")
+    pieces = [piece for _, piece in tape(file).exchanges[0].pieces]
+    assert [p["text"] for p in pieces if "text" in p] == ["what ", "was s", "aid"]
+    assert "".join(c["args"] for p in pieces for c in p.get("calls", ())) == '{"text": "what was said"}'
+
+
+def test_keys_of_environment_prompt_and_headers_of_a_failing_request(tmp_path, monkeypatch):
+    """Keys that look like nothing: only who holds them knows them."""
+    file, prompt_key = tmp_path / "a.jsonl", "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
+    own, other, header = "the-local-key-of-a-lab", "another-key-of-the-lab", "header-key-of-the-lab"
+    monkeypatch.setenv("OPENAI_API_KEY", own)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", other)
+    monkeypatch.setenv("SOME_SECRET_KEY", "Zk3vQ9xLw7Rt2Bn8Yd4s")
+    secrets = [prompt_key, own, other, header, "Zk3vQ9xLw7Rt2Bn8Yd4s"]
+    said = f"Incorrect API key provided: {own}. You sent Authorization: Bearer {own}"
+    answers = [
+        Use("write_file", {"file_path": "/a.md", "content": f"{other} and {prompt_key}"}),
+        Say(f"I wrote {other} and Zk3vQ9xLw7Rt2Bn8Yd4s and {prompt_key}"),
+        Fail(401, said),
+        Fail(500, said),
+        Say("Now it works."),
+    ]
+    with OpenAIServer(answers) as server:
+        headers = {"X-Api-Key": header, "Authorization": f"Bearer {own}"}
+        model = ChatOpenAI(model="m", base_url=server.url, api_key=own, max_retries=0, default_headers=headers)  # type: ignore[arg-type]
+        s = Session(model=model)
+        s.record(file, note=f"with {own}")
+        s.run(f"my keys are {prompt_key} and {other}")
+        for _ in range(2):
+            with pytest.raises(DeepnbError):
+                s.run(f"again with {own}")
+        s.run("thanks")
+        sent = json.dumps(server.requests)
+    assert prompt_key in sent and own in sent
+    assert len(tape(file).exchanges) == 5 and sum(e.error is not None for e in tape(file).exchanges) == 2
+    assert [secret for secret in secrets if left(file, secret)] == []
+
+
+def test_a_thread_with_a_credential_in_it_is_replayed_without_it(tmp_path):
+    file, key = tmp_path / "a.jsonl", "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
+    s = Session(model=Scripted(answers=[f"your key is {key}, isn't it?", "bye"]))
+    s.record(file)
+    s.run(f"my key is {key}")
+    s.run("yes")
+    assert key in s.turns[0].text and not left(file, key)
     r = Session()
-    assert r.replay(file).note == "scripted, no LLM"
-    assert r.run("hi").model == "tape a.jsonl (scripted, no LLM)"
+    r.replay(file)
+    assert r.run(f"my key is {key}").text == "your key is [redacted: GitHub token], isn't it?"
+    assert r.run("yes").text == "bye"

@@ -6,8 +6,6 @@ import random
 from typing import Any
 
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 from deepnb import Session
@@ -131,13 +129,6 @@ def test_those_that_are_level_are_all_told() -> None:
     assert "a and b have the highest units in sales: 9." in answer("which shop has the highest units?", sales=level)
 
 
-@every_row("made", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
-def test_a_table_of_another_library_is_read_as_one_of_pandas(made: Any) -> None:
-    assert answer("total units by region", sales=made(SALES)) == (
-        "units (sum) by region in sales:\n\n| region | units (sum) |\n| --- | --- |\n| North | 11 |\n| South | 10 |\n| West | 7 |"
-    )
-
-
 def test_an_index_of_dates_is_one() -> None:
     readings = pd.DataFrame({"level": [1, 5, 3]}, index=pd.to_datetime(["2026-01-31", "2026-02-01", "2026-02-02"]))
     assert answer("total level by month", readings=readings).endswith("| 2026-01 | 1 |\n| 2026-02 | 8 |")
@@ -217,11 +208,3 @@ def test_no_word_can_be_changed_or_added_without_another_question_or_a_refusal(c
                     except Unplaced as error:
                         assert error.word
     assert not same, same
-
-
-def test_structured_output_is_refused_in_one_line() -> None:
-    from deepnb.models.teaching import TeachingModel
-
-    with pytest.raises(NotImplementedError, match="can't fill a schema"):
-        TeachingModel().with_structured_output(dict)
-    assert TeachingModel()._get_ls_params()["ls_model_name"] == "offline"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
-from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.engine.request import pieces
 from deepnb.models.teaching import TeachingModel
+from deepnb.models.teaching.conversation import conversation
+from deepnb.models.teaching.memory import edit, parse
+from deepnb.models.teaching.model import INTENTS
+from deepnb.models.teaching.talk import Use, plan
 from deepnb.values.tokenizer import count, tokens
 from tests.support.tables import every_row
 
@@ -29,7 +32,7 @@ def ls(path: str) -> str:
     return "[]"
 
 
-TOOLS = [write_file, ls]
+BOUND = [write_file, ls]
 TALKS = [
     [HumanMessage("who are you?")],
     [SystemMessage("Be kind."), HumanMessage("记住我喜欢用制表符")],
@@ -49,7 +52,7 @@ def plain(message: AIMessage) -> dict[str, Any]:
 
 @every_row("talk", TALKS)
 def test_the_chunks_joined_are_the_message(talk: list[Any]) -> None:
-    model = TeachingModel().bind_tools(TOOLS)
+    model = TeachingModel().bind_tools(BOUND)
     chunks = list(model.stream(talk))
     whole: Any = chunks[0]
     for chunk in chunks[1:]:
@@ -59,19 +62,9 @@ def test_the_chunks_joined_are_the_message(talk: list[Any]) -> None:
     assert len(chunks) > 3
 
 
-@every_row("talk", TALKS)
-def test_usage_is_exact(talk: list[Any]) -> None:
-    answer = TeachingModel().bind_tools(TOOLS).invoke(talk)
-    schemas = [convert_to_openai_tool(t) for t in TOOLS]
-    read = sum(len(tokens(p.text)) + p.extra for p in pieces(talk, schemas))
-    written = len(tokens(str(answer.content)))
-    written += sum(len(tokens(c["name"] + json.dumps(c["args"], ensure_ascii=False))) for c in answer.tool_calls)
-    assert answer.usage_metadata == {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
-
-
 def test_asked_in_a_running_loop_it_says_the_same() -> None:
     talk = [HumanMessage("list files")]
-    model = TeachingModel().bind_tools(TOOLS)
+    model = TeachingModel().bind_tools(BOUND)
     assert plain(asyncio.run(model.ainvoke(talk))) == plain(model.invoke(talk))
 
 
@@ -82,41 +75,11 @@ def test_only_the_last_chunk_has_usage() -> None:
     assert [c.content for c in chunks if c.content] == tokens("".join(str(c.content) for c in chunks))
 
 
-@every_row("talk", TALKS)
-def test_the_same_messages_give_the_same_answer(talk: list[Any]) -> None:
-    one, two = (TeachingModel().bind_tools(TOOLS).invoke(talk).model_dump(exclude={"id"}) for _ in range(2))
-    assert json.dumps(one) == json.dumps(two)
-
-
 def test_the_window_is_declared() -> None:
     assert TeachingModel().profile == TeachingModel(window=8000).profile
     profile = TeachingModel(window=1234).profile
     assert profile is not None
     assert (profile["max_input_tokens"], profile["tool_calling"]) == (1234, True)
-
-
-def test_it_says_which_model_it_is() -> None:
-    answer = TeachingModel().invoke("hello")
-    assert answer.response_metadata == {"model_name": "offline"}
-    assert TeachingModel()._llm_type == "deepnb-teaching"
-
-
-def test_only_bound_tools_are_called() -> None:
-    assert not TeachingModel().invoke("list files").tool_calls
-    assert not TeachingModel().bind_tools([write_file]).invoke("list files").tool_calls
-    assert TeachingModel().bind_tools(TOOLS).invoke("list files").tool_calls[0]["name"] == "ls"
-
-
-def test_ids_of_calls_differ_though_the_request_is_the_same() -> None:
-    model = TeachingModel().bind_tools(TOOLS)
-    talk: list[Any] = []
-    for _ in range(30):
-        talk.append(HumanMessage("list files"))
-        call = model.invoke(talk)
-        talk += [call, ToolMessage("[]", tool_call_id=call.tool_calls[0]["id"])]
-        talk.append(model.invoke(talk))
-    ids = [c["id"] for m in talk if isinstance(m, AIMessage) for c in m.tool_calls]
-    assert len(set(ids)) == 30
 
 
 def test_an_id_depends_on_the_calls_before_it() -> None:
@@ -125,7 +88,7 @@ def test_an_id_depends_on_the_calls_before_it() -> None:
     def id_after(earlier: str) -> str:
         call = AIMessage("", tool_calls=[{"name": "ls", "args": {"path": "/"}, "id": earlier}])
         talk = [call, ToolMessage("[]", tool_call_id=earlier), HumanMessage("list files")]
-        return str(TeachingModel().bind_tools(TOOLS).invoke(talk).tool_calls[0]["id"])
+        return str(TeachingModel().bind_tools(BOUND).invoke(talk).tool_calls[0]["id"])
 
     assert id_after("a") == id_after("a") != id_after("b")
 
@@ -139,6 +102,97 @@ def test_an_interrupt_while_streaming_is_let_through(monkeypatch: pytest.MonkeyP
         TeachingModel(delay=0.01).invoke("hello")
 
 
-def test_asked_for_usage_of_an_empty_thread() -> None:
-    assert TeachingModel().invoke([]).usage_metadata["input_tokens"] == 0  # type: ignore[index]
-    assert count("") == 0
+# -- laws: whatever is asked, there is an answer; tokens are the text; an edit leads where it should
+
+
+TOOLS = (
+    *("ls", "read_file", "write_file", "edit_file", "task"),
+    *("list_variables", "inspect_variable", "query_table", "run_python", "propose_cell"),
+)
+WORDS_TEXT = """
+remember that forget I prefer my tabs over spaces what do you know list files read write a file /x.md with: make to-do
+list: , ; use the skill `planets` highest gravity dataframe columns summarize our conversation ask subagent to who are ?
+! . 记住 忘记 我喜欢 制表符 列出文件 待办清单： 数据 最高 <messages> </messages> extract <agent_memory> </agent_memory>
+<memory_guidelines> </memory_guidelines> - # ( ) password= plot units by regoin cell @@ --- +++
+"""
+TABLE = "t: DataFrame, 2 rows x 2 columns\ncolumn | type | non-null | summary\nregion | str | 2 | 2 distinct: a, b"
+PHRASES = (
+    *(
+        "\n",
+        "> 5",
+        "between 3 and 4",
+        "variable totals",
+        "with pandas",
+        "top 3",
+        TABLE,
+        "[variables: new: t]",
+        "a    3",
+    ),
+    *("units | int64 | 2 | min 1 (a), mean 2, max 3 (b)", "first rows:\nregion,units\na,1", "dtype: int64"),
+    "Error: KeyError: 'regoin'",
+)
+WORDS = [*WORDS_TEXT.split(), *PHRASES]
+TEXT = st.text() | st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+CALL = st.builds(
+    lambda name, args, i: {"name": name, "args": args, "id": f"c{i}"},
+    st.sampled_from(TOOLS),
+    st.dictionaries(st.sampled_from(("file_path", "path", "content", "name")), TEXT | st.integers() | st.none()),
+    st.integers(0, 3),
+)
+SOURCE = st.sampled_from(({}, {}, {"lc_source": "memory_update"}, {"lc_source": "summarization"}))
+MESSAGE = (
+    st.builds(lambda t, s: HumanMessage(t, additional_kwargs=s), TEXT, SOURCE)
+    | st.builds(lambda t, c: AIMessage(t, tool_calls=c), TEXT, st.lists(CALL, max_size=3))
+    | st.builds(lambda t, i: ToolMessage(t, tool_call_id=f"c{i}"), TEXT, st.integers(0, 3))
+    | st.builds(SystemMessage, TEXT)
+)
+
+
+@given(st.lists(MESSAGE, max_size=8), st.frozensets(st.sampled_from(TOOLS)))
+def test_there_is_always_an_answer_or_a_bound_call(messages: list[BaseMessage], bound: frozenset[str]) -> None:
+    move = plan(conversation(messages, bound), INTENTS)
+    if isinstance(move, Use):
+        assert move.tool in bound
+    else:
+        assert isinstance(move, str)
+        assert move
+
+
+@tool
+def read_file(file_path: str, limit: int = 0, offset: int = 0) -> str:
+    """Read."""
+    return ""
+
+
+@given(TEXT)
+def test_any_text_is_answered_by_the_model_with_exact_output(text: str) -> None:
+    answer = TeachingModel().bind_tools([read_file]).invoke([HumanMessage(text)])
+    assert answer.content or answer.tool_calls
+    if not answer.tool_calls:
+        assert answer.usage_metadata["output_tokens"] == count(str(answer.content))  # type: ignore[index]
+
+
+@given(st.text() | TEXT)
+def test_tokens_joined_are_the_text(text: str) -> None:
+    assert "".join(tokens(text)) == text
+    assert count(text) == len(tokens(text))
+
+
+LINES = st.lists(st.sampled_from(("- a", "- b", "- ab", "", "a", "- a - a")), max_size=7)
+
+
+@given(LINES, LINES)
+def test_an_edit_put_into_the_text_gives_the_other(before: list[str], after: list[str]) -> None:
+    change = edit(before, after)
+    text = "\n".join(before)
+    if change is None:
+        assert not text.strip("\n")
+        return
+    old, new = change
+    assert text.find(old) == text.rfind(old) >= 0
+    assert text.replace(old, new) == "\n".join(after)
+
+
+@given(st.lists(st.text(alphabet="ab- \t@"), min_size=1, max_size=5))
+def test_a_read_result_gives_back_the_lines_under_its_header(lines: list[str]) -> None:
+    assert parse(f"@@ lines 1-{len(lines)} of 900 | next offset 77 @@\n" + "\n".join(lines)) == (lines, 77)

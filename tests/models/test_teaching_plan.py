@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from deepnb import Session
 from deepnb.models.teaching.conversation import MemoryFile, Step, conversation, words
 from deepnb.models.teaching.memory import bullet
 from deepnb.models.teaching.model import INTENTS
-from deepnb.models.teaching.tables import parse_frame
-from deepnb.models.teaching.talk import MAX_CALLS, Use, plan
+from deepnb.models.teaching.talk import MAX_CALLS, TRIES, TRIES_ZH, Use, plan
 from deepnb.values.agent import Skill
 from tests.support.tables import every_row
-from tests.support.teaching import TOOLS, move
+from tests.support.teaching import TOOLS, asked, move
 
 PATH = "/AGENTS.md"
 TABS = MemoryFile(PATH, ("- The user prefers tabs over spaces",))
 SKILL = Skill("csv-report", "Summarize a CSV in a short report.", "/skills/csv-report/SKILL.md")
+AGENTS = ("general-purpose", "critic", "data-2")
+NOTES = TOOLS | {"note", "memory_search", "memory_get"}
 PLANETS = """\
 planets: DataFrame, 8 rows x 10 columns
 column | type | non-null | summary
@@ -65,55 +66,62 @@ def test_a_question_is_not_a_fact(request_: str) -> None:
     assert not isinstance(move(request_), Use)
 
 
-def test_remember_reads_the_file_first_where_memory_is_not_empty_and_adds_at_its_end() -> None:
-    request = "Remember that I use vim"
-    first = move(request, memory=(TABS,))
-    assert isinstance(first, Use)
-    assert (first.tool, first.args["file_path"]) == ("read_file", PATH)
-    then = move(request, read("# Notes\n- a\n- b\n"), memory=(TABS,))
-    assert then == Use(
-        "edit_file", {"file_path": PATH, "old_string": "- b", "new_string": "- b\n- The user uses vim"}, True
-    )
+WROTE = "Updated file /AGENTS.md"
+GONE = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not found", failed=True)
+VIM = "Remember that I use vim"
 
 
-def test_an_edit_takes_more_lines_where_the_last_one_is_not_unique() -> None:
-    then = move("Remember that I use vim", read("- a\n- b\n- a"), memory=(TABS,))
-    assert isinstance(then, Use)
-    assert then.args["old_string"] == "- b\n- a"
+def writes(path: str, content: str) -> Use:
+    return Use("write_file", {"file_path": path, "content": content})
 
 
-def test_remember_writes_the_file_where_it_turns_out_to_be_missing() -> None:
-    missing = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not found", failed=True)
-    then = move("Remember that I use vim", missing, memory=(TABS,))
-    assert then == Use("write_file", {"file_path": PATH, "content": "- The user uses vim\n"})
+def edits(old: str, new: str) -> Use:
+    return Use("edit_file", {"file_path": PATH, "old_string": old, "new_string": new}, True)
 
 
-def test_a_fact_that_is_there_is_not_written_again() -> None:
-    text = said("Remember that I prefer tabs over spaces", read("- The user prefers tabs over spaces"), memory=(TABS,))
-    assert "already" in text
+@every_row(
+    ("request_", "turn", "memory", "then"),
+    [
+        (VIM, read("# Notes\n- a\n- b\n"), (TABS,), edits("- b", "- b\n- The user uses vim")),
+        (VIM, read("- a\n- b\n- a"), (TABS,), edits("- b\n- a", "- b\n- a\n- The user uses vim")),
+        (VIM, GONE, (TABS,), writes(PATH, "- The user uses vim\n")),
+        ("忘记我喜欢制表符", read("- 用户喜欢用制表符"), (), edits("- 用户喜欢用制表符", "")),
+        ("Forget that I prefer tabs", read("- a\n- The user prefers tabs over spaces\n- b"), (TABS,),
+         edits("- a\n- The user prefers tabs over spaces", "- a")),
+    ],
+)  # fmt: skip
+def test_the_file_is_read_and_then_edited_or_written(request_: str, turn: Step, memory: tuple, then: Use) -> None:
+    first = move(request_, memory=memory or (TABS,))
+    assert isinstance(first, Use) and (first.tool, first.args["file_path"]) == ("read_file", PATH)
+    assert move(request_, turn, memory=memory) == then
+
+
+@every_row(
+    ("request_", "turn", "memory", "says", "never"),
+    [
+        ("Remember that I prefer tabs over spaces", read("- The user prefers tabs over spaces"), TABS, "already", "fail"),
+        (VIM, Step("read_file", {"file_path": PATH}, "@@ lines 1-2 of 2500 | next offset 2 @@\n- a\n- b"), TABS,
+         "has more than 1000 lines", "will remember"),
+        (VIM, Step("write_file", {"file_path": PATH, "content": "- The user uses vim\n"}, WROTE),
+         MemoryFile(PATH, ("- The user uses vim",)), "I will remember", "already"),
+        (VIM, Step("write_file", {"file_path": PATH, "content": "- uses emacs\n"}, WROTE), TABS, "uses emacs", "vim"),
+        ("forget that I own a boat", read("- The user prefers tabs over spaces"), TABS, "tabs over spaces", "removed"),
+    ],
+)  # fmt: skip
+def test_what_came_of_it_is_told_as_it_was(
+    request_: str, turn: Step, memory: MemoryFile, says: str, never: str
+) -> None:
+    text = said(request_, turn, memory=(memory,))
+    assert says in text and never not in text
 
 
 def test_a_prompt_that_may_be_out_of_date_is_not_believed() -> None:
-    earlier = conversation([HumanMessage("hello"), AIMessage("hi"), HumanMessage("Remember that I use vim")], TOOLS)
+    earlier = conversation([HumanMessage("hello"), AIMessage("hi"), HumanMessage(VIM)], TOOLS)
     assert plan(earlier, INTENTS) == Use("ls", {"path": "/"})
     there = replace(earlier, turn=(Step("ls", {"path": "/"}, "['/AGENTS.md']"),))
     assert plan(there, INTENTS).tool == "read_file"
     nothing = replace(earlier, turn=(Step("ls", {"path": "/"}, "No files found"),))
     assert plan(nothing, INTENTS).tool == "write_file"
-
-
-def test_a_fact_written_in_this_turn_is_confirmed_though_the_prompt_already_shows_it() -> None:
-    wrote = Step("write_file", {"file_path": PATH, "content": "- The user uses vim\n"}, "Updated file /AGENTS.md")
-    text = said("Remember that I use vim", wrote, memory=(MemoryFile(PATH, ("- The user uses vim",)),))
-    assert "I will remember" in text
-    assert PATH in text
-
-
-def test_a_call_that_was_changed_before_it_ran_is_told_as_it_was() -> None:
-    wrote = Step("write_file", {"file_path": PATH, "content": "- uses emacs\n"}, "Updated file /AGENTS.md")
-    text = said("Remember that I use vim", wrote)
-    assert "uses emacs" in text
-    assert "vim" not in text
 
 
 @every_row(
@@ -132,32 +140,9 @@ def test_credentials_are_refused_and_not_repeated(request_: str) -> None:
     assert "credential" in text or "密码" in text
 
 
-@every_row("fact", ["the token budget is 8000", "I dislike password managers", "pins are on the map"])
-def test_plain_facts_are_no_credentials(fact: str) -> None:
-    assert isinstance(move(f"Remember that {fact}"), Use)
-
-
 def test_the_first_person_is_turned_only_where_the_rest_has_none() -> None:
     assert bullet("I prefer tabs") == "- The user prefers tabs"
     assert bullet("I prefer that you call me Ann") == "- I prefer that you call me Ann"
-
-
-def test_forget_takes_the_line_out_with_its_line_feed() -> None:
-    then = move("Forget that I prefer tabs", read("- a\n- The user prefers tabs over spaces\n- b"), memory=(TABS,))
-    assert isinstance(then, Use)
-    before = "- a\n- The user prefers tabs over spaces\n- b\n"
-    assert before.replace(then.args["old_string"], then.args["new_string"]) == "- a\n- b\n"
-
-
-def test_forget_in_chinese() -> None:
-    then = move("忘记我喜欢制表符", read("- 用户喜欢用制表符"))
-    assert then == Use("edit_file", {"file_path": PATH, "old_string": "- 用户喜欢用制表符", "new_string": ""}, True)
-
-
-def test_forget_says_what_is_there_where_nothing_matches() -> None:
-    text = said("forget that I own a boat", read("- The user prefers tabs over spaces"), memory=(TABS,))
-    assert "Nothing" in text
-    assert "tabs over spaces" in text
 
 
 def test_forget_looks_in_the_file_that_says_it() -> None:
@@ -217,20 +202,63 @@ def test_recall_takes_only_the_lines_that_are_asked_about() -> None:
         ("save 'hi' to /x.md", Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
         ('write the line "hi" to /x.md', Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
         ("把“你好”保存到 /x.md", Use("write_file", {"file_path": "/x.md", "content": "你好\n"})),
-        (
-            "ask a subagent to list files",
-            Use("task", {"description": "list files", "subagent_type": "general-purpose"}),
-        ),
         ("use the csv-report skill", Use("read_file", {"file_path": SKILL.path})),
         ("Write me a report that summarizes my numbers", Use("read_file", {"file_path": SKILL.path})),
         ("Which planet has the strongest gravity?", Use("list_variables", {})),
         ("what is in `planets`?", Use("inspect_variable", {"name": "planets"}, True)),
         ("describe planets", Use("list_variables", {})),
         ("What columns does the data have?", Use("list_variables", {})),
+        (
+            "ask the critic subagent to list files",
+            Use("task", {"description": "list files", "subagent_type": "critic"}),
+        ),
+        (
+            "Ask the Critic sub-agent to list files",
+            Use("task", {"description": "list files", "subagent_type": "critic"}),
+        ),
+        (
+            "please have my critic subagent look at /a.md",
+            Use("task", {"description": "look at /a.md", "subagent_type": "critic"}),
+        ),
+        ("let the `data-2` subagent list files", Use("task", {"description": "list files", "subagent_type": "data-2"})),
+        (
+            "use the subagent critic to list files",
+            Use("task", {"description": "list files", "subagent_type": "critic"}),
+        ),
+        (
+            "ask critic to remember that I use vim",
+            Use("task", {"description": "remember that I use vim", "subagent_type": "critic"}),
+        ),
+        (
+            "ask the critic subagent to ask the data-2 subagent to list files",
+            Use("task", {"description": "ask the data-2 subagent to list files", "subagent_type": "critic"}),
+        ),
+        ("让 critic 子代理列出文件", Use("task", {"description": "列出文件", "subagent_type": "critic"})),
+        ("请子代理 critic 去列出文件", Use("task", {"description": "列出文件", "subagent_type": "critic"})),
+        (
+            "ask a subagent to list files",
+            Use("task", {"description": "list files", "subagent_type": "general-purpose"}),
+        ),
+        (
+            "ask the general-purpose subagent to list files",
+            Use("task", {"description": "list files", "subagent_type": "general-purpose"}),
+        ),
+        ("Note that the deadline is Friday", Use("note", {"text": "the deadline is Friday"})),
+        ("Please take a note: I prefer short meetings.", Use("note", {"text": "The user prefers short meetings"})),
+        ("could you note down that Ana owns the data?", Use("note", {"text": "Ana owns the data"})),
+        ("Add to today's note that the printer hums", Use("note", {"text": "the printer hums"})),
+        ("请记一下：网关主机是 box-17。", Use("note", {"text": "网关主机是 box-17"})),
+        ("在今天的笔记里写下：打印机坏了", Use("note", {"text": "打印机坏了"})),
+        ("Search your memory for the gateway host.", Use("memory_search", {"query": "the gateway host", "k": 3})),
+        ("search all notes about Parquet", Use("memory_search", {"query": "Parquet", "k": 3})),
+        ("What do my daily notes say about the printer?", Use("memory_search", {"query": "the printer", "k": 3})),
+        ("搜索你的记忆：网关主机", Use("memory_search", {"query": "网关主机", "k": 3})),
+        ("在笔记里找一下打印机", Use("memory_search", {"query": "打印机", "k": 3})),
+        ("笔记里关于网关写了什么？", Use("memory_search", {"query": "网关", "k": 3})),
     ],
 )
 def test_the_first_call(request_: str, expected: Use) -> None:
-    assert move(request_, skills=(SKILL,)) == expected
+    assert move(request_, skills=(SKILL,), agents=AGENTS, tools=NOTES) == expected
 
 
 def test_a_file_is_quoted_shortly() -> None:
@@ -239,61 +267,14 @@ def test_a_file_is_quoted_shortly() -> None:
     assert "line 20" not in text
 
 
-def test_a_skill_is_read_and_its_steps_are_told_beside_the_data() -> None:
-    skill = read("---\nname: csv-report\n---\n# Report\n1. Look at the columns\n2. Write three lines", SKILL.path)
-    request = "use the csv-report skill on `planets`"
-    then = move(request, skill, skills=(SKILL,))
-    assert then == Use("inspect_variable", {"name": "planets"}, True)
-    text = said(request, skill, Step("inspect_variable", {"name": "planets"}, PLANETS), skills=(SKILL,))
-    assert "1. Look at the columns" in text
-    assert "8 rows" in text
-
-
 def test_skills_are_listed_out_of_the_prompt() -> None:
     assert SKILL.description in said("what skills do you have?", skills=(SKILL,))
     assert "no skills" in said("what skills do you have?")
 
 
-LISTED = Step("list_variables", {}, "planets: DataFrame, 8 rows x 10 columns\nx: int, 3")
-INSPECTED = Step("inspect_variable", {"name": "planets"}, PLANETS)
-
-
-WITH_QUERY = TOOLS | {"query_table"}
-
-
-def test_a_question_on_data_asks_query_table() -> None:
-    then = move("Which planet has the strongest gravity?", LISTED, INSPECTED, tools=WITH_QUERY)
-    assert isinstance(then, Use) and then.tool == "query_table"
-    assert then.args["sort"] == "-gravity_m_s2" and then.args["columns"] == ["name", "gravity_m_s2"]
-    rows = Step("query_table", then.args, "planets: 2 rows\nname,gravity_m_s2\nJupiter,23.1\nEarth,9.8")
-    text = said("Which planet has the strongest gravity?", LISTED, INSPECTED, rows, tools=WITH_QUERY)
-    assert text == "Jupiter has the highest gravity_m_s2 in planets: 23.1."
-    assert (
-        said("How many rows does planets have?", LISTED, INSPECTED)
-        == "planets is a DataFrame of 8 rows and 10 columns."
-    )
-
-
 def test_a_description_in_the_request_needs_no_look() -> None:
-    then = move(f"Which planet in {PLANETS}\n has the strongest gravity?", tools=WITH_QUERY)
+    then = move(f"Which planet in {PLANETS}\n has the strongest gravity?", tools=TOOLS | {"query_table"})
     assert isinstance(then, Use) and then.tool == "query_table"
-
-
-def test_a_word_that_is_unknown_is_named() -> None:
-    text = said("Which planet is the most beautiful?", LISTED, INSPECTED)
-    assert text.startswith('I can\'t place "beautiful" in that. Try "')
-    assert len(text.splitlines()) == 1
-
-
-def test_columns_are_parsed() -> None:
-    frame, rest = parse_frame("See " + PLANETS) or pytest.fail("not found")
-    assert [c.name for c in frame.columns] == ["name", "gravity_m_s2", "mass_1e24_kg", "mean_temperature_c"]
-    assert rest.strip() == "See"
-
-
-def test_an_error_of_a_tool_ends_the_turn_with_what_it_said() -> None:
-    text = said("read /x.md", Step("read_file", {"file_path": "/x.md"}, "Error: File '/x.md' not found", failed=True))
-    assert "not found" in text
 
 
 def test_a_tool_that_is_not_bound_is_never_called() -> None:
@@ -351,12 +332,99 @@ def test_a_file_that_is_not_there_or_says_nothing_is_told() -> None:
     assert "already" in said(request, read("- a", "/style.md"), read("- a"))
 
 
-def test_reading_a_file_alone_keeps_nothing() -> None:
-    assert "says" in said("Read /style.md", read("- a", "/style.md"))
-
-
 def test_a_change_that_waits_for_the_user_is_told_as_that() -> None:
     held = Step("write_file", {"file_path": PATH, "content": "- a\n"}, "Error: this change of /AGENTS.md waits for the user to confirm it (1 line that reads like an instruction, not in your words).", failed=True)  # fmt: skip
     gone = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not found", failed=True)
     text = said("Read /style.md and remember what it says", read("- a", "/style.md"), gone, held)
     assert "needs your approval" in text and "%memory pending" in text and PATH in text
+
+
+# -- a task is handed on by name, through the tool schema it is sent
+
+
+def handed(request: str, *turn: Step, agents=AGENTS) -> str | Use:
+    return plan(asked(request, *turn, agents=agents), INTENTS)
+
+
+def test_one_that_is_not_there_is_said_and_not_called():
+    assert handed("ask the nobody subagent to sing") == (
+        "There is no subagent nobody: the tool `task` lists general-purpose, critic, data-2."
+    )
+    assert "data-2" in str(handed("让 nobody 子代理唱歌"))
+
+
+def test_without_the_tool_it_says_so():
+    done = plan(asked("ask the critic subagent to sing", tools=TOOLS - {"task"}), INTENTS)
+    assert done == "I would call the tool `task` here, but it is not bound to me, so I stop."
+
+
+@every_row("request_", ["ask bob to call me", "use pandas to plot it", "tell me to stop", "let it be for now"])
+def test_words_that_name_no_subagent_are_not_for_one(request_):
+    done = handed(request_)
+    assert not (isinstance(done, Use) and done.tool == "task")
+    assert "no subagent" not in getattr(done, "text", "")
+
+
+def test_any_subagent_is_the_first_where_there_is_no_general_purpose_one():
+    assert handed("ask a subagent to sing", agents=("critic",)).args["subagent_type"] == "critic"
+
+
+def test_the_report_is_quoted_and_a_refusal_said():
+    done = handed("ask the critic subagent to sing", Step("task", {}, "la la"))
+    assert done == "The subagent critic reported:\n> la la"
+    done = handed("ask the critic subagent to sing", Step("task", {}, "Error: no subagent was started.", failed=True))
+    assert done.startswith("The tool `task` failed. It said: Error: no subagent")
+
+
+# -- notes for the day, and searching
+
+
+@every_row(
+    "request_", ["Remember that the deadline is Friday", "记住截止日期是周五", "don't forget that Ana owns the data"]
+)
+def test_what_is_to_be_remembered_goes_to_the_memory_file(request_: str):
+    done = move(request_, tools=NOTES)
+    assert isinstance(done, Use) and done.tool == "write_file" and done.args["file_path"] == "/AGENTS.md"
+
+
+def test_without_the_tool_a_note_goes_to_the_memory_file():
+    done = move("Note that the deadline is Friday")
+    assert isinstance(done, Use) and done.args["file_path"] == "/AGENTS.md"
+
+
+@every_row("request_", ["Note that the password is hunter2pass", "记一下：密码是 hunter2pass"])
+def test_no_credential_is_noted(request_: str):
+    assert isinstance(move(request_, tools=NOTES), str)
+
+
+# -- where it has no rule
+
+
+@every_row(("request_", "tries"), [("sing for me", TRIES), ("唱首歌", TRIES_ZH)])
+def test_a_request_without_a_rule_is_answered_with_two_prompts_that_have_one(request_: str, tries: tuple[str, ...]):
+    session = Session()
+    said = session.run(request_).text
+    assert len(said.splitlines()) == 1
+    for prompt in tries:
+        assert prompt in said
+        answer = session.run(prompt).text
+        assert "rule-based" not in answer and "基于规则" not in answer and "没有正好" not in answer, answer
+
+
+def test_what_no_prompt_says_is_not_known() -> None:
+    assert Session().run("Who has the key?").text.startswith("Nothing in my prompt says that.")
+    assert Session().run("谁有钥匙？").text.startswith("我的提示词里没有提到这个。")
+
+
+def test_a_tool_of_the_users_is_called_by_name() -> None:
+    def sales(region: str, year: int = 2026) -> str:
+        """Units sold in a region."""
+        return f"{region} {year}: 42"
+
+    session = Session()
+    session.tools.add(sales)
+    session.run("call sales with region North and year 2025")
+    while session.asked:
+        list(session.resume(session.asked[0].approve()))
+    assert session.last and session.last.text == "`sales` gave: North 2025: 42"
+    assert "I can't place" in session.run("call sales with colour red").text

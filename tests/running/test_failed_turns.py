@@ -12,14 +12,12 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.exceptions import ContextOverflowError
-from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import DeepnbError, Session
 from deepnb.values.turn import ModelStarted
 from deepnb.views.turn import TurnView
-from tests.support.compactions import AT_LENGTH, Phased
 from tests.support.scripted import Scripted, call
 
 DOWN = RuntimeError("down")
@@ -184,27 +182,6 @@ def test_an_edit_of_memory_is_told_once(refresh: Any, checkpointer: Any) -> None
     assert s.files["/AGENTS.md"] == "- drinks coffee\n- drinks tea\n- drinks milk\n"
 
 
-def test_what_was_brought_back_and_what_was_pinned_goes_with_the_next_try_once() -> None:
-    model = Phased(answers=[AT_LENGTH, "ok", "ok", DOWN, DOWN, "ok"])
-    s = Session(model=model)
-    for prompt in ("alpha", "beta", "gamma"):
-        s.run(prompt)
-    s.compact()
-    s.bring_back(1, [1])
-    s.skills.new("csv-report")
-    s.skills.pin("csv-report")
-    for _ in range(2):
-        with pytest.raises(DeepnbError):
-            s.run("now?")
-    assert s.brought_back is not None
-    s.run("now?")
-    request = [str(m.text) for m in model.requests[-1]]
-    assert sum(t.startswith("From earlier") for t in request) == 1
-    assert sum("csv-report" in t for t in request[1:]) == 1
-    assert request.count("now?") == 1
-    assert s.brought_back is None
-
-
 class Writing(AgentMiddleware):
     """Writes a file before the first call of each turn."""
 
@@ -221,34 +198,6 @@ def test_files_that_were_written_are_kept() -> None:
     assert s.files["/log.txt"] == "begun"
     assert list(s.snapshot.messages) == []
     assert s.turns[0].after.files == {"/log.txt": "begun"}
-
-
-def test_the_turns_of_a_thread_that_another_session_went_on_with() -> None:
-    saver = InMemorySaver()
-    s = session("one", DOWN, "two", "four", checkpointer=saver)
-    s.run("first")
-    with pytest.raises(DeepnbError):
-        s.run("do it")
-    s.run("do it")
-    session("three", checkpointer=saver).run("on")
-    s.run("and on")
-    assert [(t.number, t.prompt, t.text) for t in s.turns] == [
-        (1, "first", "one"),
-        (2, "do it", "two"),
-        (3, "on", "three"),
-        (4, "and on", "four"),
-    ]
-
-
-def test_a_failure_in_another_thread_than_the_current_one() -> None:
-    s = session("one", DOWN, "two")
-    s.new("side")
-    s.run("first", thread="main")
-    with pytest.raises(DeepnbError):
-        s.run("do it", thread="main")
-    s.run("do it", thread="main")
-    assert sent(s) == ["first", "one", "do it"]
-    assert s.thread == "side"
 
 
 # -- after an answer
@@ -268,14 +217,3 @@ def test_a_turn_that_failed_after_tool_calls_stays_and_says_how_to_go_on(checkpo
     list(s.resume())
     assert (s.text, len(s.turns), s.turns[0].error, s.pending) == ("done", 1, None, None)
     assert s.options.model.requests[-1] == s.options.model.requests[1]
-
-
-def test_a_prompt_after_it_goes_on_without_it_and_every_call_has_a_result() -> None:
-    s = session(call("ls", path="/"), DOWN, "fine")
-    with pytest.raises(DeepnbError):
-        s.run("do it")
-    s.run("leave it")
-    request = s.options.model.requests[-1]
-    assert [m.text for m in request if m.type == "human"] == ["do it", "leave it"]
-    calls = [c["id"] for m in request for c in getattr(m, "tool_calls", ())]
-    assert calls == [m.tool_call_id for m in request if isinstance(m, ToolMessage)]

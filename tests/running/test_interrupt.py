@@ -79,16 +79,21 @@ def runs_end() -> None:
 
 
 class Stuck(Scripted):
-    """Says the beginning of its first answer, and then no more until it is let go."""
+    """Says the beginning of its first answer, or blocks in C before it, and says no more until it is let go."""
 
-    words: int = 20
+    deaf: bool = False
     _begun: threading.Event = PrivateAttr(default_factory=threading.Event)
     _go: threading.Event = PrivateAttr(default_factory=threading.Event)
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
         is_first = not self.requests
+        if is_first and self.deaf:
+            self._next(*args[:1])
+            self._begun.set()
+            self._go.wait()
+            return
         for n, chunk in enumerate(super()._stream(*args, **kwargs)):
-            if is_first and n == self.words:
+            if is_first and n == 20:
                 self._begun.set()
                 while not self._go.is_set():
                     time.sleep(0.001)  # where an interrupt can end it
@@ -143,24 +148,9 @@ def test_in_the_model_and_on_without_resume():
     assert [t.number for t in s.turns] == [1, 2]
 
 
-class Deaf(Scripted):
-    """Blocks in C before its first answer, until it is let go."""
-
-    _begun: threading.Event = PrivateAttr(default_factory=threading.Event)
-    _go: threading.Event = PrivateAttr(default_factory=threading.Event)
-
-    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        if not self.requests:
-            self._next(*args[:1])
-            self._begun.set()
-            self._go.wait()
-            return
-        yield from super()._stream(*args, **kwargs)
-
-
 def test_before_anything_was_produced(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(engine_run, "_GRACE", 0.0)
-    s = Session(model=Deaf(answers=["late answer", "second"]))
+    s = Session(model=Stuck(answers=["late answer", "second"], deaf=True))
     interrupted(s, "p", s.options.model._begun, at=lambda e: isinstance(e, ModelStarted))
     assert s.turns[0].text == ""
     assert s.turns[0].interrupted is not None
@@ -169,19 +159,6 @@ def test_before_anything_was_produced(monkeypatch: pytest.MonkeyPatch):
     assert s.run("q").text == "second"
     s.options.model._go.set()
     runs_end()
-
-
-def test_closing_the_iterator_is_an_interrupt():
-    s = Session(model=Stuck(answers=[LONG, "second"]))
-    events = s.stream("p")
-    for event in events:
-        if isinstance(event, TextDelta):
-            break
-    events.close()
-    assert s.turns[0].interrupted == "interrupted while the model answered"
-    readable(s)
-    list(s.resume())
-    assert s.text == "second"
 
 
 def test_an_iterator_closed_before_its_first_event_is_no_turn():
@@ -298,36 +275,24 @@ def test_in_a_tool(tool):
         assert s.turns == (turn,)
 
 
-def test_in_a_tool_and_again(tool):
+@every_row("decision, began", [("again", 2), ("skip", 1), (None, 1)])
+def test_in_a_tool_and_on(tool, decision, began):
     with in_tool(tool) as (s, tools):
-        list(s.resume("again"))
-        assert tools.began == 2
-        assert (s.pending, s.text, len(s.turns)) == (None, "after the tool", 1)
-        assert "is done" in s.snapshot.messages[2].text
+        if decision:
+            list(s.resume(decision))
+        else:
+            s.run("q")
+        assert (tools.began, s.pending, s.text) == (began, None, "after the tool")
         no_open_calls(s.options.model.requests)
-        statuses = [e.status for e in s.turns[0].events if isinstance(e, ToolEnded)]
-        assert statuses == ["cut", "ok"]
-        assert s.run("q").text == "next"
-
-
-def test_in_a_tool_and_skip(tool):
-    with in_tool(tool) as (s, tools):
-        list(s.resume("skip"))
-        assert tools.began == 1
-        assert (s.pending, s.text) == (None, "after the tool")
-        assert s.snapshot.messages[2].text.startswith("Skipped: the user interrupted this call")
-        assert s.snapshot.messages[2].status == "error"
-        no_open_calls(s.options.model.requests)
-        assert s.run("q").text == "next"
-
-
-def test_in_a_tool_and_on_without_resume(tool):
-    with in_tool(tool) as (s, tools):
-        assert s.run("q").text == "after the tool"
-        assert (tools.began, s.pending) == (1, None)
-        no_open_calls(s.options.model.requests)
+        result = s.snapshot.messages[2]
+        if decision == "again":
+            assert "is done" in result.text
+            assert [e.status for e in s.turns[0].events if isinstance(e, ToolEnded)] == ["cut", "ok"]
+        if decision == "skip":
+            assert result.text.startswith("Skipped: the user interrupted this call") and result.status == "error"
         with pytest.raises(DeepnbError, match="nothing to resume"):
             list(s.resume("again"))
+        assert s.run("r").text == "next"
 
 
 @every_row("interrupts, name", [(1, "busy"), (2, "stubborn")])
@@ -392,43 +357,16 @@ def kept_writes(monkeypatch: pytest.MonkeyPatch, call_id: str) -> threading.Even
     return kept
 
 
-def side_by_side(monkeypatch: pytest.MonkeyPatch) -> tuple[Session, Tools]:
-    """One tool ends, the one beside it is cut."""
-    tools = Tools()
-    calls: list[Any] = [{"name": name, "args": {}, "id": f"id-{name}"} for name in ("fast", "busy")]
-    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after", "next"]), **apart(*tools.all))
-    interrupted(s, "p", tools.begun, kept_writes(monkeypatch, "id-fast"), at=is_start("busy"))
-    return s, tools
-
-
 @every_row("decision", ["again", "skip", None])
-def test_of_tools_side_by_side_only_the_cut_one_is_asked_about(decision, monkeypatch):
-    s, tools = side_by_side(monkeypatch)
-    assert s.pending is not None
-    assert "the tool busy was interrupted" in s.pending
-    if decision:
-        list(s.resume(decision))
-    else:
-        s.run("q")
-    assert s.text == "after"
-    assert tools.quick == 1
-    assert tools.began == (2 if decision == "again" else 1)
-    no_open_calls(s.options.model.requests)
-    results = {m.tool_call_id: m.text for m in s.snapshot.messages if m.role == "tool"}
-    assert set(results) == {"id-fast", "id-busy"}
-    if decision:
-        assert results["id-fast"] == "fast is done"
-
-
-@every_row("decision", ["again", "skip", None])
-def test_what_a_tool_wrote_beside_a_cut_one_is_kept(decision, monkeypatch):
-    calls = [
-        {"name": "write_file", "args": {"file_path": "/AGENTS.md", "content": "- tea\n"}, "id": "w"},
-        {"name": "busy", "args": {}, "id": "b"},
-    ]
+def test_of_tools_side_by_side_only_the_cut_one_is_asked_about_and_what_others_wrote_is_kept(decision, monkeypatch):
+    write = {"name": "write_file", "args": {"file_path": "/AGENTS.md", "content": "- tea\n"}, "id": "w"}
+    calls = [write, *({"name": name, "args": {}, "id": name} for name in ("fast", "busy"))]
     tools = Tools()
     s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), **apart(*tools.all))
-    interrupted(s, "p", tools.begun, kept_writes(monkeypatch, "w"), at=is_start("busy"))
+    interrupted(
+        s, "p", tools.begun, kept_writes(monkeypatch, "w"), kept_writes(monkeypatch, "fast"), at=is_start("busy")
+    )
+    assert "the tool busy was interrupted" in str(s.pending)
     assert dict(s.files) == {"/AGENTS.md": "- tea\n"}
     s.files["/mine.md"] = "waits"
     if decision:
@@ -436,8 +374,12 @@ def test_what_a_tool_wrote_beside_a_cut_one_is_kept(decision, monkeypatch):
     else:
         s.run("q")
     assert dict(s.files) == dict(s.snapshot.files) == {"/AGENTS.md": "- tea\n", "/mine.md": "waits"}
-    assert (s.text, s.pending) == ("after", None)
+    assert (s.text, s.pending, tools.quick) == ("after", None, 1)
+    assert tools.began == (2 if decision == "again" else 1)
     no_open_calls(s.options.model.requests)
+    results = {m.tool_call_id: m.text for m in s.snapshot.messages if m.role == "tool"}
+    assert set(results) == {"w", "fast", "busy"}
+    assert not decision or results["fast"] == "fast is done"
 
 
 class Waits(AgentMiddleware):
@@ -611,15 +553,6 @@ def test_rewinding_to_an_interrupted_turn_asks_again():
         no_open_calls(s.options.model.requests)
 
 
-def test_a_fork_of_an_interrupted_turn_goes_on():
-    with in_tool("busy") as (s, tools):
-        s.fork("f")
-        assert s.pending is not None
-        assert s.run("q").text == "after the tool"
-        assert tools.began == 1
-        no_open_calls(s.options.model.requests)
-
-
 def test_in_a_subagent():
     tools = Tools()
     task = call("task", id="t1", description="work", subagent_type="general-purpose")
@@ -633,20 +566,12 @@ def test_in_a_subagent():
     no_open_calls(s.options.model.requests)
 
 
-def test_nothing_to_resume_is_one_line():
-    s = Session(model=Scripted(answers=["one"]))
-    for _ in range(2):
-        with pytest.raises(DeepnbError, match=r"nothing to resume in this thread: session.run\(PROMPT\) starts a turn"):
-            list(s.resume())
-        s.run("p")
-
-
 def test_while_a_turn_runs_no_other_begins():
     s = Session(model=Scripted(answers=["one two three", "later"], delay=0.02))
     events = s.stream("p")
     next(events)
     for attempt in (lambda: s.run("q"), lambda: s.new("b"), lambda: s.rewind(0), lambda: s.use("offline"), s.undo):
-        with pytest.raises(DeepnbError, match="a turn is running"):
+        with pytest.raises(DeepnbError, match="a turn is running: interrupt it, or wait until it ends"):
             attempt()
     list(events)
     assert s.text == "one two three"
