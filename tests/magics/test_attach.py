@@ -56,6 +56,7 @@ def test_what_it_lacks_is_said_once_and_can_be_asked_for(shell: Shell) -> None:
     line = "my_graph has no memory (no memory files are in its prompt): add deepnb.middleware.Memory"
     assert line in shell.fails("%memory")
     assert "(it offloads nothing): add deepnb.middleware.CompactionM" in shell.fails("%agent history")
+    shell.ok("%%agent\nWrite to Ada")
     assert "nothing compacts the context" in shell.ok("%agent budget")
 
 
