@@ -59,6 +59,8 @@ def test_what_was_not_changed_runs_as_it_is(call):
             row.area.value = row.area.value.replace("\r\n", "\n")
         row.click("Approve")
         assert [(d.kind, d.args, d.remember) for d in row.made] == [("approve", None, False)]
+        row.click(f"Allow {call.name} in this thread")
+        assert [(d.kind, d.args, d.remember) for d in row.made[1:]] == [("approve", None, True)]
 
 
 def test_edits_that_are_discarded_do_not_run_and_can_not_hide():
