@@ -11,11 +11,10 @@ from deepnb.wings.compare.compare_magic import COMPARED
 from deepnb.wings.compare.comparison import Comparison, comparisons
 from deepnb.wiring.options import Options, Refresh, ToolText
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 SETUP = """
-from tests.support.scripted import Scripted, call
 brief, formal = "Be brief.", "Be formal, always."
-codes = Scripted(answers=[call("run_python", code="q = 6 * 7; q"), "it is 42"])
 hall = "the great hall"
 %memory add The release is on Friday.
 %agent hello
@@ -48,7 +47,7 @@ def test_names_are_filled_in_and_a_line_is_compared_too(compare: Shell) -> None:
     assert "comparison" in compare.ok("%agent --compare memory_refresh=call,delta where is {hall}?")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("typed", "option", "values"),
     [
         ("trigger=0.2,8000,20messages", "trigger", [("fraction", 0.2), ("tokens", 8000), ("messages", 20)]),
@@ -75,7 +74,7 @@ def test_values_as_they_are_typed(compare: Shell, typed: str, option: str, value
     assert [c.state for c in compare.ip.user_ns["found"].columns] == ["done"] * len(values)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("typed", "line"),
     [
         (
@@ -104,18 +103,10 @@ def test_what_is_refused_is_one_line(compare: Shell, typed: str, line: str) -> N
     assert compare.session.turns == turns
 
 
-def test_code_is_not_run(compare: Shell) -> None:
-    said = compare.ok("%%agent --compare model=codes,offline\nhow much is it?")
-    assert "run_python needs approval: a comparison runs no call that needs approval or can't be undone" in said
-    assert "q" not in compare.ip.user_ns and not compare.session.asked
-
-
 def test_kept_forks_are_threads(compare: Shell) -> None:
     said = compare.ok("%%agent --compare memory_refresh=call,delta --keep\nhello")
     assert "kept as compare-1, compare-2, with a memory of their own" in said
     assert "compare-2" in compare.ok("%agent threads")
-    compare.ok("%agent switch compare-2")
-    assert "Monday" in compare.ok("%agent when is the release?")
 
 
 def test_what_can_be_typed_is_what_there_is() -> None:

@@ -68,9 +68,8 @@ def test_an_unknown_word_finds_nothing(words: str) -> None:
 
 def test_a_long_topic_gives_all_of_it_by_name_and_else_the_passage() -> None:
     (named,) = (one for one in look_up("tools", entries()) if (one.entry.kind, one.entry.name) == ("topic", "tools"))
-    (other,) = (
-        one for one in look_up("redirects", entries()) if one.entry.name == "tools" and one.entry.kind == "topic"
-    )
+    redirects = look_up("redirects", entries())
+    (other,) = (one for one in redirects if (one.entry.kind, one.entry.name) == ("topic", "tools"))
     assert named.passage == named.entry.text and len(named.passage) > 1_200
     assert "Redirects to other hosts" in other.passage and other.passage in other.entry.text
     assert other.passage[0].isupper() and len(other.passage) < len(named.passage) / 1.5

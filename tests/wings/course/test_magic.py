@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-
 from deepnb.magics.usage import subcommand
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 
 def test_a_topic_comes_with_its_text_and_others_in_a_line(shell: Shell) -> None:
     out = shell.ok("%agent help compaction")
-    assert out.startswith(
-        "help: compaction · 8 answers\n\nCompaction: when the window is full\n    A request is counted"
-    )
+    begin = "help: compaction · 8 answers\n\nCompaction: when the window is full\n    A request is counted"
+    assert out.startswith(begin)
     assert "see also\n" in out and "%agent compact" in out
     assert out.rstrip().endswith("notebooks/REFERENCE.md has the whole reference")
-    prose = [
-        line for line in out.splitlines() if line.startswith(" ") and "parts = [" not in line and " | " not in line
-    ]
+    indented = (line for line in out.splitlines() if line.startswith(" "))
+    prose = [line for line in indented if "parts = [" not in line and " | " not in line]
     assert max(map(len, prose)) <= 100  # code and the rows of a table stay as they are
     assert "![" not in out and "```" not in out
     assert shell.session.last is None
@@ -31,12 +28,12 @@ def test_a_subcommand_comes_first_with_its_usage(shell: Shell) -> None:
     assert out == shell.ok("%agent fork?") == shell.ok("%agent fork -h")
 
 
-@pytest.mark.parametrize(("magic", "shows"), [("memory", "%memory show [PATH]"), ("skills", "%skills show NAME")])
+@every_row(("magic", "shows"), [("memory", "%memory show [PATH]"), ("skills", "%skills show NAME")])
 def test_each_magic_has_it(shell: Shell, magic: str, shows: str) -> None:
     assert shell.ok(f"%{magic} help show").startswith(shows)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "says"),
     [
         ("help xyzzy", "the reference has nothing on 'xyzzy': %agent help lists the subcommands"),

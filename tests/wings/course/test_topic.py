@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import doctest
 import re
-import subprocess
-import sys
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -41,12 +39,6 @@ def test_the_lines_of_the_topic_make_an_agent_with_all_five_parts() -> None:
     assert "+- tabs" in model.requests[1][-1].text
     result = names["agent"].invoke(Command(resume={"type": "approve"}), config)
     assert [m.text for m in result["messages"][-2:]] == ["paid 3", "done"]
-
-
-def test_importing_the_parts_imports_nothing_of_a_notebook() -> None:
-    heavy = ("IPython", "ipywidgets", "pandas", "traitlets", "nbformat", "tiktoken")
-    code = f"import sys, deepnb.middleware, deepnb.testing; print([m for m in {heavy!r} if m in sys.modules])"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 
 def test_the_example_of_the_docstring_is_true() -> None:

@@ -11,7 +11,7 @@ from deepnb.values.files import file_diffs
 from deepnb.views.turn import TurnView
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.turns import SessionTurns
-from tests.wings.open.session_files import Claude, calls, says
+from tests.wings.open.session_files import Claude, calls
 
 
 class Counting:
@@ -30,27 +30,12 @@ class Counting:
 @pytest.fixture
 def session(tmp_path):
     log = Claude()
-    log.user("u1", "Say hello")
-    log.reply("a1", "m1", says("Hello."))
-    log.user("u2", "Remember tea")
-    log.reply(
-        "a2",
-        "m2",
-        calls("t1", "Edit", file_path="/w/CLAUDE.md", old_string="coffee", new_string="tea"),
-        given={"input_tokens": 50},
-    )
-    log.result(
-        "r1",
-        "t1",
-        toolUseResult={
-            "filePath": "/w/CLAUDE.md",
-            "oldString": "coffee",
-            "newString": "tea",
-            "originalFile": "- coffee\n",
-        },
-    )
-    log.reply("a3", "m3", says("Noted."))
-    log.user("u3", "Write it down")
+    log.say("u1 Say hello", "a1 Hello.", "u2 Remember tea")
+    edit = {"file_path": "/w/CLAUDE.md", "old_string": "coffee", "new_string": "tea"}
+    log.reply("a2", "m2", calls("t1", "Edit", **edit), given={"input_tokens": 50})
+    changed = {"oldString": "coffee", "newString": "tea", "originalFile": "- coffee\n"}
+    log.result("r1", "t1", toolUseResult={"filePath": "/w/CLAUDE.md", **changed})
+    log.say("a3 Noted.", "u3 Write it down")
     log.reply("a4", "m4", calls("t2", "Write", file_path="/w/memory/a.md", content="day\n"))
     log.result("r2", "t2", toolUseResult={"type": "create", "filePath": "/w/memory/a.md", "content": "day\n"})
     log.boundary("c1", "r2")
@@ -77,9 +62,7 @@ def test_a_turn_is_read_when_it_is_looked_at(session):
 def test_the_views_of_a_session_take_it(session):
     turn = SessionTurns(session).turns("night")[1]
     text = TurnView(turn).text()
-    assert "Remember tea" in text
-    assert "Noted." in text
-    assert "Edit" in text
+    assert "Remember tea" in text and "Noted." in text and "Edit" in text
     assert "Noted." in TurnView(without_credentials(turn)).html()
 
 
@@ -102,13 +85,9 @@ def test_messages_are_shared_by_all_turns(session):
     assert session.read == [1, 2, 3]
 
 
-def test_what_is_not_there_is_an_attribute_error(session):
-    turn = SessionTurns(session).turns("night")[0]
-    assert not hasattr(turn, "moon")
-
-
 def test_a_copy_is_whole(session):
     turn = SessionTurns(session).turns("night")[1]
     copy = replace(turn, prompt="Another")
     assert (copy.prompt, copy.text, copy.calls == turn.calls, copy.compacted) == ("Another", "Noted.", True, False)
+    assert not hasattr(turn, "moon")
     assert repr(turn) == "<LazyTurn 2 of night: 'Remember tea' → 'Noted.'>"

@@ -27,10 +27,8 @@ from tests.support.tables import every_row
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 OWN = "sk-proj-" + "Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0GaZq7" * 2
 """A key of a model's, which is known as such from then on."""
-BOUND = {
-    *("list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook"),
-    *("run_python", "propose_cell"),
-}
+BOUND = {"list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook"}
+BOUND |= {"run_python", "propose_cell"}
 SKILL = "---\nname: greeting\ndescription: How to greet.\n---\nSay hello.\n"
 CRITIC = "---\ndescription: Finds what is wrong.\ntools: read_file, price\n---\nYou are the critic.\n"
 RATE = 1.2
@@ -162,10 +160,8 @@ def test_nothing_is_written_before_it_is_confirmed(tmp_path: Path) -> None:
     on_disk = {f.relative_to(tmp_path / "app").as_posix(): f.read_bytes() for f in (tmp_path / "app").rglob("*.*")}
     assert on_disk == {f.path: f.content for f in plan.files}
     assert json.loads(on_disk["langgraph.json"]) == {"dependencies": ["."], "graphs": {"agent": "./agent.py:graph"}}
-    assert {line.partition("==")[0] for line in on_disk["requirements.txt"].decode().split()} >= {
-        "deepnb",
-        "deepagents",
-    }
+    names = {line.partition("==")[0] for line in on_disk["requirements.txt"].decode().split()}
+    assert names >= {"deepnb", "deepagents"}
 
 
 def test_private_memory_other_files_and_mounts_go_only_by_name(tmp_path: Path) -> None:
@@ -326,9 +322,8 @@ def test_a_subagent_that_could_not_work_there_is_left_out(tmp_path: Path) -> Non
     s.files["/agents/critic.md"] = CRITIC.replace("price", "list_variables")
     gone = why(s.package(tmp_path / "app"))
     assert gone["subagent clerk"] == "uses the tool list_variables, which is left out"
-    assert (
-        gone["/agents/critic.md"].startswith("does not work there (") and "list_variables" in gone["/agents/critic.md"]
-    )
+    critic = gone["/agents/critic.md"]
+    assert critic.startswith("does not work there (") and "list_variables" in critic
 
 
 # -- the disk
