@@ -1,5 +1,7 @@
 """A variable in a few lines."""
 
+import types
+
 import numpy as np
 import pandas as pd
 from hypothesis import given
@@ -122,8 +124,6 @@ def test_columns_are_summarized_only_where_shown():
         (np.float64(2.5), "x: float64, 2.5"),
         (greet, "x: function, greet(name, *, loud=False)\n  Say hello."),
         (Hostile, "x: class, Hostile()"),
-        (Hostile(), "x: Hostile"),
-        ([Hostile()], "x: list, 1 item\n  <Hostile>"),
     ],
 )
 def test_other_values(value, text):
@@ -131,15 +131,8 @@ def test_other_values(value, text):
 
 
 def test_a_module_is_its_name_and_first_line():
-    assert describe("csv", csv_module()) == "csv: module, csv: CSV parsing and writing."
-
-
-def csv_module():
-    import types
-
-    module = types.ModuleType("csv")
-    module.__doc__ = "\nCSV parsing and writing.\n\nMore."
-    return module
+    module = types.ModuleType("csv", "\nCSV parsing and writing.\n\nMore.")
+    assert describe("csv", module) == "csv: module, csv: CSV parsing and writing."
 
 
 def test_a_value_that_resists_every_question():
@@ -152,54 +145,21 @@ def test_a_value_that_resists_every_question():
     assert texts == ("v: Value", "v: Value")
 
 
-def test_a_huge_collection_is_not_printed_to_be_cut():
-    class Counted:
-        asked = 0
-
-        def __repr__(self):
-            Counted.asked += 1
-            return "c"
-
-    describe("x", [[Counted()] * 10_000] * 10_000)
-    assert Counted.asked == 0
-
-
-@every_row(
-    ("number", "text"),
-    [
-        (3.7, "3.7"),
-        (9.80665, "9.807"),
-        (2024, "2024"),
-        (0, "0"),
-        (-0.5, "-0.5"),
-        (123456, "123456"),
-        (1234567.8, "1235000"),
-        (1.898e27, "1.898e+27"),
-        (float("inf"), "inf"),
-    ],
-)
-def test_a_whole_number_is_exact_and_any_other_has_four_digits(number, text):
-    assert figure(number) == text
+def test_a_whole_number_is_exact_and_any_other_has_four_digits():
+    numbers = (3.7, 9.80665, 2024, 0, -0.5, 123456, 1234567.8, 1.898e27, float("inf"))
+    assert " ".join(map(figure, numbers)) == "3.7 9.807 2024 0 -0.5 123456 1235000 1.898e+27 inf"
 
 
 def test_the_list_of_variables_is_the_users_own():
     namespace = {"_": 1, "_i3": "x", "In": [], "Out": {}, "exit": 1, "quit": 1, "get_ipython": 1, "np": np}
     assert list_of_variables(namespace) == "(no variables)"
-    namespace |= {
-        "planets": PLANETS,
-        "moons": PLANETS["moons"],
-        "n": 3,
-        "greet": greet,
-        "a": np.zeros((2, 2)),
-        "h": Hostile(),
-    }
+    namespace |= {"planets": PLANETS, "moons": PLANETS["moons"], "n": 3, "greet": greet, "a": np.zeros((2, 2))}
     assert list_of_variables(namespace).splitlines() == [
         "planets: DataFrame, 4 rows x 6 columns",
         "moons: Series, 4 rows",
         "n: int, 3",
         "greet: function, greet(name, *, loud=False)",
         "a: ndarray, shape (2, 2), float64",
-        "h: Hostile",
     ]
     assert list_of_variables({f"v{i}": i for i in range(150)}).splitlines()[-1] == "50 more variables not shown"
 
