@@ -17,12 +17,8 @@ from tests.support.scripted import Scripted, unasked
 def leaks(texts: dict[str, str]) -> list[tuple[str, str]]:
     out = []
     for sample in SAMPLES:
-        for value in sample.values:
-            out += [
-                (sample.kind, where)
-                for where, text in texts.items()
-                if any(shown in text for shown in {value, json.dumps(value)[1:-1], repr(value)[1:-1]})
-            ]
+        for shown in {form for v in sample.values for form in (v, json.dumps(v)[1:-1], repr(v)[1:-1])}:
+            out += [(sample.kind, where) for where, text in texts.items() if shown in text]
     return sorted(set(out))
 
 
@@ -43,9 +39,8 @@ def test_what_is_typed_said_called_and_returned_is_redacted_in_the_transcript(tm
     s.memory.keep(tmp_path)
     for at in range(0, len(texts), 30):
         batch = texts[at : at + 30]
-        calls = [
-            {"name": "look", "id": f"c{at + i}", "args": {"what": f"{at + i}\n{text}"}} for i, text in enumerate(batch)
-        ]
+        what = {at + i: {"what": f"{at + i}\n{text}"} for i, text in enumerate(batch)}
+        calls = [{"name": "look", "id": f"c{n}", "args": args} for n, args in what.items()]
         said = "I found:\n\n" + "\n\n".join(batch)
         s.options.model.answers[:] = ["-"] * len(s.options.model.requests) + [AIMessage("", tool_calls=calls), said]
         s.new(f"from-{at}")  # what was said before is not sent again

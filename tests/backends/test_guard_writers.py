@@ -119,21 +119,6 @@ def same_journal(a: Session, b: Session) -> None:
     assert len({e.id for e in a.memory.log_entries()}) == len(a.memory.log_entries())
 
 
-def test_two_agents_edits_are_both_there(two: tuple[Session, Session]):
-    a, b = two
-    a.memory.write(PATH, "- one\n- two\n- three\n- four\n")
-    told(a)
-    told(b)
-    for n in range(1, 11):
-        told(a, edit("- one", f"- one\n- a{n}"))
-        told(b, edit("- four", f"- b{n}\n- four"))
-    lines = a.files[PATH].splitlines()
-    assert {f"- a{n}" for n in range(1, 11)} | {f"- b{n}" for n in range(1, 11)} <= {*lines}
-    assert len(lines) == 24
-    assert [e.origin for e in a.memory.log_entries()] == ["user"] + ["agent"] * 20
-    same_journal(a, b)
-
-
 def test_a_whole_write_from_an_old_view_is_merged(two: tuple[Session, Session]):
     a, b = two
     a.memory.write(PATH, "- one\n- two\n- three\n")
@@ -158,30 +143,4 @@ def test_an_edit_does_not_make_the_rest_of_the_file_seen(two: tuple[Session, Ses
     told(a, edit("- one", "- one, a"))
     told(a, write("- one, a\n- two\n- three\n- more of a\n"))
     assert "- of b" in a.files[PATH] and "- more of a" in a.files[PATH]
-    same_journal(a, b)
-
-
-def test_what_the_user_adds_is_not_undone_by_an_agent_that_has_not_seen_it(two: tuple[Session, Session]):
-    a, _ = two
-    a.memory.write(PATH, "- one\n")
-    told(a)
-    a.memory.add("of the user")
-    told(a, write("- one\n- of the agent\n"))
-    assert {*a.files[PATH].splitlines()} == {"- one", "- of the user", "- of the agent"}
-
-
-def test_a_real_conflict_keeps_both_sides_and_says_so(two: tuple[Session, Session]):
-    a, b = two
-    a.memory.write(PATH, "- tea\n- cake\n")
-    told(a)
-    told(b)
-    told(a, write("- green tea\n- cake\n"))
-    told(b, write("- black tea\n- cake\n"))
-    assert a.files[PATH] == "- green tea\n- black tea\n- cake\n"
-    assert b.memory.log_entries()[-1].note == "conflict: both sides are kept"
-    said = [e.text for e in b.turns[-1].events if type(e).__name__ == "Notice"]
-    assert said == [
-        f'conflict in {PATH}, line 1: "- green tea" was written first, "- black tea" second; the file has both '
-        "(%memory lists conflicts)"
-    ]
     same_journal(a, b)

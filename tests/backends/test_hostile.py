@@ -166,9 +166,8 @@ def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path):
     before = state(root), state(outside)
     assert content(backend, "/in") == "inside"
     assert backend.download_files(["/in"])[0].content == b"inside"
-    assert (
-        backend.write("/in", "x").error == "Error writing file '/in': it is a link to file.md, which is only read here"
-    )
+    refused = "Error writing file '/in': it is a link to file.md, which is only read here"
+    assert backend.write("/in", "x").error == refused
     for name in ("edit inside", "upload", "delete", "ls"):
         assert OPERATIONS[name](backend, "/in").error, name
     assert (state(root), state(outside)) == before
@@ -245,6 +244,9 @@ def test_a_hard_link_is_cut_loose_by_a_write(tmp_path):
     assert (outside / "secret.md").read_text() == SECRET and (root / "hard.md").read_text() == "mine"
 
 
+CALLS = {"open", "stat", "mkdir", "unlink", "replace", "rename", "scandir", "listdir", "lstat", "fdopen", "readlink"}
+
+
 class Interrupted:
     """`os`, with something done just before its call number `at`."""
 
@@ -253,19 +255,7 @@ class Interrupted:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(os, name)
-        if name not in (
-            "open",
-            "stat",
-            "mkdir",
-            "unlink",
-            "replace",
-            "rename",
-            "scandir",
-            "listdir",
-            "lstat",
-            "fdopen",
-            "readlink",
-        ):
+        if name not in CALLS:
             return value
 
         def called(*args: Any, **kwargs: Any) -> Any:

@@ -23,21 +23,7 @@ def place(s: Session) -> list[str]:
     return [e.id for e in s.backend.root(PATH).journal.entries if e.path == PATH]
 
 
-def test_a_clock_that_steps_back_five_seconds_breaks_nothing() -> None:
-    clock = Clock("2026-03-02T09:00:10")
-    s = session(clock=clock)
-    s.memory.write(PATH, "- one\n")
-    clock.to("2026-03-02T09:00:05")
-    s.memory.write(PATH, "- one\n- two\n")
-    s.memory.write(PATH, "- one\n- two\n- three\n")
-    log = s.memory.log_entries()
-    assert [e.id for e in log] == ["1", "2", "3"] and replay(PATH, log) == s.files[PATH]
-    assert list(s.memory.why("two")["entry"]) == ["2"]
-    s.memory.revert("2")
-    assert s.files[PATH] == "- one\n- three\n"
-
-
-def test_the_same_on_a_mount_beside_the_kernels_state(tmp_path: Path) -> None:
+def test_a_clock_that_steps_back_breaks_nothing_on_a_mount_beside_the_kernels_state(tmp_path: Path) -> None:
     clock = Clock(START)
     s = session(clock=clock, memory=("/m/AGENTS.md", PATH))
     s.mount("/m", f"disk:{tmp_path}")

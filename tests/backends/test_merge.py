@@ -85,10 +85,8 @@ def test_lines_are_merged_one_by_one(ours: list[tuple[int, str]], theirs: list[t
     base = [f"- {n}" for n in range(6)]
     texts = []
     for who, act in enumerate(acts):
-        lines = [
-            f"{line} by {who}" if act.get(n) == "edit" else line for n, line in enumerate(base) if act.get(n) != "drop"
-        ]
-        texts.append("".join(f"{line}\n" for line in lines))
+        left = [(n, line) for n, line in enumerate(base) if act.get(n) != "drop"]
+        texts.append("".join(f"{line} by {who}\n" if act.get(n) == "edit" else f"{line}\n" for n, line in left))
     merged = merge("".join(f"{line}\n" for line in base), *texts)
     lines = merged.text.splitlines()
     for n, line in enumerate(base):
