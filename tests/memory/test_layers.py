@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from deepnb import Session
 from deepnb.engine.request import message_text
 from deepnb.memory.budget import Fitted, fitted, plain, shares
-from deepnb.memory.layers import ALWAYS, layer_of, layers, note_day, note_paths
+from deepnb.memory.layers import layer_of, layers, note_day, note_paths
 from deepnb.values import tokenizer
 from deepnb.values.messages import MEMORY_UPDATE
 from tests.support.clock import Clock, session
@@ -38,17 +38,6 @@ def test_layers_stand_in_order_and_only_if_their_file_is_there():
     expected = ["/team.md", "/SOUL.md", "/TOOLS.md", "/MEMORY.md", "/memory/2026-03-02.md", "/memory/2026-03-01.md"]
     assert shown(request) == expected == list(s.snapshot.memory)
     assert "too old" not in str(request)
-
-
-def test_a_layer_without_a_file_costs_nothing():
-    s = session()
-    s.memory.add("likes tea")
-    s.run("a")
-    other = session(memory=("/AGENTS.md", *ALWAYS))
-    other.memory.add("likes tea")
-    other.run("a")
-    assert system(s.options.model.requests[0]) == system(other.options.model.requests[0])
-    assert shown(s.options.model.requests[0]) == ["/AGENTS.md"]
 
 
 def test_the_day_is_that_of_the_users_time_zone():
@@ -176,13 +165,8 @@ def test_long_term_memory_is_for_main_threads():
 
 # -- the budget
 
-LONG = {
-    "/AGENTS.md": "agents",
-    "/SOUL.md": "soul",
-    "/USER.md": "user",
-    "/MEMORY.md": "long",
-    "/memory/2026-03-02.md": "today",
-}
+LONG = {"/AGENTS.md": "agents", "/SOUL.md": "soul", "/USER.md": "user", "/MEMORY.md": "long"}
+LONG |= {"/memory/2026-03-02.md": "today"}
 
 
 def text(word: str, lines: int) -> str:
@@ -250,10 +234,8 @@ def test_what_is_a_daily_note(path: str, day: str | None):
 def test_names_of_layers():
     assert note_paths("2026-03-01") == ("/memory/2026-03-01.md", "/memory/2026-02-28.md")
     assert layers(("/USER.md",), "2026-03-01")[:2] == ("/USER.md", "/AGENTS.md")
-    assert (
-        layer_of("/AGENTS.md") == layer_of("/project/AGENTS.md") == ""
-        and layer_of("/memory/2026-03-01.md") == "/memory/"
-    )
+    names = [layer_of(path) for path in ("/AGENTS.md", "/project/AGENTS.md", "/memory/2026-03-01.md")]
+    assert names == ["", "", "/memory/"]
 
 
 def test_a_comment_behind_a_line_does_not_join_it_with_the_next():
