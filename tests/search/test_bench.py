@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -14,39 +13,29 @@ from tests import DATA
 from tests.bench import documents
 from tests.bench import talks as bench
 from tests.data.documents import Question
-from tests.support.tables import every_row
 
 TALKS = DATA / "talks.json"
-SAMPLE = {
-    "sample_id": "x",
-    "conversation": {
-        "speaker_a": "Ann",
-        "speaker_b": "Bo",
-        "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": [
-            {"speaker": "Ann", "dia_id": "D1:1", "text": "Hello there,\nBo!"},
-            {
-                "speaker": "Bo",
-                "dia_id": "D1:2",
-                "text": "I keep bees.",
-                "blip_caption": "a hive by a shed",
-                "img_url": [],
-            },
-        ],
-        "session_10_date_time": "9:00 am on 1 June, 2023",
-        "session_10": [{"speaker": "Ann", "dia_id": "D10:1", "text": "We sail on Sunday."}],
-        "session_11_date_time": "9:00 am on 2 June, 2023",
-    },
-    "event_summary": {},
-    "qa": [
-        {"question": "What does Bo keep?", "answer": "bees", "evidence": ["D1:2"], "category": 4},
-        {"question": "And both?", "answer": 2, "evidence": ["D1:2; D10:01"], "category": 1},
-        {"question": "When?", "answer": "Sunday", "evidence": ["D:10:1", "D"], "category": 2},
-        {"question": "Gone?", "answer": "x", "evidence": ["D99:1"], "category": 3},
-        {"question": "None?", "answer": "x", "evidence": [], "category": 3},
-        {"question": "Wrong?", "adversarial_answer": "x", "evidence": ["D1:1"], "category": 5},
+TALK = {
+    "speaker_a": "Ann",
+    "speaker_b": "Bo",
+    "session_1_date_time": "1:56 pm on 8 May, 2023",
+    "session_1": [
+        {"speaker": "Ann", "dia_id": "D1:1", "text": "Hello there,\nBo!"},
+        {"speaker": "Bo", "dia_id": "D1:2", "text": "I keep bees.", "blip_caption": "a hive by a shed", "img_url": []},
     ],
+    "session_10_date_time": "9:00 am on 1 June, 2023",
+    "session_10": [{"speaker": "Ann", "dia_id": "D10:1", "text": "We sail on Sunday."}],
+    "session_11_date_time": "9:00 am on 2 June, 2023",
 }
+ASKED = [
+    {"question": "What does Bo keep?", "answer": "bees", "evidence": ["D1:2"], "category": 4},
+    {"question": "And both?", "answer": 2, "evidence": ["D1:2; D10:01"], "category": 1},
+    {"question": "When?", "answer": "Sunday", "evidence": ["D:10:1", "D"], "category": 2},
+    {"question": "Gone?", "answer": "x", "evidence": ["D99:1"], "category": 3},
+    {"question": "None?", "answer": "x", "evidence": [], "category": 3},
+    {"question": "Wrong?", "adversarial_answer": "x", "evidence": ["D1:1"], "category": 5},
+]
+SAMPLE = {"sample_id": "x", "conversation": TALK, "event_summary": {}, "qa": ASKED}
 
 
 def test_a_session_is_a_file_headed_by_its_date_and_a_turn_a_line() -> None:
@@ -65,13 +54,14 @@ def test_evidence_is_read_however_it_is_spelled_and_category_5_is_left_out() -> 
 
 def test_what_is_measured() -> None:
     question = bench.Question("?", 1, frozenset({("a", 5), ("a", 9), ("b", 1)}))
-    ranked = [
-        Hit("c", 1, 9, "x" * 3000, 1.0, ""),
-        Hit("a", 4, 6, "x" * 4000, 1.0, ""),
-        Hit("a", 9, 9, "x" * 2000, 1.0, ""),
+    places = [
+        ("c", 1, 9, 3000),
+        ("a", 4, 6, 4000),
+        ("a", 9, 9, 2000),
+        *(("z", n, n, 0) for n in range(5)),
+        ("b", 1, 2, 0),
     ]
-    filler = [Hit("z", n, n, "", 1.0, "") for n in range(5)]
-    hits = [*ranked, *filler, Hit("b", 1, 2, "", 1.0, "")]
+    hits = [Hit(path, start, end, "x" * size, 1.0, "") for path, start, end, size in places]
     assert bench.measure(question, lambda query, k, tokens: hits) == (0.0, 1.0, 1.0, 0.0, 1 / 3, 1 / 3, 1750.5)
 
 
@@ -109,43 +99,6 @@ def test_the_fused_search_finds_more_than_plain_passages() -> None:
     assert means["AND query"][some6] < 0.15
     assert means["fused, no model"][some6] > means["BM25, fixed passages"][some6]
     assert means["fused, no model"][tokens] > means["BM25, fixed passages"][tokens] + 0.02
-
-
-def test_the_command_prints_a_table_with_a_given_embedder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "corpus.json").write_text(json.dumps([SAMPLE]), encoding="utf-8")
-    (tmp_path / "my_embedder.py").write_text(
-        "class Words:\n"
-        "    def embed_documents(self, texts):\n"
-        "        return [self.embed_query(text) for text in texts]\n"
-        "    def embed_query(self, text):\n"
-        "        return [1.0 + text.count('bees'), text.count('sail'), 0.5]\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert bench.main([str(tmp_path / "corpus.json"), "--embedder", "my_embedder:Words"]) == 0
-    out = capsys.readouterr().out
-    assert "1 conversations, 3 questions" in out
-    for name in ("AND query", "words alone", "n-grams alone", "fused, no model", "vectors alone", "fused with vectors"):
-        assert f"\n{name}" in out
-    assert "2 time" in out and "some@6" in out
-
-
-@every_row(
-    ("arguments", "said"),
-    [
-        (["no.json"], "no.json is no corpus in LoCoMo's format"),
-        (
-            [str(TALKS), "--embedder", "nothing"],
-            "'nothing' is not module:name: for example --embedder my_module:embedder",
-        ),
-        ([str(TALKS), "--embedder", "nothing:here"], "'nothing:here' can't be imported"),
-    ],
-)
-def test_a_mistake_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench.main(arguments) == 1
-    err = capsys.readouterr().err
-    assert said in err and err.count("\n") == 1
 
 
 def test_documents_are_ranked_as_well_as_by_plain_full_text_search() -> None:

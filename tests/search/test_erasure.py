@@ -25,10 +25,9 @@ OTHERS = {f"memory/{n}.md": f"- note {n} on bees and tea, as every day\n" * 20 f
 def left(path: Path) -> list[str]:
     """Which of the words are in the bytes of the index's files; their beginnings too, since FTS5 shares these."""
     files = [file.read_bytes().lower() for file in path.parent.iterdir()]
-    words = [
-        part for word in (*GONE, "蜂鸟鹤鸵", "蜂鸟", "鹤鸵") for part in (word, word[2:], word[:-3]) if len(part) > 3
-    ]
-    return [word for word in words if any(word.lower().encode() in data for data in files)]
+    words = [*GONE, "蜂鸟鹤鸵", "蜂鸟", "鹤鸵"]
+    parts = [part for word in words for part in (word, word[2:], word[:-3]) if len(part) > 3]
+    return [part for part in parts if any(part.lower().encode() in data for data in files)]
 
 
 @every_row("change", ["removed", "changed", "replaced", "synced"])
@@ -123,9 +122,8 @@ def test_a_reader_in_the_way_delays_it_to_the_next_update(tmp_path: Path) -> Non
     path = tmp_path / "i.db"
     index = Index(path)
     index.update({**OTHERS, "memory/nest.md": SECRET})
-    reader = subprocess.Popen(
-        [sys.executable, "-c", READER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    command, pipe = [sys.executable, "-c", READER, str(path)], subprocess.PIPE
+    reader = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
     assert reader.stdin and reader.stdout and reader.stdout.readline() == "reading\n"
     index.update({"memory/nest.md": None})
     assert index.search(GONE[0]) == [] and left(path)

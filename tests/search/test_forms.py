@@ -80,9 +80,8 @@ def test_every_part_of_a_long_line_is_its_speakers() -> None:
 
 def test_a_run_of_chinese_is_a_name_in_quotation_marks_or_alone() -> None:
     index = Index()
-    index.update(
-        {"a.md": "新同事李想做设计，名字写在门口。", "b.md": "设计师椅子到货了。", "c.md": "合同七月到期，李想签字。"}
-    )
+    said = ("新同事李想做设计，名字写在门口。", "设计师椅子到货了。", "合同七月到期，李想签字。")
+    index.update(dict(zip(("a.md", "b.md", "c.md"), said, strict=True)))
     assert index.search("新来的设计师名字是什么？", 2)[0].path == "a.md"
     for query, leg in (("设计师椅子", True), ("“设计师”的名字", True), ("设计师的名字", False)):
         legs = {hit.path: hit.leg for hit in index.search(query, 3)}
