@@ -210,21 +210,6 @@ def test_any_text_is_kept_byte_for_byte(place: Place, text: str):
     place.law()
 
 
-@pytest.mark.nightly
-def test_two_megabytes(place: Place):
-    text = "".join(f"- fact {n} of many, and some words about it\n" for n in range(46_000))
-    assert len(text) > 2_000_000
-    s = place.s
-    s.memory.write(place.path, text)
-    s.memory.add("the last one", place.path)
-    said = place.run(place.edit("- fact 7 of", "- fact seven of"))
-    assert "Successfully" in said[0]
-    assert s.files[place.path] == text.replace("- fact 7 of", "- fact seven of") + "- the last one\n"
-    assert s.count(place.request()) < 20_000
-    assert f"not shown: read_file {place.path}" in place.request()
-    place.law()
-
-
 def test_a_binary_file_is_one_line_and_stays_as_it_is(place: Place):
     s, data = place.s, b"- caf\xe9\n\x00\x01"
     s.memory.add("one", place.path)
@@ -327,18 +312,3 @@ def test_two_sessions_see_each_others_writes_at_their_next_call(tmp_path: Path, 
     assert [e.origin for e in a.entries()] == ["user", "agent"] * 3
     a.law()
     b.law()
-
-
-def test_threads_of_one_session_share_it(place: Place):
-    s = place.s
-    place.run(place.write("- learned in main\n"))
-    s.new("b")
-    place.run()
-    assert "learned in main" in place.request()
-    place.run(place.edit("- learned in main", "- learned in main\n- learned in b"))
-    s.switch("main")
-    place.run()
-    assert "learned in b" in place.request()
-    s.rewind(1)
-    assert "learned in b" in s.files[place.path]
-    place.law()

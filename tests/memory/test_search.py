@@ -281,21 +281,6 @@ def test_the_index_is_beside_the_notes_once_they_are_on_a_disk(tmp_path: Path):
     assert found(s, "zebra") == ["/memory/2025-12-25.md:1"]
 
 
-def test_a_damaged_index_is_made_again_and_said(tmp_path: Path):
-    s = session()
-    s.memory.keep(tmp_path)
-    s.memory.write(OLD, "- the gateway host is box-17\n")
-    assert found(s, "box-17")
-    again = session()
-    (tmp_path / ".deepnb" / "index.db").write_bytes(b"SQLite format 3\0" + b"rubbish" * 1000)
-    for end in ("-wal", "-shm"):
-        (tmp_path / ".deepnb" / f"index.db{end}").unlink(missing_ok=True)
-    again.memory.keep(tmp_path)
-    assert found(again, "box-17") == [f"{OLD}:1"]
-    (line,) = again.workspace.home.storage.search.notices
-    assert "damaged" in line and "\n" not in line
-
-
 def test_an_index_that_can_not_be_kept_is_in_memory_and_said(tmp_path: Path):
     s = session()
     s.memory.keep(tmp_path)

@@ -14,7 +14,7 @@ import pytest
 from deepnb.search import Index
 from deepnb.search.database import Database
 from tests.bench.speed import markdown
-from tests.search.old_tables import make_old_tables
+from tests.search.test_index import make_old_tables
 from tests.support.tables import every_row
 
 GONE = ("quetzalcoatlus", "hoatzinbrut", "ERR_GONE_77")
@@ -154,10 +154,10 @@ os._exit(9)
 def test_what_an_older_version_left_behind_goes_as_the_index_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     db = Database(str(path), "sqlite3")
-    make_old_tables(db, 3)
+    make_old_tables(db)
     db.rows("PRAGMA secure_delete = OFF")
-    row = (1 << 18, "", 0, SECRET * 40, 1 << 43, 1 << 43, None)
-    db.rows("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    row = (1 << 18, "", 0, SECRET * 40, 1 << 43, 1 << 43)
+    db.rows("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", row)
     db.rows("INSERT INTO words (rowid, body) VALUES (?, ?)", (1, SECRET))
     db.rows("DELETE FROM chunks")
     db.rows("DELETE FROM words")

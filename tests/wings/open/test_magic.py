@@ -156,14 +156,6 @@ def test_two_sessions_of_one_name(shell: Shell, tmp_path: Path) -> None:
     assert len(sessions(shell).opened) == 2
 
 
-def test_a_file_of_no_known_kind_is_one_line(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("a,b,c\n1,2,3\n")
-    assert "seems to be a table (CSV)" in shell.fails(f"%agent open {tmp_path}/a.csv")
-    assert "there is no file" in shell.fails(f"%agent open {tmp_path}/none.jsonl")
-    assert shell.ok(f"%agent open {tmp_path}").endswith("no session of a known kind\n")
-    assert not sessions(shell).opened
-
-
 def test_a_session_with_no_turns(shell: Shell, tmp_path: Path) -> None:
     log = Claude()
     log.put("a1", "system", subtype="informational", content="x")

@@ -117,19 +117,6 @@ def test_a_fork_leaves_the_thread_it_comes_from_as_it_is(served: str, session: A
     assert not again.files and next(one.parent for one in again.threads if one.name == "branch") == "trunk@1"
 
 
-def test_files_and_memory_are_read_and_edited(served: str, session: Any) -> None:
-    s = session(f"{served}/agent")
-    s.new("files")
-    s.memory.add("Be brief.")
-    assert s.run("say hi").after.memory == {"/AGENTS.md": "- Be brief.\n"}
-    turn = s.run("learn Be brief.>Be kind.")
-    assert turn.before.files["/AGENTS.md"] == "- Be brief.\n" and turn.after.files["/AGENTS.md"] == "- Be kind.\n"
-    s.backend.write("/note.md", "mine")
-    s.backend.delete("/AGENTS.md")
-    other = session(f"{served}/agent", "files")
-    assert dict(other.files) == {"/note.md": "mine"}
-
-
 def test_what_a_call_was_sent_is_counted_and_shown(served: str, session: Any) -> None:
     s = session(f"{served}/agent")
     s.new("counted")
