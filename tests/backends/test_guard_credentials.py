@@ -16,7 +16,7 @@ from deepnb import DeepnbError, Session
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.values.turn import Asked, Decided, ModelStarted, ToolEnded, ToolStarted
 from tests.data.credentials import Sample
-from tests.support.credentials import FOUND, NEW, SAMPLES
+from tests.support.credentials import SAMPLES
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row
 
@@ -87,14 +87,6 @@ def results(s: Session) -> list[str]:
 
 def home_or_box(i: int) -> str:
     return ("/AGENTS.md", "/box/AGENTS.md")[i % 2]
-
-
-def test_the_ways_take_all_the_samples():
-    tried = {s.text for batch in BATCHES for s in batch}
-    kinds = {s.kind for s in SAMPLES}
-    print(f"{len(tried)} credentials of {len(kinds)} kinds, by {WAYS} ways")
-    assert len(tried) >= 200 and len(kinds) >= 25
-    assert len(FOUND) >= 0.95 * len(NEW)
 
 
 BY_THE_AGENT: dict[str, tuple[str, int, Callable[[int, str], dict[str, str]]]] = {

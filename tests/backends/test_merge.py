@@ -100,14 +100,6 @@ def test_lines_are_merged_one_by_one(ours: list[tuple[int, str]], theirs: list[t
     assert len(lines) == len(set(lines))
 
 
-@given(LINES, LINES, LINES)
-def test_every_line_that_a_side_added_is_there(base: str, current: str, mine: str) -> None:
-    lines = Counter(merge(base, current, mine).text.split("\n"))
-    for side in (current, mine):
-        added = Counter(side.split("\n")) - Counter(base.split("\n"))
-        assert all(lines[line] for line in added)
-
-
 @given(LINES, LINES, LINES, st.tuples(st.booleans(), st.booleans(), st.booleans()), st.sampled_from(["\n", "\r\n"]))
 def test_line_ends_and_a_missing_last_one_lose_nothing(
     base: str, current: str, mine: str, cut: tuple[bool, bool, bool], end: str

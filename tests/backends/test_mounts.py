@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deepagents.backends import StoreBackend
 from deepagents.backends.protocol import BackendProtocol
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -273,14 +272,6 @@ def test_namespaces_never_see_each_other(kept, writes):
         assert {e["path"] for e in backend.ls("/").entries} == tops
         got = backend.download_files(["/x.md"])[0].content
         assert got == (f"tea of {where}".encode() if "/x.md" in expected[where] else None)
-
-
-def test_a_plain_store_backend_would_have_seen_them():
-    kept = InMemoryStore()
-    StoreBackend(store=kept, namespace=lambda _: ("filesystem", "filesystem")).write("/x.md", "x")
-    plain = StoreBackend(store=kept, namespace=lambda _: ("filesystem",))
-    assert [m["path"] for m in plain.glob("*").matches] == ["/x.md"]
-    assert parse_mount("store", base=Path(), store=kept).backend.glob("*").matches == []
 
 
 def count_of(backend: BackendProtocol | None) -> int:

@@ -61,11 +61,13 @@ def test_without_a_clock_the_day_is_that_of_this_machines_time_zone(monkeypatch:
         time.tzset()
 
 
-@every_row("refresh", ["delta", "call"])
-def test_over_midnight_the_oldest_note_goes_and_the_new_one_comes(refresh: str):
+@every_row(("refresh", "first"), [("delta", True), ("call", True), ("delta", False)])
+def test_over_midnight_the_oldest_note_goes_and_the_new_one_comes(refresh: str, first: bool):
+    """Where there was none to go, the prefix stays as it is."""
     clock = Clock("2026-03-02T23:50")
     s = session(clock=clock, memory_refresh=refresh)
-    s.memory.write("/memory/2026-03-01.md", "- of the first\n")
+    if first:
+        s.memory.write("/memory/2026-03-01.md", "- of the first\n")
     s.memory.write("/memory/2026-03-02.md", "- of the second\n")
     s.run("a")
     clock.to("2026-03-03T00:10")
@@ -73,24 +75,12 @@ def test_over_midnight_the_oldest_note_goes_and_the_new_one_comes(refresh: str):
     s.memory.write("/memory/2026-03-03.md", "- of the third\n")
     s.run("c")
     one, two, three = s.options.model.requests
-    assert "of the first" in str(one) and "of the second" in str(one)
+    assert ("of the first" in str(one)) == first and "of the second" in str(one)
     assert "of the first" not in str(two) and "of the second" in str(two)
     assert "of the third" in str(three) and "of the first" not in str(three)
-
-
-def test_a_new_day_leaves_the_prefix_as_it_is_where_no_note_goes():
-    clock = Clock("2026-03-02T23:50")
-    s = session(clock=clock)
-    s.memory.write("/memory/2026-03-02.md", "- of the second\n")
-    s.memory.add("likes tea")
-    s.run("a")
-    clock.to("2026-03-03T00:10")
-    s.run("b")
-    s.memory.write("/memory/2026-03-03.md", "- of the third\n")
-    s.run("c")
-    one, two, three = s.options.model.requests
-    assert system(one) == system(two) == system(three)
-    assert [m.type for m in two[: len(one)]] == [m.type for m in one] and "of the third" in three[-2].text
+    if not first:
+        assert system(one) == system(two) == system(three) and "of the third" in three[-2].text
+        assert [m.type for m in two[: len(one)]] == [m.type for m in one]
 
 
 def test_a_turn_that_runs_over_midnight_keeps_its_day():

@@ -91,9 +91,8 @@ def test_a_keep_in_tokens_and_the_same_in_a_fraction():
 
 
 def test_without_a_window_170000_tokens_and_6_messages():
-    """The rule in words, and then the real thing: a thread just below 170,000, and one at it."""
+    """A thread just below 170,000, and one at it."""
     s = Session(model=Scripted(answers=["ok"], profile=None))
-    assert (s.rule.trigger, s.rule.keep, s.rule.window) == (("tokens", 170_000), ("messages", 6), None)
     text = "7 " * 6_000  # below what is put into a file instead
     while not any(isinstance(e, Compacted) for e in s.last.events) if s.last else True:
         s.run(text)

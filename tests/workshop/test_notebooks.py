@@ -200,14 +200,6 @@ def test_a_notebook_of_an_older_version_is_read():
     assert read_notebook("old.ipynb").splitlines()[1] == "1 code [1]: a = 1 (+1 line)"
 
 
-def test_nothing_is_written():
-    file = sales()
-    before = file.read_bytes(), sorted(Path().rglob("*"))
-    for asked in ({}, {"search": "a"}, {"path": "work/sales.ipynb", "detailed": True}):
-        read_notebook(**asked)  # type: ignore[arg-type]
-    assert (file.read_bytes(), sorted(Path().rglob("*"))) == before
-
-
 def test_the_agent_reads_one_without_approval_also_in_read_only_mode():
     sales()
     s = Session(model=Scripted(answers=[call("read_notebook", path="work/sales.ipynb"), "done"]), approve="read-only")

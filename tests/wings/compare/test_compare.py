@@ -325,17 +325,6 @@ def test_a_thread_without_turns_stays_without_a_checkpoint() -> None:
     assert (thread.root, thread.snapshot) == begun and session.turns == ()
 
 
-def test_other_options_and_their_words() -> None:
-    session = Session(namespace={})
-    found = session.compare("hello", system_prompt=["", "Be brief."], skills=["/skills/", ("/skills/", "/more/")])
-    assert [column.name for column in found.columns] == [
-        *("system_prompt=, skills=/skills/", "system_prompt=, skills=/skills/ + /more/"),
-        *("system_prompt=Be brief., skills=/skills/", "system_prompt=Be brief., skills=/skills/ + /more/"),
-    ]
-    parts = [column.budget.parts["system"] for column in found.columns if column.budget]
-    assert parts[0] == parts[1] < parts[2] == parts[3]
-
-
 @every_row(
     ("kind", "options", "line"),
     [

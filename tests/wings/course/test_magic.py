@@ -45,10 +45,3 @@ def test_each_magic_has_it(shell: Shell, magic: str, shows: str) -> None:
 def test_an_unknown_word_names_the_nearest(shell: Shell, line: str, says: str) -> None:
     said = shell.fails(f"%agent {line}")
     assert says in said and said.rstrip().endswith(f", or %agent -- {line} to ask the agent")
-
-
-def test_it_writes_nothing(shell: Shell, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    before = sorted(tmp_path.rglob("*"))
-    shell.ok("%agent help search")
-    assert sorted(tmp_path.rglob("*")) == before

@@ -97,6 +97,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+def both(s: Session, server: Any, folder: Path) -> tuple[Package, Any, Any]:
+    """A package of a session, and the first request of the application and of the notebook."""
+    made = s.package(folder / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
+    s.run("Hello?")
+    say(served(made.directory), "Hello?")
+    there, here = server.requests
+    return made, there, here
+
+
 @pytest.mark.slow
 @every_row("name", OPTIONS)
 def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_out(
@@ -107,10 +116,7 @@ def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_
         s = session(model="openai:gpt-5.2", base_url=server.url, **OPTIONS[name])
         if "price" in str(s.options.tools):
             s.files["/agents/critic.md"] = CRITIC
-        made = s.package(tmp_path / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
-        s.run("Hello?")
-        say(served(made.directory), "Hello?")
-        there, here = server.requests
+        made, there, here = both(s, server, tmp_path)
     assert not [one for one in made.left_out if one.name not in BOUND and one.why != "is packaged only if you name it"]
     kept = [tool for tool in there["tools"] if (tool.get("function") or tool).get("name") not in {*why(made)}]
     assert len(there["tools"]) - len(kept) == len(BOUND) == len(BOUND & {*why(made)})
@@ -123,11 +129,7 @@ def test_a_model_object_is_written_with_what_it_was_given(tmp_path: Path, monkey
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with OpenAIServer([Say("hello")]) as server:
         model = ChatOpenAI(model="my-model", base_url=server.url, temperature=0.3, api_key=SecretStr(OWN), seed=7)
-        s = session(model=model, max_input_tokens=200_000)
-        made = s.package(tmp_path / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
-        s.run("Hello?")
-        say(served(made.directory), "Hello?")
-        there, here = server.requests
+        made, there, here = both(session(model=model, max_input_tokens=200_000), server, tmp_path)
     there["tools"] = [tool for tool in there["tools"] if tool["function"]["name"] not in BOUND]
     assert (there.pop("key"), here.pop("key")) == (f"Bearer {OWN}", "Bearer none")
     assert json.dumps(there) == json.dumps(here) and here["temperature"] == 0.3
@@ -139,11 +141,7 @@ def test_marks_for_a_cache_are_those_of_the_notebook(tmp_path: Path, monkeypatch
     with AnthropicServer([Say("hello")]) as server:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        s = session(model="anthropic:claude-sonnet-4-5", tools=[price])
-        made = s.package(tmp_path / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
-        s.run("Hello?")
-        say(served(made.directory), "Hello?")
-        there, here = server.requests
+        _, there, here = both(session(model="anthropic:claude-sonnet-4-5", tools=[price]), server, tmp_path)
     there["tools"] = [tool for tool in there["tools"] if tool["name"] not in BOUND]
     assert json.dumps(there) == json.dumps(here) and "cache_control" in json.dumps(here)
 

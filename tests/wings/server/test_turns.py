@@ -13,6 +13,7 @@ from tests.support.server_app import server_graphs
 from tests.support.server_client import client, told
 from tests.support.server_script import STEPS, play
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 pytestmark = pytest.mark.nightly
 
@@ -72,18 +73,23 @@ def test_two_kernels_on_one_thread(served: str, session: Any) -> None:
     assert [m.role for m in s.snapshot.messages].count("user") == 3
 
 
-def test_stop_stops_the_run_on_the_server_and_resume_goes_on(served: str, session: Any) -> None:
+@every_row("how", ["stop", "limit"])
+def test_what_stops_a_turn_stops_the_run_on_the_server_and_resume_goes_on(served: str, session: Any, how: str) -> None:
     s = session(f"{served}/agent")
-    s.new("stopped")
-    stream = s.stream("nap 4")
-    for event in stream:
-        if isinstance(event, ToolEnded):
-            break
-    stream.close()
-    assert stream.turn.interrupted and "still running" not in stream.turn.interrupted
-    assert [one.status for one in s.threads if one.name == "stopped"] == ["interrupted"]
+    s.new(how)
+    if how == "stop":
+        stream = s.stream("nap 4")
+        for event in stream:
+            if isinstance(event, ToolEnded):
+                break
+        stream.close()
+        assert stream.turn.interrupted and "still running" not in stream.turn.interrupted
+    else:
+        assert s.run("nap 4", max_steps=1).interrupted == "reached the limit of 1 step"
+    assert [one.status for one in s.threads if one.name == how] == ["interrupted"]
     list(s.resume("again" if s.workspace.thread.cut else None))
     assert s.text == "After 4 results, nap 4 is done."
+    assert len(s.turns) == 1 and len([m for m in s.snapshot.messages if m.role == "tool"]) == 4
     assert len({m.tool_call_id for m in s.snapshot.messages if m.role == "tool"}) == 4
 
 
@@ -142,16 +148,6 @@ def test_a_run_of_another_program_is_followed(served: str, session: Any) -> None
         ("nap 4", "After 4 results, nap 4 is done.", [f"nap-1-{n}" for n in range(4)])
     ]
     assert session(f"{served}/agent", made).run("say more").number == 2
-
-
-def test_a_limit_stops_the_run_on_the_server(served: str, session: Any) -> None:
-    s = session(f"{served}/agent")
-    s.new("limited")
-    assert s.run("nap 3", max_steps=1).interrupted == "reached the limit of 1 step"
-    assert [one.status for one in s.threads if one.name == "limited"] == ["interrupted"]
-    list(s.resume("again" if s.workspace.thread.cut else None))
-    assert s.text == "After 3 results, nap 3 is done."
-    assert len(s.turns) == 1 and [m.role for m in s.snapshot.messages].count("tool") == 3
 
 
 def test_a_turn_in_the_background_lands_in_a_thread_of_the_server(served: str, session: Any) -> None:
