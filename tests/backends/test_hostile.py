@@ -175,10 +175,11 @@ def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path):
     assert content(backend, "/in") == "more inside" and (root / "in").is_symlink()
 
 
-def raced(
-    place: Path, monkeypatch: Any, act: Callable[[Path], Any], swap: Callable[[Path, Path], None], at: int
-) -> int:
-    """Act with something swapped just before system call number `at`; gives how many calls there were."""
+Swap = Callable[[Path, Path], None]
+
+
+def raced(place: Path, monkeypatch: Any, name: str, path: str, swap: Swap, at: int) -> int:
+    """Do an operation with something swapped just before system call number `at`; gives how many calls there were."""
     root, outside = place / "root", place / "outside"
     for top in (root / "d", outside):
         (top / "e").mkdir(parents=True)
@@ -190,7 +191,7 @@ def raced(
     shim = Interrupted(at, lambda: swap(root, outside))
     with monkeypatch.context() as patch:
         patch.setattr(tree, "os", shim)
-        result = act(root)
+        result = OPERATIONS[name](DiskBackend(root), path)
     assert state(outside) == before, (at, result)
     assert SECRET not in str(result).replace(f"'{SECRET}'", ""), (at, result)
     return shim.calls
@@ -206,8 +207,7 @@ def test_a_link_or_what_it_names_swapped_for_a_link_outside(tmp_path, monkeypatc
     at, calls = 0, 0
     while at <= calls:
         at += 1
-        act = OPERATIONS[name]
-        calls = raced(tmp_path / str(at), monkeypatch, lambda root: act(DiskBackend(root), "/in"), swap, at)
+        calls = raced(tmp_path / str(at), monkeypatch, name, "/in", swap, at)
     assert calls >= 2
 
 
@@ -290,8 +290,7 @@ def test_a_swap_before_any_system_call_leads_nowhere(tmp_path, monkeypatch, name
     at, calls, path = 0, 0, f"/d{depth}" + ("" if name in SEARCHES else "/f.md")
     while at <= (1 if name == "delete" else calls):
         at += 1
-        act = OPERATIONS[name]
-        calls = raced(tmp_path / str(at), monkeypatch, lambda root: act(DiskBackend(root), path), swap, at)
+        calls = raced(tmp_path / str(at), monkeypatch, name, path, swap, at)
     assert calls >= 2
 
 
