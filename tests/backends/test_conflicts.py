@@ -140,6 +140,15 @@ def test_what_an_agent_found_out_about_a_file_the_user_has_not_seen(tmp_path: Pa
     assert merged.text == "- l1 AAA\n- l1 BBB\n- y\n" and merged.conflicts
 
 
+def test_through_the_mapping_of_files(two: Pair):
+    two.told(edit(new="- l1 AAA"))
+    two.s.files[PATH] = "- l1 BBB\n- x\n"
+    assert two.s.files[PATH] == BOTH
+    two.law()
+    two.s.files[PATH] = two.s.files[PATH].replace("- l1 AAA\n", "")
+    assert two.s.files[PATH] == "- l1 BBB\n- x\n"
+
+
 def test_an_editor_outside_and_the_agent(tmp_path: Path):
     two = Pair(tmp_path)
     two.other = lambda: (tmp_path / "AGENTS.md").write_text("- l1 AAA\n- x\n") and None

@@ -62,6 +62,48 @@ def test_the_ledger_and_the_transcript_come_back(where):
         assert len(second.transcript()) > len(lines)
 
 
+def test_a_rewind_stays_one_and_the_turns_after_it_are_gone(where):
+    with session(where) as first:
+        for prompt in ("one", "two", "three"):
+            first.run(prompt)
+        first.rewind(1)
+    with session(where) as second:
+        assert [t.prompt for t in second.turns] == ["one"] and len(second.snapshot.messages) == 2
+        assert second.threads[0].rewound == ((3, 1),)
+        second.run("other")
+    with session(where) as third:
+        assert [t.prompt for t in third.turns] == ["one", "other"]
+
+
+def test_undo_brings_turns_back_for_good(where):
+    with session(where) as first:
+        first.run("one")
+        first.run("two")
+        first.rewind(0)
+        first.undo()
+        first.new("gone")
+        first.undo()
+    with session(where) as second:
+        assert [t.prompt for t in second.turns] == ["one", "two"]
+        assert [t.name for t in second.threads] == ["main"]
+
+
+def test_a_turn_can_be_gone_back_to_and_forked_from(where):
+    with session(where) as first:
+        first.files["/a.txt"] = "first"
+        first.run("one")
+        first.files["/a.txt"] = "second"
+        first.run("two")
+    with session(where) as second:
+        assert [t.after.files["/a.txt"] for t in second.turns] == ["first", "second"]
+        second.fork("other", at=1)
+        assert second.files["/a.txt"] == "first"
+        assert [t.prompt for t in second.turns] == ["one"]
+    with session(where) as third:
+        assert third.thread == "other" and [t.prompt for t in third.turns] == ["one"]
+        assert len(third.workspace.threads["main"].turns) == 2
+
+
 def test_pins_policy_and_brought_back_messages_are_there(where):
     skill = "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n\nPut each file in place.\n"
     with session(where) as first:
