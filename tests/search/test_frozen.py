@@ -1,4 +1,8 @@
-"""The sets that search is measured on are frozen: figures in the project's history are of these."""
+"""The sets that search is measured on are frozen: figures in the project's history are of these.
+
+`talks.json` (conversations with questions in other words) and `diaries.json` (dated questions, and questions over
+several turns) have the format of LoCoMo and none of its content. All of it is written for deepnb.
+"""
 
 from __future__ import annotations
 
