@@ -15,7 +15,7 @@ from tests.bench.row import HEAD
 
 NAMES = (
     *("house", "load", "calls", "stream", "turn", "disk", "growth", "talks", "documents", "meaning", "speed"),
-    *("credentials", "cache", "inspect", "first", "tokens", "opening", "classroom", "long"),
+    *("credentials", "cache", "first", "tokens", "opening", "classroom", "long"),
 )
 
 

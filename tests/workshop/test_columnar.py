@@ -14,7 +14,6 @@ from deepnb.workshop import tables
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.namespace import namespace_tools
 from deepnb.workshop.tables import columns_of
-from tests.bench import inspect as bench
 from tests.support.tables import every_row
 
 PLANETS = {
@@ -266,8 +265,3 @@ def test_pandas_columns_of_arrow_have_plain_names():
     days = pd.date_range("2024-01-01", periods=2)
     frame = pd.DataFrame({"x": [1.5, 2.5], "n": [1, 2], "b": [True, False], "at": days})
     assert describe("t", frame.convert_dtypes(dtype_backend="pyarrow")) == describe("t", frame)
-
-
-def test_the_benchmark_counts_characters_and_calls():
-    held = [row for row in bench.rows(20_000) if row.unit != "ms"]
-    assert len(held) == 11 and all(row.ok for row in held)
