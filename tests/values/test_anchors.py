@@ -18,6 +18,10 @@ from tests.support.tables import every_row
 PATH = "/conversation_history/main.md"
 
 
+def lines(name: str) -> list[str]:
+    return (DATA / f"{name}.txt").read_text("utf-8").splitlines()
+
+
 def statements(text: str) -> list[str]:
     return [sentence for kind, sentence in said(text) if kind == "statement"]
 
@@ -31,51 +35,7 @@ def found(text: str, role: str = "user") -> dict[str, str]:
     return {a.text: a.kind for a in find([Message("1", role, text)])}  # type: ignore[arg-type]
 
 
-@every_row(
-    ("kind", "fact", "text"),
-    [
-        ("path", "/etc/hosts", "look at /etc/hosts, please"),
-        ("path", "src/app/main.py", "it is in src/app/main.py."),
-        ("path", "~/notes/a", "open ~/notes/a b"),
-        ("path", "./run.sh", "start (./run.sh)"),
-        ("path", "config.yaml", "edit config.yaml; then stop"),
-        ("path", "/data/报告.csv", "数据在/data/报告.csv里"),
-        ("path", r"C:\Users\me\a.txt", r"see C:\Users\me\a.txt now"),
-        ("path", "https://example.org/a?b=1#c", "at https://example.org/a?b=1#c."),
-        ("identifier", "ERR_TIMEOUT_42", "it said ERR_TIMEOUT_42!"),
-        ("identifier", "E1234", "error E1234: no"),
-        ("identifier", "ORA-00942", "ORA-00942 again"),
-        ("identifier", "PROJ-77", "ticket PROJ-77"),
-        ("identifier", "#4711", "see #4711"),
-        ("identifier", "9f8e7d6c5b", "at commit 9f8e7d6c5b"),
-        ("identifier", "123e4567-e89b-12d3-a456-426614174000", "id 123e4567-e89b-12d3-a456-426614174000."),
-        ("identifier", "build_index()", "call build_index() twice"),
-        ("identifier", "pandas.read_csv", "with pandas.read_csv"),
-        ("identifier", "parseConfig", "in parseConfig"),
-        ("identifier", "v1.2.3", "since v1.2.3"),
-        ("identifier", "10.0.0.1:8080", "on 10.0.0.1:8080"),
-        ("identifier", "prod-db-07", "from prod-db-07"),
-        ("identifier", "--dry-run", "pass --dry-run"),
-        ("identifier", "ana@example.org", "mail ana@example.org"),
-        ("number", "37 ms", "a timeout of 37 ms"),
-        ("number", "1,250 rows", "1,250 rows were read"),
-        ("number", "12.5 %", "12.5 % off"),
-        ("number", "$4.5M", "it cost $4.5M"),
-        ("number", "-40 °C", "at -40 °C"),
-        ("number", "16GB", "16GB of memory"),
-        ("number", "350元", "花了350元"),
-        ("number", "3 retries", "after 3 retries"),
-        ("number", "20분", "20분 동안"),
-        ("date", "2026-03-12", "due 2026-03-12."),
-        ("date", "2026-03-12T14:05:00Z", "at 2026-03-12T14:05:00Z"),
-        ("date", "5 May 2023", "on 5 May 2023"),
-        ("date", "March 3, 2024", "March 3, 2024 it was"),
-        ("date", "2026年3月12日", "截止2026年3月12日"),
-        ("date", "14:05", "at 14:05"),
-        ("name", "df.merge", "use `df.merge` there"),
-        ("name", "left join", "a `left join`"),
-    ],
-)
+@every_row(("kind", "fact", "text"), [line.split(" => ") for line in lines("facts_of_messages")])
 def test_a_fact_is_found_as_it_stands(kind: str, fact: str, text: str):
     assert found(text).get(fact) == kind, found(text)
 
@@ -94,59 +54,22 @@ def test_ordinary_words_are_no_facts(text: str):
     assert found(text) == {}
 
 
-@every_row(
-    "sentence",
-    [
-        "Never touch the production database.",
-        "Please do not deploy on Fridays!",
-        "You must not rename columns.",
-        "Don't use pandas for this.",
-        "I don't want you to send mail.",
-        "Avoid global state.",
-        "Leave the old file alone.",
-        "Keep away from the legacy module.",
-        "It is not allowed to call them.",
-        "No emojis in the answers, please.",
-        "不要删除日志文件。",
-        "请勿修改配置。",
-        "别动这个文件。",
-        "禁止上传数据。",
-        "ファイルを削除しないでください。",
-        "이 파일을 수정하지 마세요.",
-        "Benutze niemals die alte Tabelle.",
-        "N'utilise jamais cette table.",
-        "Nunca borres los datos.",
-    ],
-)
+@every_row("sentence", lines("prohibitions"))
 def test_what_the_user_forbids_is_found_whole(sentence: str):
     assert prohibitions(f"Hello there. {sentence} Thanks a lot.") == [sentence]
 
 
-@every_row(
-    "sentence",
-    [
-        "I don't know what that is.",
-        "Why does it not work?",
-        "Don't worry about it.",
-        "It doesn't matter.",
-        "能不能看看这个？",
-    ],
-)
+@every_row("sentence", lines("no_prohibitions"))
 def test_talk_that_forbids_nothing(sentence: str):
     assert prohibitions(sentence) == []
 
 
-SAYS, SAYS_NOTHING = (
-    (DATA / f"{name}.txt").read_text("utf-8").splitlines() for name in ("statements", "no_statements")
-)
-
-
-@every_row("sentence", SAYS)
+@every_row("sentence", lines("statements"))
 def test_what_the_user_asks_to_remember_or_says_of_themselves_is_found_whole(sentence: str):
     assert found(sentence).get(sentence) == "statement"
 
 
-@every_row("sentence", SAYS_NOTHING)
+@every_row("sentence", lines("no_statements"))
 def test_a_request_or_talk_is_no_statement(sentence: str):
     assert [*said(sentence)] == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import sys
 from collections.abc import Iterator
@@ -135,13 +134,6 @@ def others(folder: Path) -> Iterator[tuple[str | None, bytes]]:
 
 
 Stored = tuple[str | None, bytes]
-
-
-def forms(folder: Path) -> Iterator[Stored]:
-    """Each form once, as a value by itself."""
-    yield from (("msgpack", packed(value)) for value in (*extensions(folder), *damaged()))
-    yield from (("json", json.dumps(value).encode()) for value in constructors(folder))
-    yield from others(folder)
 
 
 def checkpoint(messages: Any, other: Any = None) -> dict[str, Any]:
