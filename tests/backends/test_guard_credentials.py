@@ -1,4 +1,4 @@
-"""Credentials through every way to write: afterwards they are in nothing that was written."""
+"""Credentials through every way to write, and in the transcript: afterwards they are in nothing that was written."""
 
 from __future__ import annotations
 
@@ -321,3 +321,54 @@ def test_the_users_own_message_stays_as_typed_and_nothing_else_holds_it(tmp_path
     assert not any(v in repr(others) for v in sample.values)
     events = [e for e in s.turns[-1].events if isinstance(e, ToolStarted | ToolEnded)]
     assert events and not any(v in repr(events) for v in sample.values)
+
+
+TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5"
+
+
+@every_row("before", [0, 1, 59, 60, 61, 200])
+@every_row("after", [0, 61])
+def test_a_credential_on_any_line_is_refused(before: int, after: int) -> None:
+    s = Session(model="offline")
+    with pytest.raises(DeepnbError, match="GitHub token"):
+        s.memory.write("/AGENTS.md", "- a\n" * before + f"- {TOKEN}\n" + "- b\n" * after)
+    assert "/AGENTS.md" not in s.files
+
+
+def leaked(texts: dict[str, str]) -> list[tuple[str, str]]:
+    out = []
+    for sample in SAMPLES:
+        for shown in {form for v in sample.values for form in (v, json.dumps(v)[1:-1], repr(v)[1:-1])}:
+            out += [(sample.kind, where) for where, text in texts.items() if shown in text]
+    return sorted(set(out))
+
+
+def on_disk(directory: Path) -> dict[str, str]:
+    files = (p for p in directory.rglob("*") if p.is_file())
+    return {str(p.relative_to(directory)): p.read_bytes().decode("utf-8", "replace") for p in files}
+
+
+@pytest.mark.slow
+def test_what_is_typed_said_called_and_returned_is_redacted_in_the_transcript(tmp_path: Path):
+    @tool
+    def look(what: str) -> str:
+        """Look something up."""
+        return f"found\n{texts[int(what.split()[0])]}\nthat is all"
+
+    texts = [sample.text for sample in SAMPLES]
+    s = Session(model=Scripted(answers=["ok"]), **unasked(look), max_steps=None)
+    s.memory.keep(tmp_path)
+    for at in range(0, len(texts), 30):
+        batch = texts[at : at + 30]
+        what = {at + i: {"what": f"{at + i}\n{text}"} for i, text in enumerate(batch)}
+        calls = [{"name": "look", "id": f"c{n}", "args": args} for n, args in what.items()]
+        said = "I found:\n\n" + "\n\n".join(batch)
+        s.options.model.answers[:] = ["-"] * len(s.options.model.requests) + [AIMessage("", tool_calls=calls), said]
+        s.new(f"from-{at}")  # what was said before is not sent again
+        s.run("here they are:\n\n" + "\n\n".join(batch))
+    kept = on_disk(tmp_path)
+    print(f"{len(texts)} credentials by 4 ways, {sum(map(len, kept.values()))} characters in {len(kept)} files")
+    assert any("transcript" in name for name in kept)
+    assert leaked(kept) == []
+    assert leaked({"table": s.transcript().to_csv()}) == []
+    assert leaked({"what was typed": "\n".join(texts)}), "the scan finds what is there"

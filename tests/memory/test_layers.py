@@ -1,6 +1,9 @@
-"""Layers: which files are injected in which thread on which day, and how they share the budget."""
+"""Layers: which files are injected in which thread on which day, how they share the budget, and the words around them."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,11 +11,14 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
 from deepnb import Session
+from deepnb.context.estimate import approximate
 from deepnb.engine.request import message_text
 from deepnb.memory.budget import Fitted, fitted, plain, shares
+from deepnb.memory.guarding import memory_block
 from deepnb.memory.layers import layer_of, layers, note_day, note_paths
 from deepnb.values import tokenizer
 from deepnb.values.messages import MEMORY_UPDATE
+from tests import DATA
 from tests.support.clock import Clock, session
 from tests.support.scripted import call, unasked
 from tests.support.tables import every_row
@@ -230,3 +236,35 @@ def test_names_of_layers():
 
 def test_a_comment_behind_a_line_does_not_join_it_with_the_next():
     assert plain("- a <!-- memory/2026-03-02.md:3 -->\n- b\n<!-- gone -->\n- c\n") == "- a\n- b\n- c"
+
+
+GOLDEN = DATA / "guidelines.txt"
+MOST = 600
+"""Tokens, the tags round it and the line for an empty memory included."""
+
+
+def block() -> str:
+    return memory_block([], "/AGENTS.md") + "\n"
+
+
+def test_the_words_are_those_of_the_golden_file():
+    assert block() == GOLDEN.read_text()
+
+
+@every_row("count", [approximate, tokenizer.count], ids=["by class", "teaching"])
+def test_they_are_short_by_the_counters_that_are_always_there(count):
+    assert 100 < count(block()) < MOST
+
+
+def test_the_words_are_our_own():
+    from deepagents.middleware import memory
+
+    theirs = _runs(str(vars(memory).get("MEMORY_SYSTEM_PROMPT") or Path(memory.__file__).read_text()), 6)
+    assert len(theirs) > 100
+    assert not _runs(block(), 6) & theirs
+
+
+def _runs(text: str, length: int) -> set[tuple[str, ...]]:
+    """Every run of so many words."""
+    words = re.findall(r"[a-z']+", text.lower())
+    return {tuple(words[i : i + length]) for i in range(len(words) - length + 1)}

@@ -423,3 +423,23 @@ def test_an_assistant_with_a_name_has_a_file_of_its_own(tmp_path, monkeypatch):
         assert s.files["/user/AGENTS.md"] == text
     for name in ("../../etc", "a/b", ".."):
         assert Places(tmp_path, tmp_path, name).user.parent == tmp_path / ".deepagents"
+
+
+def test_a_source_that_is_a_link_to_a_file_beside_it_is_read_and_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "CLAUDE.md").write_text("- be brief\n")
+    (tmp_path / "AGENTS.md").symlink_to("CLAUDE.md")
+    monkeypatch.chdir(tmp_path)
+    s = Session(model=Scripted(answers=["ok"]))
+    s.memory.add_source("project")
+    path = "/project/AGENTS.md"
+    s.options.model.answers[:] = [call("edit_file", file_path=path, old_string="brief", new_string="long"), "ok"]
+    s.run("go")
+    assert "- be brief" in repr(s.options.model.requests[0])
+    (said,) = [m.text for m in s.snapshot.messages if m.role == "tool"]
+    assert "a link to CLAUDE.md" in said and "\n" not in said
+    with pytest.raises(DeepnbError, match="a link to CLAUDE"):
+        s.memory.add("x", path)
+    assert (tmp_path / "AGENTS.md").is_symlink() and (tmp_path / "CLAUDE.md").read_text() == "- be brief\n"

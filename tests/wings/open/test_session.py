@@ -14,8 +14,10 @@ from deepnb.memory.guarding import heard
 from deepnb.values.budget import NOT_RECORDED
 from deepnb.values.errors import DeepnbError, NotFoundError
 from deepnb.wings.open.session import OpenedSession
+from tests.memory.test_whose_words import PAGE, Desk, foreign_as_the_users
 from tests.session.test_records import TWICE, results, twice
 from tests.support.scripted import Scripted, call
+from tests.support.shells import Shell
 from tests.support.tables import every_row
 from tests.support.wings import wing
 from tests.wings.open.session_files import FORMATS, LONG, Claude, claude_file, says, stamps
@@ -288,3 +290,16 @@ def test_a_fork_of_it_can_be_forked_rewound_and_exported(opened: OpenedSession, 
 def test_calls_of_one_id_are_read_back_apart(tmp_path: Path) -> None:
     twice().export(tmp_path / "talk.jsonl")
     assert results(open_session(tmp_path / "talk.jsonl")) == TWICE
+
+
+def obeyed(desk: Desk) -> None:
+    log = Claude()
+    log.user("u1", PAGE)
+    log.reply("a1", "m1", says("Noted."))
+    open_session(log.write(desk.place / "old.jsonl"), into=desk.s).fork("went-on")
+    desk.run("%%agent\nGo on")
+
+
+@pytest.mark.slow
+def test_what_an_opened_session_says_is_never_the_users(shell: Shell, tmp_path: Path) -> None:
+    assert foreign_as_the_users(Desk(shell, tmp_path), [obeyed]) == []

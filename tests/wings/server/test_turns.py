@@ -1,14 +1,19 @@
-"""A session on a real LangGraph server: the turns of a local one, threads of several kernels, runs that go on."""
+"""A session on a real LangGraph server: turns, threads of several kernels, runs that go on, restarts, a packaged agent."""
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph_sdk import get_sync_client
 
 import deepnb
-from deepnb.values.turn import ModelEnded, ToolEnded, Turn
+from deepnb.values.turn import ModelEnded, Notice, ToolEnded, Turn
+from tests.support.langgraph_server import LangGraphServer
 from tests.support.server_app import server_graphs
 from tests.support.server_client import client, told
 from tests.support.server_script import STEPS, play
@@ -175,3 +180,93 @@ def test_a_cell_that_joins_a_thread_follows_its_run(served: str) -> None:
         assert "tools" in shell.ok("%agent budget")
     finally:
         shell.close()
+
+
+DONE = {"say one": "After 0 results, say one is done.", "nap 8": "After 8 results, nap 8 is done."}
+
+
+def cut(s: deepnb.Session, end: Any) -> str:
+    """The line of a turn whose server ends in the middle of it."""
+    stream, seen = s.stream("nap 8"), 0
+    with pytest.raises(deepnb.DeepnbError) as error:
+        for event in stream:
+            seen += isinstance(event, ToolEnded)
+            if seen == 2:
+                seen += 1
+                end()
+    assert stream.turn is not None and stream.turn.error
+    return error.value.typed
+
+
+def test_a_server_that_ended_in_order_goes_on_and_so_does_the_turn(mortal: LangGraphServer, session: Any) -> None:
+    s = session(f"{mortal.url}/agent")
+    s.run("say one")
+    line = cut(s, mortal.stop)
+    assert line == f"lost the connection to {mortal.url}: %agent resume follows its run, if the server goes on"
+    with pytest.raises(deepnb.DeepnbError, match=f"no server answers at {mortal.url}: start it"):
+        s.run("say two")
+    mortal.start()
+    list(s.resume())
+    assert {t.prompt: t.text for t in s.turns} == DONE
+    assert [t.number for t in s.turns] == [1, 2] and s.turns[-1].error is None
+    ended = [e.id for e in s.turns[-1].events if isinstance(e, ToolEnded)]
+    assert ended == [f"nap-3-{n}" for n in range(8)]
+    assert s.run("say three").number == 3
+
+
+@pytest.mark.parametrize("seconds", [0, 12])
+def test_a_server_that_was_killed_goes_on_or_says_what_it_lost(
+    mortal: LangGraphServer, session: Any, seconds: int
+) -> None:
+    s = session(f"{mortal.url}/agent")
+    s.run("say one")
+    time.sleep(seconds)  # it saves every ten
+    cut(s, mortal.kill)
+    mortal.start()
+    lost: list[str] = []
+    try:
+        lost = [e.text for e in s.resume() if isinstance(e, Notice)]
+    except deepnb.NotFoundError as error:
+        lost = [str(error)]
+    there = [t.prompt for t in s.turns]
+    assert there == [m.text for m in s.snapshot.messages if m.role == "user"], "each once, and all that the server has"
+    for number, prompt in enumerate(DONE, 1):
+        said = any("the server no longer has" in line and f'turn {number} ("{prompt}")' in line for line in lost)
+        assert (prompt in there) is not said, (number, there, lost)
+    assert {t.prompt: t.text for t in s.turns} == {prompt: DONE[prompt] for prompt in there}
+    for prompt in [prompt for prompt in DONE if prompt not in there]:
+        s.run(prompt)
+    assert sorted((t.prompt, t.text) for t in s.turns) == sorted(DONE.items())
+    again = session(f"{mortal.url}/agent")
+    assert [(t.prompt, t.text) for t in again.turns] == [(t.prompt, t.text) for t in s.turns]
+
+
+@pytest.fixture
+def packaged(programs: Path, tmp_path: Path) -> Iterator[str]:
+    """The address of a server with it."""
+    s = deepnb.Session()
+    s.memory.add("Be brief.")
+    s.package(tmp_path / "app", write=True)
+    (tmp_path / "home").mkdir()
+    env = {name: os.environ[name] for name in ("TIKTOKEN_CACHE_DIR",) if name in os.environ}
+    server = LangGraphServer(tmp_path / "app", programs, tmp_path / "home", env)
+    server.start()
+    yield f"{server.url}/agent"
+    server.stop()
+
+
+def test_its_memory_is_read_edited_and_in_the_next_prompt(packaged: str, session: Any) -> None:
+    s = session(packaged)
+    assert all(s.features.has(name) for name in ("memory", "skills", "approvals"))
+    turn = s.run("hello")
+    assert turn.after.memory == {"/AGENTS.md": "- Be brief.\n"} and s.memory.text().count("Be brief.")
+    s.memory.add("Be kind.")
+    other = session(packaged)
+    other.new("another")
+    turn = other.run("hello")
+    assert turn.after.memory["/AGENTS.md"] == "- Be brief.\n- Be kind.\n"
+    assert any("Be kind." in piece.text for piece in other.xray().request)
+    assert turn.after.files["/AGENTS.md"] == "- Be brief.\n- Be kind.\n"
+    turn = s.run("hello again")
+    assert s.memory.diff(1, 2)[0].path == "/AGENTS.md"
+    assert any("Be kind." in piece.text for piece in s.xray().request)
