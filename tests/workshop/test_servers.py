@@ -56,16 +56,9 @@ def test_quotes_and_options_of_the_command_are_its_own():
     [
         ("mcp:", None, "mcp: needs a command or a URL"),
         ("mcp:serve 'x", None, "a quote in the command is not closed"),
-        ("mcp:http://", None, "is not a URL"),
-        ("mcp:http://h:99999/", None, "is not a URL"),
-        ("mcp:http://h/a b", None, "is not a URL"),
+        *((f"mcp:{url}", None, "is not a URL") for url in ("http://", "http://h:99999/", "http://h/a b")),
         ("mcp:http://ana:secret@h/", None, "can't hold a password"),
-        ("mcp:serve", "a__b", "can't be the name of a server"),
-        ("mcp:serve", "_a", "can't be the name of a server"),
-        ("mcp:serve", "a_", "can't be the name of a server"),
-        ("mcp:serve", "", "can't be the name of a server"),
-        ("mcp:serve", "a" * 31, "can't be the name of a server"),
-        ("mcp:serve", "a.b", "can't be the name of a server"),
+        *(("mcp:serve", name, "can't be the name of a server") for name in ("a__b", "_a", "a_", "", "a" * 31, "a.b")),
     ],
 )
 def test_what_is_none_is_one_line(spec, name, line):
