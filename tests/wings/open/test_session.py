@@ -302,4 +302,4 @@ def obeyed(desk: Desk) -> None:
 
 @pytest.mark.slow
 def test_what_an_opened_session_says_is_never_the_users(shell: Shell, tmp_path: Path) -> None:
-    assert foreign_as_the_users(Desk(shell, tmp_path), [obeyed]) == []
+    assert foreign_as_the_users(Desk(shell, tmp_path), {"opened": obeyed}) == []
