@@ -139,7 +139,8 @@ def test_a_line_is_a_subcommand_or_a_prompt_with_its_options(line: str, meant: A
     [
         (
             "--compare model=a hi",
-            "--compare 'model=a' is not an option with two values or more: type --compare OPTION=A,B",
+            "--compare 'model=a' is not an option with two values or more: type --compare OPTION=A,B without blanks,"
+            " e.g. --compare memory_refresh=call,delta",
         ),
         ("--compare", "--compare needs a value: type --compare OPTION=A,B"),
     ],

@@ -224,12 +224,13 @@ def test_a_fork_says_that_it_begins_with_a_copy(read):
 
 
 def test_a_compressed_rollout(tmp_path, monkeypatch):
+    packed = tmp_path / "rollout-x.jsonl.zst"
+    packed.write_bytes(b"\x28\xb5\x2f\xfdxx")
+    with monkeypatch.context() as patch, pytest.raises(NotInstalledError, match="pip install zstandard"):
+        patch.setitem(sys.modules, "zstandard", None)
+        open_session(packed)
     zstandard = pytest.importorskip("zstandard")
     plain = jsonl(tmp_path / "x.jsonl", *first_turn(Codex()).lines)
-    packed = tmp_path / "rollout-x.jsonl.zst"
     packed.write_bytes(zstandard.ZstdCompressor().compress(plain.read_bytes()))
     session = open_session(packed)
     assert (session.index.context, session.content(1).text) == (9_100, "There are two.")
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(NotInstalledError, match="pip install zstandard"):
-        open_session(packed)
