@@ -28,7 +28,7 @@ from langgraph.types import Command, Overwrite
 
 from deepnb.engine import coroutines, keys
 from deepnb.engine.functions import is_async
-from deepnb.engine.graph import MODES, Config, LocalGraph, state_of
+from deepnb.engine.graph import STREAMED, Config, LocalGraph, state_of
 from deepnb.engine.listen import Listener
 from deepnb.engine.probe import offload
 from deepnb.gate import redact_value
@@ -272,9 +272,9 @@ class AttachedGraph(Questions, LocalGraph):
             listener.wakes_nodes = True
         value = self._theirs(given) if isinstance(given, Mapping) and not isinstance(given, Command) else given
         if self._is_async:
-            chunks = coroutines.read(partial(self.compiled.astream, value, config, stream_mode=list(MODES)))
+            chunks = coroutines.read(partial(self.compiled.astream, value, config, **STREAMED))
         else:
-            chunks = self.compiled.stream(value, config, stream_mode=list(MODES))
+            chunks = self.compiled.stream(value, config, **STREAMED)
         before: dict[str, Any] | None = None
         for mode, chunk in chunks:
             if mode == "values":

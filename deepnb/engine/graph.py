@@ -19,6 +19,10 @@ Config = Mapping[str, Any]
 """A thread as LangGraph names it: `{"configurable": {"thread_id": ...}}`, perhaps with a checkpoint's id."""
 
 MODES = ("values", "updates")
+STREAMED: Mapping[str, Any] = {"stream_mode": list(MODES), "durability": "sync"}
+"""How LangGraph streams a run: a step begins once the checkpoint before it is stored, so that no tool runs that a kernel
+which ends meanwhile knows nothing of.
+"""
 
 
 def state_of(compiled: Any, config: Config, channel: str) -> Any:
@@ -113,7 +117,7 @@ class OwnGraph(LocalGraph):
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
         before = None
-        for mode, chunk in self.compiled.stream(given, config, stream_mode=list(MODES)):
+        for mode, chunk in self.compiled.stream(given, config, **STREAMED):
             if mode == "values":
                 yield mode, self._restorer.whole(chunk, before)
                 before = chunk

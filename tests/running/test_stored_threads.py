@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -287,3 +288,31 @@ def test_a_turn_goes_on_wherever_its_kernel_ended(kind):
         prompts = [m.text for m in s.snapshot.messages if m.role == "user"]
         assert (s.pending, s.text in ("later", "end"), prompts) == (None, True, ["before", "cut"]), (id_, is_written)
         assert [t.prompt for t in s.turns] == ["before", "cut"], (id_, is_written)
+
+
+class SlowSaver(InMemorySaver):
+    """Takes a while to store a checkpoint."""
+
+    def put(self, *args: Any) -> Any:
+        sleep(0.1)
+        return super().put(*args)
+
+
+@pytest.mark.parametrize("kind", ["own", "attached"])
+def test_a_tool_begins_once_its_call_is_stored(kind):
+    stored: list[str] = []
+
+    def look() -> str:
+        "Look."
+        stored.extend(c.id for m in made().snapshot.messages for c in m.tool_calls)
+        return "seen"
+
+    def made(*answers: Any) -> Session:
+        model = Scripted(answers=list(answers))
+        if kind == "attached":
+            return Session(graph=create_agent(model, [look], checkpointer=slow))
+        return Session(model=model, checkpointer=slow, **unasked(look))
+
+    slow = SlowSaver()
+    assert made(call("look", id="c1"), "end").run("go").text == "end"
+    assert stored == ["c1"]
