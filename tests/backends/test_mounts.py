@@ -181,6 +181,13 @@ PATTERNS = st.sampled_from(GLOBS)
 BASES = st.sampled_from(["/", "/a", "/a/", "/m", "/a/m", "/a/b", "/.h", "/nowhere"])
 
 
+@example(
+    mine={"/m/x.md": "tea"},
+    hidden=dict.fromkeys(("/m/y.txt", "/m/x.md", "/m"), "tea"),
+    at={"/m"},
+    pattern="**/*",
+    base="/",
+)
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="*", base="/a")
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="*.md", base="/a")
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="m/*", base="/a/")
