@@ -168,7 +168,10 @@ def test_looking_runs_no_code_of_values():
         namespace = {"t": value}
         tools = {tool.__name__: tool for tool in namespace_tools(namespace)}
         inspect, query = tools["inspect_variable"], tools["query_table"]
-        looks = {"inspect": partial(inspect, "t"), "list": partial(list_of_variables, namespace)}
+        looks: dict[str, Callable[[], object]] = {
+            "inspect": partial(inspect, "t"),
+            "list": partial(list_of_variables, namespace),
+        }
         for where, by, aggregate, columns, sort in (
             ({}, [], {}, [], ""),
             ({"x": "2026-01-01"}, [], {}, [], ""),
