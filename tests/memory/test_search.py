@@ -312,6 +312,15 @@ def test_a_shared_thread_finds_nothing_of_long_term_memory(kind: str, tmp_path: 
     assert "/MEMORY.md:1" in found(s, "merger")
 
 
+def test_a_shared_thread_finds_nothing_in_the_transcripts_of_others():
+    s = session(SECRET)
+    s.run("tell me")
+    s.new("open", shared=True)
+    assert found(s, "Fjordbank", transcripts=True) == []
+    s.run("tell me here")
+    assert {p.split(":")[0] for p in found(s, "Fjordbank", transcripts=True)} == {"transcript of open"}
+
+
 def test_an_empty_thread_has_an_index_of_its_own():
     s = session()
     s.memory.daily("the gateway host is box-17")
