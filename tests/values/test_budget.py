@@ -29,6 +29,12 @@ def test_the_trigger_is_085_of_the_window_rounded_up(window):
     assert rule.keep_tokens == max(1, floor(Fraction(10, 100) * window))
 
 
+def test_the_trigger_is_exact_where_a_float_is_not():
+    for window in (20, 100, 8_000, 8_001, 199_999, 1_048_576):
+        assert rule_for(window).trigger_tokens == -(-85 * window // 100)
+    assert rule_for(700, ("fraction", 0.07)).trigger_tokens == 49  # 0.07 * 700 is 49.00000000000001
+
+
 def test_tokens_left_end_at_the_trigger():
     rule = rule_for(8_000)
     assert [Budget({"user": n}, rule, 1).left for n in (6_798, 6_799, 6_800, 6_801)] == [2, 1, 0, 0]

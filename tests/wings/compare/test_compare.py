@@ -143,6 +143,17 @@ def test_two_triggers_and_one_compaction() -> None:
     assert "≠  compactions" in found.text()
 
 
+def test_other_options_and_their_words() -> None:
+    session = Session(namespace={})
+    found = session.compare("hello", system_prompt=["", "Be brief."], skills=["/skills/", ("/skills/", "/more/")])
+    assert [column.name for column in found.columns] == [
+        *("system_prompt=, skills=/skills/", "system_prompt=, skills=/skills/ + /more/"),
+        *("system_prompt=Be brief., skills=/skills/", "system_prompt=Be brief., skills=/skills/ + /more/"),
+    ]
+    parts = [column.budget.parts["system"] for column in found.columns if column.budget]
+    assert parts[0] == parts[1] < parts[2] == parts[3]
+
+
 def test_the_teaching_model_beside_a_tape(tmp_path: Path) -> None:
     recorded = Session(model=Scripted(answers=["hello from the tape", call("ls", id="l", path="/"), "nothing there"]))
     recording = recorded.record(tmp_path / "one.jsonl")
