@@ -17,6 +17,7 @@ from deepnb.backends.merge import Conflict
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError
 from deepnb.values.files import FileDiff, Hunk, apply, lines_of
+from deepnb.values.text import excerpt
 
 Origin = Literal["user", "agent", "tool output", "flush", "external"]
 """Who changed the file; `external` is another process, or anybody outside deepnb."""
@@ -50,6 +51,15 @@ class Entry:
     """Where the change and what others wrote disagreed, so that the file has both."""
     settles: str = ""
     """The id of an entry whose conflicts are none any more: both texts stay."""
+
+    def change(self, most: int) -> str:
+        """Return the first changed line that has words, without its bullet, and how many more there are: `+ a fact (+2)`."""
+        lines = self.diff.split("\n")
+        start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
+        changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
+        first = next((line for line in changed if re.search(r"\w", line)), "".join(changed[:1]))
+        more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
+        return excerpt(re.sub(r"^([+-])\s*(?:[-*#]+\s+)?", r"\1 ", first), most) + more  # +- a fact | -## a heading
 
     def after(self, before: str | None) -> str | None:
         """Return the text after the change, given the text before it (None: there was no file)."""

@@ -177,7 +177,9 @@ def watch(
     if problem is not None:
         raise problem
     if turn.asked and screen is None and scene.config.stop_at_approval:
-        raise approval_needed(turn.asked, buttons=scene.buttons)
+        error = approval_needed(turn.asked, buttons=scene.buttons)
+        error.shown = scene.buttons and scene.cards.say_stop(notice_view(str(error)), scene.screen)
+        raise error
     return turn
 
 

@@ -162,7 +162,8 @@ def agent_turns(scene: Scene, args: Args) -> Result:
 def agent_budget(scene: Scene, args: Args) -> Result:
     listed = bool(args["items"])
     scene.show(replace(budget_picture(scene.session), unfolded=listed))
-    return scene.session.ledger() if scene.session.turns and not listed else None
+    alone = re.search(r"^%?agent\s+budget\s*\Z", scene.typed().rstrip(), re.MULTILINE)  # nobody takes its value
+    return scene.session.ledger() if scene.session.turns and not listed and not alone else None
 
 
 def agent_xray(scene: Scene, args: Args) -> Result:
@@ -249,16 +250,6 @@ AGENT: dict[str, Command] = {
     "graph": lambda scene, _: stack_view(scene.session.stack(), scene.stamp),
     **{command.__name__.removeprefix("agent_"): command for command in _COMMANDS},
 }
-
-
-NEEDS = {
-    ("memory", ""): "memory",
-    ("skills", ""): "skills",
-    ("agent", "history"): "history",
-    ("agent", "subagents"): "subagents",
-    ("agent", "mount"): "mounts",
-}
-"""Magic, subcommand (all, where it is empty) -> what a graph of somebody else's must have for it."""
 
 
 def _picked(text: str) -> tuple[int, list[int] | None]:

@@ -1,7 +1,7 @@
 """What Tab offers after %agent, %memory and %skills, also on the first line of a cell with a body.
 
 `candidates` is pure; `matcher` puts it behind IPython's matcher API (version 2), which is asked for cells, too,
-where the older `complete_command` hook is not. In a prompt nothing is offered, so that IPython's own names are.
+where the older `complete_command` hook is not. In a prompt the columns of tables are offered beside IPython's own names.
 """
 
 import re
@@ -19,8 +19,9 @@ _NAMES = "|".join(MAGICS)
 _LINE = re.compile(rf"\s*(?:[\w.]+\s*=\s*)?%({_NAMES})\s(.*)", re.DOTALL)
 _CELL = re.compile(rf"%%({_NAMES})\s(.*)", re.DOTALL)
 
-LOOKED_UP = ("change", "pending", "messages", "bundled")
-"""Kinds of words: ids of the journal and of what needs approval, sections of the history, skills that can be added."""
+LOOKED_UP = ("change", "pending", "messages", "bundled", "column")
+"""Kinds of words: ids of the journal and of what needs approval, sections of the history, skills that can be added,
+columns of tables as a prompt names them, `{table[column]}`."""
 _ANY_NAME = "?"
 
 
@@ -95,6 +96,10 @@ def matcher(get_names: Callable[[], Names]) -> Any:
 
     @context_matcher(priority=100, identifier=IDENTIFIER)
     def deepnb_matcher(context: Any) -> dict[str, Any]:
+        if in_prompt(context.full_text, context.cursor_line, context.text_until_cursor):
+            fragment = re.search(r"\{[^{}\n]*\Z|\w*\Z", context.text_until_cursor)[0]  # type: ignore[index]
+            found = [SimpleCompletion(word, type="column") for word in columns(fragment, _asked(get_names, Names()))]
+            return {"completions": found, "matched_fragment": fragment, "suppress": False}
         place = line_of(context.full_text, context.cursor_line, context.text_until_cursor)
         if place is None:
             return {"completions": []}
@@ -107,6 +112,24 @@ def matcher(get_names: Callable[[], Names]) -> Any:
         return {"completions": found, "matched_fragment": fragment, "suppress": bool(words), "ordered": True}
 
     return deepnb_matcher
+
+
+def in_prompt(cell: str, row: int, until_cursor: str) -> bool:
+    """Return whether the cursor is in a prompt: below the head of an `%%agent` cell, or on a line, not in its first word."""
+    lines = cell.split("\n")
+    head = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    if lines[head].startswith("%%"):
+        return row > head and re.match(r"%%agent\b", lines[head]) is not None
+    match = _LINE.fullmatch(until_cursor)
+    words = _read_flags(OPTIONS, re.split(r"\s+", match[2])[:-1])[2] if match else []
+    return match is not None and match[1] == "agent" and bool(words) and subcommand("agent", words[0]) is None
+
+
+def columns(fragment: str, names: Names) -> list[str]:
+    """Return the columns that a word of a prompt may be; after `{table[` with the rest of the placeholder."""
+    known = names.of("column") if fragment else ()
+    words = known if "[" in fragment else [one.partition("[")[2].removesuffix("]}") for one in known]
+    return [word for word in dict.fromkeys(words) if word.startswith(fragment) and word != fragment]
 
 
 def line_of(cell: str, row: int, until_cursor: str) -> tuple[str, str, bool] | None:

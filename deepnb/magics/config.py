@@ -124,7 +124,10 @@ class DeepNB(Configurable):
         " that holds LangChain Embeddings; empty: words alone.",
     )
     offer_explain = Bool(
-        False, help="Whether an error of a cell is followed by a line that offers %agent explain and %agent fix."
+        None,
+        allow_none=True,
+        help="Whether an error of a cell is followed by a line that offers %agent explain and %agent fix; None: in a"
+        " notebook, below the first error of each kind.",
     )
     clock = Unicode("", help="A fixed time (ISO 8601), so that a notebook prints the same everywhere.")
 

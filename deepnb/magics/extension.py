@@ -38,10 +38,13 @@ class Extension:
         if ip.config.get(DeepNB.__name__):
             _check(self._profile)
         self._cell: str | None = None
+        self._typed = ""
         self._cells: set[str] = set()
         self._in_cell = True  # the one that loads the extension
         self._debugged: dict[str, Any] = {}
         self._last_error = LastError(ip)
+        self._offered: set[type] = set()
+        """The kinds of errors that were seen: below the first of each, a notebook offers help."""
         self._scenes: WeakKeyDictionary[Session, Scene] = WeakKeyDictionary()
         self._preload = Preload() if hasattr(ip, "kernel") else None
 
@@ -67,7 +70,7 @@ class Extension:
     def kernel(self) -> ShellKernel:
         from deepnb.magics.kernel import ShellKernel
 
-        return ShellKernel(self.ip, lambda: self._in_cell)
+        return ShellKernel(self.ip, lambda: self._in_cell, lambda: self._cell)
 
     @cached_property
     def screen(self) -> Screen:
@@ -90,12 +93,13 @@ class Extension:
                 screen=self.screen,
                 config=self.config,
                 namespace=self.ip.user_ns,
-                next_cell=self.ip.set_next_input,
+                next_cell=self.kernel.put_cell,
                 cell=lambda: self._cell,
                 live=Live(session.workspace.current.watch),
                 last_error=self._last_error,
                 sessions=self.sessions,
                 in_cell=lambda: self._in_cell,
+                typed=lambda: self._typed,
             )
         return self._scenes[session]
 
@@ -111,6 +115,7 @@ class Extension:
         transform.install(ip)
         complete.install(ip, self._names)
         shell.install(ip)
+        last_error.stop_at_cards(ip)
 
     def unload(self) -> None:
         """Take out all that `load` put in; one line says what of the session is gone with it, if anything is."""
@@ -130,6 +135,8 @@ class Extension:
         transform.uninstall(ip)
         complete.uninstall(ip)
         shell.uninstall(ip)
+        if ip.custom_exceptions == (last_error.ApprovalNeeded,):
+            ip.set_custom_exc((), None)
         if self._preload:
             self._preload.stop()
         if "sessions" in self.__dict__:
@@ -208,6 +215,7 @@ class Extension:
                 return TextView(f"%{magic} {sub.usage}", sub.help)
             return wings.part(reference)(magic, words)
         from deepnb.magics import ask, commands, memory_commands, skills_commands
+        from deepnb.values.agent import needed
 
         if (instead := self.sessions.instead(magic, command.name)) is not None:
             return instead(self.scene, command.args)
@@ -217,8 +225,7 @@ class Extension:
             return ask.explain(self.scene) if command.name == "explain" else ask.fix(self.scene)
         if magic == "agent" and command.name in ("approve", "reject", "edit"):
             return ask.decide(self.scene, ask.decisions(self.scene, command.name, command.args))
-        if need := commands.NEEDS.get((magic, command.name)) or commands.NEEDS.get((magic, "")):
-            self.session.workspace.need(need)
+        self.session.workspace.need(needed(f"%{magic} {command.name}"))
         if wings.home(f"%{magic} {command.name}"):
             return wings.part(f"%{magic} {command.name}")(self.scene, command.args)
         table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]
@@ -249,6 +256,7 @@ class Extension:
 
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
+        self._typed = str(getattr(info, "raw_cell", "") or "")
         self._debugged = last_error.last_error()
         self._cells |= {self._cell} if self._cell else set()
         if "kernel" in self.__dict__:
@@ -261,10 +269,14 @@ class Extension:
         if isinstance(result.error_in_exec, last_error.ApprovalNeeded):
             last_error.restore(self._debugged)
         self.config.settle(self.ip.config)
-        if self._last_error.note(result) and self.config.offer_explain:
-            from deepnb.magics.code_cells import OFFER
+        if self._last_error.note(result):
+            kind, offer = type(self._last_error.error), self.config.offer_explain
+            new = kind not in self._offered and self.screen.notebook
+            self._offered.add(kind)
+            if offer or (offer is None and new):
+                from deepnb.magics.code_cells import OFFER
 
-            self._say(OFFER, "hint")
+                self._say(OFFER, "hint")
         if self._preload:
             self._preload.begin()
 
@@ -317,7 +329,7 @@ def complete_names(session: Session, variables: Mapping[str, Any], threads: Iter
         subagents=session.subagents.names(),
         turns=len(session.turns),
         calls=tuple(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())),
-        more=lambda kind: _looked_up(session, kind),
+        more=lambda kind: _columns(variables) if kind == "column" else _looked_up(session, kind),
         jobs=tuple(str(job.number) for job in vars(session).get("jobs", ())),
     )
 
@@ -332,6 +344,15 @@ def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
         case "messages":
             return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
     return tuple(skill.name for skill in session.skills.bundled())
+
+
+def _columns(variables: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns of the user's tables, as a prompt names them."""
+    from deepnb.workshop.describe import is_table
+    from deepnb.workshop.tables import Table
+
+    tables = ((name, Table(value)) for name, value in variables.items() if is_table(value))
+    return tuple(f"{{{name}[{table.name(i)}]}}" for name, table in tables for i in range(min(table.width, 200)))
 
 
 class _Variables(Mapping[str, Any]):

@@ -3,20 +3,25 @@
 import ast
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from deepnb.workshop.kernel import Display, Take
+from deepnb.workshop.notebooks import below, notebook_path
 
 
 class ShellKernel:
     """Code runs as in a cell: magics and shell commands, rich outputs, figures at the end."""
 
-    def __init__(self, ip: Any, is_running: Callable[[], bool]) -> None:
-        """`is_running` says whether a cell is running: only then can one be put below it."""
+    def __init__(self, ip: Any, is_running: Callable[[], bool], cell: Callable[[], str | None]) -> None:
+        """`is_running` says whether a cell is running: only then can one be put below it; `cell` is its id."""
         self._ip = ip
         self._is_running = is_running
+        self._cell = cell
+        self._put: dict[tuple[str, str], float] = {}
+        """The cell that put a text below it -> when."""
         self._real = ip.display_pub
         self._proposed: list[str] = []
 
@@ -67,8 +72,22 @@ class ShellKernel:
         if not self._is_running():
             return False
         self._proposed.append(code.rstrip("\n"))
-        self._ip.set_next_input("\n\n".join(self._proposed))
+        self.put_cell("\n\n".join(self._proposed))
         return True
+
+    def put_cell(self, text: str) -> None:
+        """Put a text into the next cell (in a terminal: the next prompt), unless the running cell has put it there before.
+
+        Whether it is still there, the file says once it is saved.
+        """
+        if (cell := self._cell()) is not None:
+            file, key = notebook_path(self.namespace), (cell, text)
+            if file is not None and f"{below(file, cell)}\n\n".startswith(f"{text.rstrip()}\n\n"):
+                return
+            if self._put.get(key, 0.0) > (file.stat().st_mtime if file is not None and file.exists() else 0.0):
+                return
+            self._put[key] = time.time()
+        self._ip.set_next_input(text)
 
     def begin_cell(self) -> None:
         """A cell begins: what was proposed before is in a cell of its own."""

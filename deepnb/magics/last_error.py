@@ -129,6 +129,9 @@ def _has_traceback(error: object) -> bool:
 class ApprovalNeeded(Exception):
     """Ends a cell with an error, so that a front end runs no cell below it; shown as one line without a traceback."""
 
+    shown = False
+    """Whether the cell shows the line already, where it can go once the user has decided."""
+
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
 
@@ -142,6 +145,20 @@ def approval_needed(calls: Sequence[PendingCall], *, buttons: bool) -> ApprovalN
     what = "a call needs" if count == 1 else f"{count} calls need"
     how = "decide above" if buttons else "type %agent approve or reject"
     return ApprovalNeeded(f"{what} your approval: {how}, then run the cells below")
+
+
+def stop_at_cards(ip: Any) -> None:
+    """Have a kernel say that a cell has failed without an error in its output, where the cell shows the line itself."""
+
+    def stop(ip: Any, kind: type, error: ApprovalNeeded, trace: Any, tb_offset: int | None = None) -> list[str]:
+        if error.shown:
+            ip._last_traceback = [str(error)]
+        else:
+            ip._showtraceback(kind, error, [str(error)])
+        return [str(error)]
+
+    if hasattr(ip, "kernel") and not ip.custom_exceptions:  # those of the user's own come first
+        ip.set_custom_exc((ApprovalNeeded,), stop)
 
 
 def last_error() -> dict[str, Any]:

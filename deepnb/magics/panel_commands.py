@@ -42,7 +42,7 @@ def approvals_panel(scene: Scene) -> ApprovalsPanel:
     def policy() -> View:
         return notice_view(policy_words(scene))
 
-    return ApprovalsPanel(policy, partial(_waiting, scene), decide, notice_view(EMPTY))
+    return ApprovalsPanel(policy, partial(_waiting, scene), decide, notice_view(_none_waits(scene)))
 
 
 def approvals_twin(scene: Scene) -> View:
@@ -50,14 +50,20 @@ def approvals_twin(scene: Scene) -> View:
     approvals = scene.session.approvals
     rows = [(c.thread, f"{approvals.number(c)}", call_line(c.name, c.args), why(c)) for c in approvals.asked()]
     head, policy = ("thread", "", "call", "reason"), policy_words(scene)
-    listed = table_view(head, rows, f"approvals · {policy}", (1,), f"{EMPTY} ({policy})", scene.stamp)
+    listed = table_view(head, rows, f"approvals · {policy}", (1,), f"{_none_waits(scene)} ({policy})", scene.stamp)
     views = (listed, *(one.view for one in _waiting(scene)))
     text = "\n\n".join(view.text() for view in views)
     return Picture((), [text], [h.Html(view.html()) for view in views])
 
 
+def _none_waits(scene: Scene) -> str:
+    return EMPTY if scene.session.features.allows(EMPTY) else EMPTY.partition(":")[0]
+
+
 def policy_words(scene: Scene) -> str:
     """Return what is asked about, in one line."""
+    if attached := scene.session.options.graph:
+        return f"{attached.name} decides which calls need approval"
     policy = scene.session.approvals.policy
     rules = [f"{name}: {rule}" for name, rule in policy.rules.items()]
     granted = [f"{name} allowed in thread {scene.session.thread}" for name in sorted(policy.granted)]
@@ -96,16 +102,18 @@ def agent_panel(scene: Scene, args: Args) -> Result:
     """Show the panels of budget and history, or the one that is named."""
     name = args["what"]
     if name is None:
-        return _show(scene, ("budget", "history"), "agent panel: budget and history")
+        names = tuple(filter(scene.session.features.has, ("budget", "history")))
+        return _show(scene, names, f"agent panel: {' and '.join(names)}")
     if (problem := scene.sessions.read_only) and name not in READ:
         raise problem
     if name not in KINDS:
         raise NotFoundError(f"no panel {name!r}", f"%agent panel {'|'.join(KINDS)}, or %agent dashboard for all")
+    scene.session.workspace.need(name)
     return _show(scene, (name,), f"agent panel: {KINDS[name]}")
 
 
 def agent_dashboard(scene: Scene, args: Args) -> Result:
-    names = READ if scene.sessions.read_only else tuple(KINDS)
+    names = READ if scene.sessions.read_only else tuple(filter(scene.session.features.has, KINDS))
     return _show(scene, names, f"dashboard: {', '.join(names)}")
 
 

@@ -128,11 +128,13 @@ def budget_picture(session: Session) -> BudgetView:
     totals, marks = session.workspace.fills()
     usage = sum((t.usage for t in session.turns), Usage())
     nested, cached = session.subagents.spent(), last_cached(session.turns)
-    return budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
+    view = budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
+    return replace(view, features=session.features)
 
 
 def history_picture(session: Session, search: str | None = None) -> HistoryView:
-    return history_view(session.history(), session.memory.stamp, search, session.brought_back)
+    view = history_view(session.history(), session.memory.stamp, search, session.brought_back)
+    return view if session.features.allows(view.empty) else replace(view, empty=view.empty.partition(", or")[0])
 
 
 def memory_picture(memory: SessionMemory) -> MemoryView:

@@ -142,6 +142,8 @@ class Card:
     buttons: ApprovalButtons | None = None
     below: Output | None = None
     room: Reserved | None = None
+    stop: Output | None = None
+    """Where the line stands that says why no cell below was run."""
 
     kept: bool = False
     """Whether the session outlives the kernel."""
@@ -200,6 +202,12 @@ class Cards:
         card.beneath.update(footer)
         card.room = screen if isinstance(screen, Reserved) else Reserved(screen, max(1, min(FREE_OUTPUTS, left)))
 
+    def say_stop(self, line: View, screen: Screen) -> bool:
+        """Show below the newest card why no cell below it was run, until it is decided; return whether one is open."""
+        if self._open:
+            self._open[-1].stop = screen.show(line)
+        return bool(self._open)
+
     def are_shown(self, calls: Collection[PendingCall]) -> bool:
         """Return whether a card of these calls is open."""
         return any(call.key == one.key for card in self._open for one in card.calls for call in calls)
@@ -224,6 +232,8 @@ class Cards:
     def _settle(self, card: Card) -> None:
         """The buttons go, and of the footer what is not in that of the turn that goes on."""
         rest = replace(card.footer, facts=())
+        if card.stop is not None:
+            card.stop.update(NOTHING)
         if card.buttons is None or card.below is None or card.room is None:
             if card.beneath is not None:
                 card.beneath.update(rest if rest.lines else NOTHING)
@@ -256,6 +266,8 @@ class Scene:
     """All sessions of the shell; `session` is the one in use."""
     in_cell: Callable[[], bool]
     """Whether a cell is running: a button's callback can't make a cell."""
+    typed: Callable[[], str] = str
+    """The text of the cell that is running."""
     deliveries: dict[str, Callable[[Turn], Sequence[View]]] = field(default_factory=dict)
     """Thread -> what is to be done with the answer of its turn, which is not finished yet."""
 

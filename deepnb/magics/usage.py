@@ -6,8 +6,9 @@ next, `usage_text` what to show. A new subcommand is a new row in the table of i
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 
 from deepnb.values.wings import WINGS
 
@@ -183,7 +184,7 @@ turns  ?which:search N|SEARCH
     list the turns of this thread; N shows one, SEARCH lists what was said with a word or a "phrase" in it
 budget  --items
     show the tokens in the context by part, and what is left until the trigger; --items lists each tool, memory
-    file, skill and large message, and what takes it out
+    file, skill and large message, and what takes it out; assigned to a variable, it is a table of all calls
 xray  ?at:call TURN[.CALL]
     show the request of a model call by part, and what changed since the call before
 compact
@@ -224,7 +225,8 @@ persist  ?where:database FILE|URL
     keep this session, through restarts, in a file or a PostgreSQL database; alone, show where it is kept
 (package)
 graph
-    show the middleware in order: what each layer does, where it comes from, the tokens it adds
+    show the middleware in order: what each layer does, where it comes from, the tokens it adds; of a graph of your
+    own, also its nodes and edges, and what the last turns changed in its channels
 panel  ?what:choice{memory|budget|history|skills|prompt|threads|approvals}
     show a live panel: budget and history, or the one you name
 dashboard
@@ -401,15 +403,40 @@ def usage_text(magic: str, name: str | None = None) -> str:
     if sub is not None:
         return f"%{magic} {sub.usage}\n    {sub.help}"
     about, forms, examples = ABOUT[magic]
-    parts = [about, "\n".join(_columns(forms))]
+    groups: dict[str, list[tuple[str, str]]] = {about: [*forms]}
     if magic == "agent":
-        parts.append("options (before the prompt)\n" + "\n".join(_columns((str(o), o.help) for o in OPTIONS)))
-    parts.append("subcommands\n" + "\n".join(_columns((sub.usage, sub.help) for sub in subcommands(magic))))
-    parts.append("examples\n" + "\n".join(f"  {example}" for example in examples))
-    return "\n\n".join(parts)
+        groups["options (before the prompt)"] = [(str(one).partition(" markdown|")[0], one.help) for one in OPTIONS]
+    group = "subcommands"
+    for sub in subcommands(magic):
+        group = _GROUPS.get((magic, sub.name), group)
+        groups.setdefault(group, []).append((sub.name, sub.help))
+    parts = ["\n".join([group, *_columns(rows)]) for group, rows in groups.items()]
+    parts.append(f"%{magic} NAME -h says all of one, such as %{magic} {subcommands(magic)[1].name} -h")
+    return "\n\n".join([*parts, "\n".join(["examples", *(f"  {example}" for example in examples)])])
 
 
-def _columns(rows: Iterable[tuple[str, str]]) -> list[str]:
-    pairs = list(rows)
-    width = max(len(left) for left, _ in pairs)
-    return [f"  {left:<{width}}  {right}" for left, right in pairs]
+_GROUPS = {
+    ("agent", "status"): "the agent and its model",
+    ("agent", "new"): "threads",
+    ("agent", "resume"): "turns and calls",
+    ("agent", "budget"): "context",
+    ("agent", "transcript"): "records",
+    ("agent", "explain"): "errors and code",
+    ("agent", "tools"): "what the agent is made of",
+    ("agent", "panel"): "panels and help",
+    ("memory", "panel"): "memory and its changes",
+    ("memory", "edit"): "files",
+    ("memory", "pending"): "what needs your approval",
+    ("memory", "keep"): "where it is kept",
+    ("memory", "search"): "notes",
+}
+"""The subcommand that a group of the help begins with -> what the group is called."""
+_WIDE = 100
+
+
+def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Return each row in one line, the words beside a name to their first stop."""
+    width = max(len(left) for left, _ in rows)
+    said = (re.split(r"[;:] | \(", right)[0] for _, right in rows)
+    pairs = zip((left for left, _ in rows), said, strict=True)
+    return [f"  {left:<{width}}  {shorten(right, _WIDE - width - 4, placeholder=' …')}" for left, right in pairs]

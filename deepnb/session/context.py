@@ -1,11 +1,12 @@
 """What fills the context of the current thread: counted, shown, flushed and compacted."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from deepnb.context.history import PREFIX, sections, upstream_sections
+from deepnb.gate import redact
 from deepnb.memory.layers import note_path
 from deepnb.running.runner import recorder
 from deepnb.running.thread import Thread, brought_messages, brought_text
@@ -14,9 +15,9 @@ from deepnb.session.part import BackendFiles
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
 from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, HistorySection, HistorySections, Offload
-from deepnb.values.text import moment
+from deepnb.values.text import excerpt, moment
 from deepnb.values.turn import Call, Compacted, Event, Flushed
-from deepnb.values.xray import Stack, Xray
+from deepnb.values.xray import Stack, Xray, nodes
 
 T = TypeVar("T")
 
@@ -24,6 +25,8 @@ NO_REQUESTS = "the requests of this session were not recorded"
 FIXED = ("system", "memory", "skills", "tools")
 """The parts of a request that no compaction shortens."""
 SYNTAX = "%agent history --bring SECTION[:MESSAGES], e.g. --bring 1 or --bring 1:2,5-7"
+_TURNS = 8
+"""The last turns whose changes of a graph's own channels are listed."""
 _ROOM = 500
 """Tokens that are left for the prompt and its answer, beside what is brought back."""
 
@@ -112,11 +115,28 @@ class SessionContext:
         """The layers of the main agent in the order a request passes them, with what each added to the last one."""
         from deepnb.wiring.requests import stack
 
-        sent = self.xray() if self.requests() else None
-        built = self._workspace.built
-        return stack(
-            built.stack, [name for name, _ in built.tools], built.model, sent, own=not self._workspace.options.graph
+        sent, work = self.xray() if self.requests() else None, self._workspace
+        built, graph = work.built, work.options.graph
+        found = stack(built.stack, [name for name, _ in built.tools], built.model, sent, own=not graph)
+        if graph is None:
+            return found
+        return replace(
+            found, nodes=nodes(graph.edges, work.thread.snapshot.next), channels=tuple(self._changed_channels())
         )
+
+    def _changed_channels(self) -> Iterator[tuple[str, int, str]]:
+        """Yield what each of the last turns changed in the state, beside what is shown elsewhere."""
+        from deepnb.engine import keys
+
+        shown = {keys.MESSAGES, keys.FILES, *keys.OF_MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD}
+        work = self._workspace
+        turns, before = work.thread.turns[-_TURNS:], dict[str, str]()
+        for number, state in ((0, turns[0].before), *((turn.number, turn.after) for turn in turns)) if turns else ():
+            values = work.state.values_at(state) if state.checkpoint else {}
+            texts = {name: redact(repr(value)) for name, value in values.items() if name not in shown}
+            changed = [name for name, text in texts.items() if number and text != before.get(name)]
+            yield from ((name, number, excerpt(texts[name])) for name in changed)
+            before = texts
 
     # -- what can be done about it
 

@@ -245,14 +245,14 @@ class SessionMemory(Part):
         self._guard.observe(self.paths())
         return self._guard.journal()
 
-    def entry(self, id_: str) -> Entry:
+    def entry(self, id_: str | int) -> Entry:
         """One entry of the journal."""
-        found = next((e for e in self.log_entries() if e.id == id_), None)
+        found = next((e for e in self.log_entries() if e.id == str(id_)), None)
         if found is None:
             raise NotFoundError(f"no change {id_!r} in the journal", "%memory log lists them")
         return found
 
-    def revert(self, id_: str) -> str:
+    def revert(self, id_: str | int) -> str:
         """Revert one change and keep the later ones; returns the file's path. The revert is an entry, too."""
         one = self.entry(id_)
         after = text_after(one, self.log_entries())

@@ -28,7 +28,6 @@ from deepnb.values.turn import (
     Usage,
 )
 from deepnb.values.xray import cache_drops
-from deepnb.views.text import short
 
 if TYPE_CHECKING:
     from deepnb.search import Hit
@@ -96,7 +95,7 @@ def spent_by(calls: Iterable[Call], runs: Mapping[str, int]) -> dict[str, Spent]
 
 def journal(entries: Sequence[Entry]) -> pd.DataFrame:
     """One row per change of a file, oldest first; `at` is an ISO timestamp, `change` the first line that changed."""
-    rows = [(e.at, e.turn, e.origin, _change(e), e.path, e.note, e.id, e.thread, e.cell, e.diff) for e in entries]
+    rows = [(e.at, e.turn, e.origin, e.change(32), e.path, e.note, e.id, e.thread, e.cell, e.diff) for e in entries]
     names = ["at", "turn", "origin", "change", "path", "note", "id", "thread", "cell", "diff"]
     return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
 
@@ -184,19 +183,11 @@ def _said(text: str, name: str, calls: Sequence[str]) -> str:
 
 
 def _timed(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with a column `time`, to the second; the day stands in it where there are several."""
+    """The table with a column `time`, to the second (and the day, where there are several); of no turn is blank."""
     times = [at[:19].replace("T", " ") for at in table["at"]]
     day = len({at[:10] for at in times}) > 1
-    return table.assign(time=times if day else [at[11:] for at in times])
-
-
-def _change(entry: Entry) -> str:
-    """The first changed line of an entry, and how many more there are."""
-    lines = entry.diff.split("\n")
-    start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
-    changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
-    more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
-    return f"{short(changed[0], 32)}{more}" if changed else ""
+    turns = table["turn"].astype(object).where(table["turn"].notna(), "")
+    return table.assign(time=times if day else [at[11:] for at in times], turn=turns)
 
 
 def turns_transcript(turns: Sequence[Turn]) -> pd.DataFrame:

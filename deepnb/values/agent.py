@@ -1,5 +1,6 @@
 """What an agent is made of, as it is listed: skills, subagents, models, and the features of a graph somebody else made."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -260,6 +261,25 @@ class ModelInfos(Listing[ModelInfo]):
 # -- What an agent that somebody else made has of what deepnb shows and does, found once
 
 
+def needed(command: str) -> str:
+    """Return the feature that a command needs, `%memory add`; empty if it needs none."""
+    return _NEEDS.get(command) or _NEEDS.get(command.partition(" ")[0], "")
+
+
+_NEEDS = {
+    "%memory": "memory",
+    "%skills": "skills",
+    "%agent history": "history",
+    "%agent compact": "compaction by hand",
+    "%agent subagents": "subagents",
+    "%agent mount": "mounts",
+}
+"""What is typed -> the feature that it needs."""
+_TYPED = re.compile(r"%(?:agent \w+|memory|skills)")
+_OURS = re.compile(r"%agent tools \w|%config DeepNB\.tools|enable_\w+=|system_prompt=")
+"""Hints that are for the agent that deepnb made alone: what is set where any other is made."""
+
+
 @dataclass(frozen=True)
 class Feature:
     """A feature, whether it is there, and what would give it where it is not."""
@@ -301,6 +321,10 @@ class Features:
     def has(self, name: str) -> bool:
         """Return whether it is there."""
         return all(one.name != name for one in self.lacks)
+
+    def allows(self, hint: str) -> bool:
+        """Return whether the agent does what a hint says to type."""
+        return all(self.has(needed(name)) for name in _TYPED.findall(hint)) and not (self and _OURS.search(hint))
 
     def need(self, name: str) -> None:
         """Raise an error in one line where the feature is not there."""

@@ -54,7 +54,7 @@ jobs  ?what:choice{stop|join}  ?number:job N
         enable_subagents=on,off|general_purpose=on,off} OPTION=A,B
     run the prompt once for each value, in forks of the thread, and show the answers side by side; repeatable
 --keep
-    with --compare: keep the forks as threads
+    keep the forks of --compare as threads
 """,
         pictures={"comparison:Comparison": "comparison:comparison_value"},
     ),
@@ -101,6 +101,7 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
         },
         pictures={"grading:CheckView": "grading:check_picture", "story:StoryView": "story:story_picture"},
     ),
+    "acp": Wing(names={"python -m deepnb acp": "command:run_acp"}),
 }
 
 

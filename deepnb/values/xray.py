@@ -279,6 +279,25 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Node:
+    """One node of a graph, and those it leads to: `→ act` always, `⇢ act` on a condition."""
+
+    name: str
+    leads: tuple[str, ...] = ()
+    runs: bool = False
+    """Whether it is to run next in the thread."""
+
+
+def nodes(edges: Sequence[tuple[str, str, bool]], runs: Sequence[str]) -> tuple[Node, ...]:
+    """Return the nodes of a graph in the order of its edges, which are (from, to, whether on a condition)."""
+    names = dict.fromkeys(name for edge in edges for name in edge[:2])
+    return tuple(
+        Node(name, tuple(f"{'⇢' if maybe else '→'} {to}" for begin, to, maybe in edges if begin == name), name in runs)
+        for name in sorted(names, key=lambda name: (name != "__start__") + (name == "__end__"))
+    )
+
+
+@dataclass(frozen=True)
 class Stack:
     """The layers in the order in which a request passes them, the outermost first, and whose request was looked at."""
 
@@ -288,6 +307,10 @@ class Stack:
     """`turn 2, call 1`; empty before the first."""
     exact: bool = True
     """Whether tokens were counted, not estimated."""
+    nodes: tuple[Node, ...] = ()
+    """Of a graph of somebody else's."""
+    channels: tuple[tuple[str, int, str], ...] = ()
+    """What turns changed in the state of such a graph, beside its messages: channel, turn, and the value then."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"over {self.model}: layers={len(self.layers)} tokens={self.tokens}")

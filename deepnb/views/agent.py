@@ -1,6 +1,7 @@
 """What an agent is made of: the models there are, its layers, what a graph has and lacks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from deepnb.values.agent import Features, ModelInfo
 from deepnb.values.xray import Layer, Stack
@@ -37,7 +38,7 @@ def features_view(features: Features, stamp: str = "") -> Picture:
     ours = f"only deepnb's own agent has {names} (%agent use MODEL goes back to it)" if names else ""
     wide = max((len(one.name) for one in features if not one.ours), default=0)
     lines = [clean(f"  {name:<{wide}}  {what}") for name, what in has]
-    body = [table_html(("", ""), has)]
+    body = [table_html(("", ""), has)] if has else []
     if lacks:
         lines.append("what it lacks, and what would give it")
         lines += [clean(f"  {name:<{wide}}  {why}; {do}") for name, why, do in lacks]
@@ -62,7 +63,7 @@ _BAR = (
 
 def stack_view(stack: Stack, stamp: str = "") -> Picture:
     """Return the layers, outermost first, as boxes one below the other: a request goes down through them to the model."""
-    fact = "tokens are counted from the first call on: type %agent PROMPT"
+    fact = "tokens are counted from the first call on: type %agent PROMPT" if stack.layers else ""
     if stack.call:
         total = counted(stack.tokens, "token", stack.exact)
         fact = f"tokens that each layer added to {stack.call}: {total} in total"
@@ -72,19 +73,41 @@ def stack_view(stack: Stack, stamp: str = "") -> Picture:
         for i, (layer, share) in enumerate(zip(stack.layers, shares, strict=True), 1)
     ]
     top, rule, *table = table_text(("", "layer", "from", "tokens", ""), rows, right=(0, 3)).splitlines()
-    lines = [short(fact, COLUMNS), "", indent(top), indent(rule)]
+    lines = [short(fact, COLUMNS), "", indent(top), indent(rule)] if rows else []
     for line, layer in zip(table, stack.layers, strict=True):
         lines += [indent(line), indent(short(layer.does, COLUMNS - 8), " " * 7)]
         if layer.tools:
             lines.append(indent(short(f"tools: {', '.join(layer.tools)}", COLUMNS - 8), " " * 7))
     boxes = [_box(stack, *one) for one in zip(stack.layers, shares, rows, strict=True)]
-    model = h.el("div", "↓ ", h.el("b", stack.model), style="text-align:center")
-    body = [h.el("div", h.muted(fact)), *boxes, model]
-    return Picture(stack_title(stack), [*lines, indent(f"↓ {stack.model}")], body, stamp)
+    body: list[h.Html] = []
+    if rows:
+        lines.append(indent(f"↓ {stack.model}"))
+        model = h.el("div", "↓ ", h.el("b", stack.model), style="text-align:center")
+        body = [h.el("div", h.muted(fact)), *boxes, model]
+    for name, head, table_rows in _of_graph(stack):
+        lines += [*([""] if lines else []), name, indent(table_text(head, table_rows))]
+        lit = [[h.swatch(cell, h.ORANGE.format(0.25)) if cell == _NEXT else cell for cell in row] for row in table_rows]
+        body += [h.label(name), table_html(head, lit)]
+    return Picture(stack_title(stack), lines, body, stamp)
+
+
+_NEXT = "runs next"
+
+
+def _of_graph(stack: Stack) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """Yield the tables of a graph of somebody else's: its nodes, and its channels by turn."""
+    nodes: list[tuple[str, ...]] = [(n.name, "  ".join(n.leads), _NEXT if n.runs else "") for n in stack.nodes]
+    changes: list[tuple[str, ...]] = [(name, f"{turn}", value) for name, turn, value in stack.channels]
+    if nodes:
+        yield "nodes: → leads to, ⇢ on a condition", ("node", "leads to", ""), nodes
+    if changes:
+        by_channel = sorted(changes, key=itemgetter(0))  # each in the order of its turns
+        yield "channels beside the messages", ("channel", "turn", "value after it"), by_channel
 
 
 def stack_title(stack: Stack) -> tuple[str, str]:
-    return "graph", f"{counted(len(stack.layers), 'layer')}, then the model {stack.model}"
+    layers = f"{counted(len(stack.layers), 'layer')}, then the model {stack.model}"
+    return "graph", layers if stack.layers else counted(len(stack.nodes), "node")
 
 
 def added(stack: Stack, layer: Layer) -> str:

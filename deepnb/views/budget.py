@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from deepnb.values.agent import Spent
+from deepnb.values.agent import Features, Spent
 from deepnb.values.budget import NOT_RECORDED, PARTS, Budget, Rule
 from deepnb.values.request import Item
 from deepnb.values.turn import Usage
@@ -15,7 +15,7 @@ from deepnb.views.text import cost as cost_words
 from deepnb.views.text import tokens as written
 from deepnb.views.view import table_html, table_text
 
-EMPTY = "no model calls yet: type %agent PROMPT"
+EMPTY = "no model calls yet in this thread"
 WIDE = 60
 """Cells of the bar."""
 _MOST_CALLS = 30
@@ -68,6 +68,7 @@ class BudgetView:
     nested: Mapping[str, Spent] = field(default_factory=dict)
     """Name of a subagent -> what it spent in the thread."""
     unfolded: bool = False
+    features: Features = field(default_factory=Features)
 
     @property
     def scale(self) -> int:
@@ -125,7 +126,7 @@ class BudgetView:
         if self.history:
             lines += [f"per call {sparkline(*self._last_calls)}", f"         {self._ends()}"]
         if self.items and self.unfolded:
-            lines += ["", indent(table_text(_HEAD, self._item_rows, right=(2,))), "", *_HOW]
+            lines += ["", indent(table_text(_HEAD, self._item_rows, right=(2,))), "", *self._how]
         return page([*lines, *([self._largest] if self.items and not self.unfolded else [])])
 
     def html(self) -> str:
@@ -177,7 +178,7 @@ class BudgetView:
         if not self.items:
             return None
         table = table_html(_HEAD, self._item_rows, right=(2,), plain=True)
-        notes = [h.el("div", h.muted(line)) for line in _HOW]
+        notes = [h.el("div", h.muted(line)) for line in self._how]
         title = h.esc(f"{counted(len(self.items), 'item')}, and what takes each out")
         if not self.unfolded:
             title = h.join(title, h.muted(" · ", self._largest))
@@ -189,8 +190,13 @@ class BudgetView:
         rows = list[tuple[str, ...]]()
         for item in self.items:
             name = f"{item.name}: {short(item.start, 40)}" if item.start else item.name
-            rows.append((part_look(item.part)[0], name, figure(self.budget, item.tokens), item.out or "-"))
+            out = item.out if item.out and self.features.allows(item.out) else "-"
+            rows.append((part_look(item.part)[0], name, figure(self.budget, item.tokens), out))
         return rows
+
+    @property
+    def _how(self) -> list[str]:
+        return [line for line in _HOW if self.features.allows(line)]
 
     @property
     def _last_calls(self) -> tuple[tuple[int, ...], frozenset[int]]:
@@ -317,7 +323,7 @@ def _facts(budget: Budget) -> list[str]:
         counted_as = "counted" if budget.exact else "estimated"
         sent = budget.total if budget.sent is None else budget.sent
         counted_as = counted_as if sent == budget.total else f"the last request: {counted_as}"
-        facts.append(f"{counted_as} {figure(budget, sent)}, the provider reported {budget.reported:,}")
+        facts.append(f"{counted_as} {figure(budget, sent)}, the model reported {budget.reported:,}")
     elif not budget.exact:
         facts.append("~ marks an estimate, on the high side")
     return [fact for fact in (*facts, budget.unseen) if fact]

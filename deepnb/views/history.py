@@ -74,6 +74,8 @@ class HistoryView:
     """What is added to the next prompt."""
     brief: bool = False
     """Whether only the newest sections are listed, without their messages."""
+    empty: str = EMPTY
+    """What is said where there is no section."""
 
     @property
     def matches(self) -> tuple[SectionMatch, ...]:
@@ -110,7 +112,7 @@ class HistoryView:
 
     def text(self) -> str:
         if not self.sections:
-            return page([title_line("offloaded history", self.stamp), EMPTY])
+            return page([title_line("offloaded history", self.stamp), self.empty])
         lines = [title_line(self.title, self.stamp), *filter(None, (self.brought_line, self.found_line))]
         if self.brief:
             heads = [indent(" · ".join((shown.title, *shown.facts))) for shown in self.matches[-_NEWEST:]]
@@ -121,7 +123,7 @@ class HistoryView:
 
     def html(self) -> str:
         if not self.sections:
-            return h.box(h.heading("offloaded history", stamp=self.stamp), h.muted(EMPTY))
+            return h.box(h.heading("offloaded history", stamp=self.stamp), h.muted(self.empty))
         body = [h.heading(*self.title.split(" · "), stamp=self.stamp)]
         body += [h.el("div", h.muted(line)) for line in (self.brought_line, self.found_line) if line]
         if self.brief:

@@ -64,9 +64,10 @@ def el(tag: str, *children: Child, **attributes: str | bool | None) -> Html:
     return Html(f"<{tag}{written}>{join(*children)}</{tag}>")
 
 
-def box(*children: Child, above: bool = True, below: bool = True) -> Html:
-    """Return the <div> that every view is, with room above and below it."""
-    return el("div", *children, style=f"{_BOX}{'2px' if above else '0'} 0 {'8px' if below else '0'} 0")
+def box(*children: Child, above: bool = True, below: bool = True, wide: bool = False) -> Html:
+    """Return the <div> that every view is, with room above and below it; a `wide` one takes all of the page."""
+    look = _BOX.replace("62em", "none") if wide else _BOX
+    return el("div", *children, style=f"{look}{'2px' if above else '0'} 0 {'8px' if below else '0'} 0")
 
 
 def frame(*children: Child) -> Html:

@@ -10,7 +10,7 @@ from deepnb.values.files import FileDiff
 from deepnb.values.turn import Snapshot
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html, diff_view
-from deepnb.views.text import counted, indent, middle_cut, page, quoted, short, title_line
+from deepnb.views.text import counted, indent, middle_cut, page, quoted, title_line
 from deepnb.views.view import Picture
 
 State = Literal["same", "masked", "newer", "new", "gone", "empty", "binary", "edited"]
@@ -239,14 +239,9 @@ _DIFF_CUT = (4_000, 2_000)
 
 
 def entry_view(entry: Entry) -> Picture:
-    """Return an entry as a line that opens to its diff: `3 · user · turn 2 · /AGENTS.md · +- the first changed line`."""
-    lines = entry.diff.split("\n")
-    start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
-    changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
-    more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
-    change = f"{short(changed[0], 44)}{more}" if changed else ""
+    """Return an entry as a line that opens to its diff: `3 · user · turn 2 · /AGENTS.md · + the first changed line`."""
     turn = f"turn {entry.turn}" if entry.turn else ""
-    line = " · ".join(filter(None, (entry.id, entry.origin, turn, entry.path, change, entry.note)))
+    line = " · ".join(filter(None, (entry.id, entry.origin, turn, entry.path, entry.change(44), entry.note)))
     diff = middle_cut(entry.diff, *_DIFF_CUT) or "(no text)"
     return Picture((), [line], [h.fold(line, h.muted(entry.at), h.pre(diff, low=True))])
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from deepnb.values.budget import Budget, Rule
 from deepnb.views import html as h
 from deepnb.views.bar import position
-from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words, rule_words, scale_of
+from deepnb.views.budget import EMPTY, bar_html, budget_view, figure, gauge_line, left_words, rule_words, scale_of
 from deepnb.views.memory import part_words
 from deepnb.views.text import counted, elapsed, page, percent, short, title_line
 from deepnb.views.turn import model_words
@@ -90,7 +90,7 @@ def status_view(info: StatusInfo) -> Picture:
 
 def _left(budget: Budget | None, share: bool = False) -> str:
     if budget is None:
-        return "no model calls yet: %agent PROMPT"
+        return EMPTY
     window = f" of {budget.rule.window:,}" if budget.rule.window else ""
     part = percent(budget.total, budget.rule.window) if share and budget.rule.window else ""
     return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left_words(budget))))

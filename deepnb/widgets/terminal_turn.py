@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import TextIO
 
 from deepnb.values.events import WAITS, Activity
+from deepnb.values.image import PICTURES
 from deepnb.values.turn import CodeOutput, Event, Retry, TextDelta, ToolStarted
 from deepnb.views.data_images import ImageNames
 from deepnb.views.status import RunningView
 from deepnb.views.text import clean, indent, short
 from deepnb.views.tool import is_task, task_end, task_head
-from deepnb.views.turn_segments import Answer, Printed, Segment, Segments, Thinking, ToolSegment
+from deepnb.views.turn_segments import Answer, Printed, Rich, Segment, Segments, Thinking, ToolSegment
 from deepnb.views.view import View, notice_view
 from deepnb.widgets.progress import Pulse, pause
 from deepnb.widgets.screen import Screen
@@ -104,6 +105,8 @@ class TerminalTurn:
             self._print(self._images.add(event.text))
         elif getattr(segment, "status", "ok") != "running":
             self._print_line(segment.text())
+            if isinstance(segment, Rich) and not set(PICTURES).isdisjoint(segment.output.data):
+                self._print_line(notice_view("a terminal shows no picture: savefig writes a figure to a file").text())
         else:
             return
         self._printed = segment

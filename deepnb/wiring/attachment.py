@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,14 @@ class Attachment:
     """The agent, where it is on a server, which `graph` is then."""
     stored: Any = None
     """The backend of its memory and skills, where these are in a server's store and not in the state."""
+    drawn: Mapping[str, Any] | None = None
+    """The graph as a server draws it."""
+
+    @property
+    def edges(self) -> tuple[tuple[str, str, bool], ...]:
+        """From which node to which, and whether on a condition."""
+        drawn = self.drawn or self.graph.get_graph().to_json()
+        return tuple((str(one["source"]), str(one["target"]), bool(one.get("conditional"))) for one in drawn["edges"])
 
     @property
     def is_served(self) -> bool:

@@ -26,25 +26,28 @@ _LAYERS = (
     ("deepagents", "_DeepAgentsSummarizationMiddleware", "writes old messages to a file, and summarizes them", "deepagents", "summary"),
     ("deepnb.middleware", "MemoryMiddleware", "keeps the memory block unchanged and adds changes as diffs", "deepnb", "memory"),
     ("deepnb.middleware", "CompactionMiddleware", "writes old messages to a file, and summarizes them, with the key facts kept", "deepnb", "summary"),
-    ("", "MemoryMiddleware", "adds memory to the system prompt, read once per thread", "deepagents", "memory"),
-    ("", "FreshMemoryMiddleware", "reads memory again before every model call", "deepnb", "memory"),
-    ("", "DeltaMemoryMiddleware", "keeps the memory block unchanged and adds changes as diffs", "deepnb", "memory"),
-    ("", "NestedMemoryMiddleware", "adds a directory's AGENTS.md to the first result of a tool below it", "deepnb"),
-    ("", "MemoryToolsMiddleware", "adds daily notes, and search over all notes", "deepnb"),
-    ("", "SkillsMiddleware", "lists name, description and path of each skill", "deepagents", "skills"),
-    ("", "FilesystemMiddleware", "reads, writes, edits and finds files; puts long results into files", "deepagents"),
-    ("", "DelegationMiddleware", "delegates tasks to subagents, down to a maximum depth", "deepagents"),
-    ("", "SummarizationMiddleware", "flushes to the daily note, writes old messages to a file, and summarizes them", "deepagents", "summary"),
-    ("", "PatchToolCallsMiddleware", "adds a result to an interrupted tool call", "deepagents"),
-    ("", "GuardMiddleware", "keeps credentials out of files, and what tools say out of memory until you accept it", "deepnb"),
-    ("", "ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
-    ("", "AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
-    ("", "ImagesMiddleware", "shows the images of tools after their results; describes images in words to a model that does not see them", "deepnb"),
-    ("", "PromptCacheMiddleware", "marks the prompt for the provider's cache", "deepnb"),
-    ("", "RetryMiddleware", "sends a request again that the provider could not take", "deepnb"),
-    ("", "ApprovalMiddleware", "asks for your approval before a call that can't be undone", "LangChain"),
+    ("deepagents", "MemoryMiddleware", "adds memory to the system prompt, read once per thread", "deepagents", "memory"),
+    ("deepnb", "MemoryMiddleware", "adds memory to the system prompt, read once per thread", "deepnb", "memory"),
+    ("deepnb", "FreshMemoryMiddleware", "reads memory again before every model call", "deepnb", "memory"),
+    ("deepnb", "DeltaMemoryMiddleware", "keeps the memory block unchanged and adds changes as diffs", "deepnb", "memory"),
+    ("deepnb", "NestedMemoryMiddleware", "adds a directory's AGENTS.md to the first result of a tool below it", "deepnb"),
+    ("deepnb", "MemoryToolsMiddleware", "adds daily notes, and search over all notes", "deepnb"),
+    ("deepagents", "SkillsMiddleware", "lists name, description and path of each skill", "deepagents", "skills"),
+    ("deepagents", "FilesystemMiddleware", "reads, writes, edits and finds files; puts long results into files", "deepagents"),
+    ("deepnb", "DelegationMiddleware", "delegates tasks to subagents, down to a maximum depth", "deepagents"),
+    ("deepnb", "SummarizationMiddleware", "flushes to the daily note, writes old messages to a file, and summarizes them", "deepagents", "summary"),
+    ("langchain", "SummarizationMiddleware", "summarizes old messages, and keeps them nowhere", "LangChain", "summary"),
+    ("langchain", "HumanInTheLoopMiddleware", "asks for your approval before calls of the tools that it names", "LangChain"),
+    ("deepagents", "PatchToolCallsMiddleware", "adds a result to an interrupted tool call", "deepagents"),
+    ("deepnb", "GuardMiddleware", "keeps credentials out of files, and what tools say out of memory until you accept it", "deepnb"),
+    ("deepnb", "ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
+    ("deepnb", "AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
+    ("deepnb", "ImagesMiddleware", "shows the images of tools after their results; describes images in words to a model that does not see them", "deepnb"),
+    ("deepnb", "PromptCacheMiddleware", "marks the prompt for the provider's cache", "deepnb"),
+    ("deepnb", "RetryMiddleware", "sends a request again that the provider could not take", "deepnb"),
+    ("deepnb", "ApprovalMiddleware", "asks for your approval before a call that can't be undone", "deepnb"),
 )  # fmt: skip
-"""Classes of middleware; of two rows of one name the first that fits holds."""
+"""Classes of middleware, by the beginning of their module and their name."""
 _MAKERS = {"deepagents": "deepagents", "langchain": "LangChain", "deepnb": "deepnb"}
 """The beginning of a module's name -> who made it."""
 
@@ -55,15 +58,19 @@ def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xra
     `tools` are all that it binds; `sent` is the request whose pieces are counted; `own` is false for a graph of
     somebody else's.
     """
-    layers = [Layer("system prompt", "describes the agent and how it works", "deepnb" if own else "yours", ("system",))]
-    layers += [_layer(one, tools) for one in middleware]
+    layers = [_layer(one, tools) for one in middleware]
+    if own or (sent and any(piece.part == "system" for piece in sent.request)):
+        maker = "deepnb" if own else "yours"
+        layers.insert(0, Layer("system prompt", "describes the agent and how it works", maker, ("system",)))
     bound = {name for layer in layers for name in layer.tools}
     if rest := tuple(name for name in tools if name not in bound):
         what = (
             "functions that inspect the notebook, and your own" if own else "tools that none of its middleware brings"
         )
         layers.append(Layer("tools", what, "deepnb" if own else "yours", (), rest))
-    layers.append(Layer("conversation", "prompts, answers and tool results", "", ("user", "assistant", "tool results")))
+    if layers or sent:
+        said = ("user", "assistant", "tool results")
+        layers.append(Layer("conversation", "prompts, answers and tool results", "", said))
     if sent is None:
         return Stack(tuple(layers), model)
     parts = Counter[str]()
@@ -85,12 +92,13 @@ def _layer(middleware: Any, bound: Sequence[str]) -> Layer:
     tools = tuple(name for name in names if name in bound)
     for kind in type(middleware).__mro__:
         for module, name, what, maker, *parts in _LAYERS:
-            if kind.__name__ == name and f"{kind.__module__}.".startswith(f"{module}." if module else ""):
+            if kind.__name__ == name and f"{kind.__module__}.".startswith(f"{module}."):
                 return Layer(name.removeprefix("_DeepAgents"), what, maker, tuple(parts), tools)
     words = next(iter((type(middleware).__doc__ or "").strip().splitlines()), "")
     module = type(middleware).__module__
     maker = next((name for begin, name in _MAKERS.items() if module.startswith(begin)), "yours")
-    return Layer(str(getattr(middleware, "name", type(middleware).__name__)), words, maker, (), tools)
+    name = str(getattr(middleware, "name", type(middleware).__name__))
+    return Layer(name, f"internal to {maker}" if name.startswith("_") else words, maker, (), tools)
 
 
 # -- the next request of a thread, before its prompt: what the figures between two turns are figures of

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -348,6 +349,15 @@ def is_open(file: Path, cells: Collection[str], namespace: Mapping[str, Any]) ->
 def notebook_path(namespace: Mapping[str, Any]) -> Path | None:
     """Return the notebook that is open, as far as the front end tells."""
     return next(_paths(namespace), None)
+
+
+def below(file: Path, cell: str) -> str:
+    """Return the source of the cell below another one, as a notebook was saved; empty if there is none."""
+    try:
+        cells = parsed(content_of(file, file.name), file.name).get("cells") or ()
+    except DeepnbError:
+        return ""
+    return next((str(after.get("source")).rstrip() for one, after in pairwise(cells) if one.get("id") == cell), "")
 
 
 def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import deepnb
+from tests.support.graphs import GRAPHS
 from tests.support.shells import Shell
 from tests.support.wings import wing
 
@@ -79,6 +82,99 @@ def test_each_thing_it_lacks_is_one_line(shell: Shell) -> None:
         ("%%agent --model offline\nhi", "model is a matter of my_graph"),
     ):
         assert words in shell.fails(line), line
+
+
+SHOWN = (
+    "",
+    " use",
+    " budget --items",
+    " graph",
+    " turns",
+    " turns 1",
+    " threads",
+    " tools",
+    " xray",
+    " dashboard",
+    " panel",
+)
+"""What shows hints, after %agent, before the first turn and after it."""
+TRIED = {
+    "%agent use": "%agent use",
+    "%agent tools ask": "%agent tools ask lookup",
+    "%agent tools off": "%agent tools off lookup",
+    "%memory add": "%memory add x",
+    "%memory rm": "%memory rm /AGENTS.md",
+    "%skills new": "%skills new tidy Tidies up",
+    "%skills disable": "%skills disable tidy",
+    "%agent history": "%agent history",
+    "%agent new": "%agent new other",
+}
+"""Hint, by its first words -> what is typed to try it; any other is typed as it stands."""
+_HINT = re.compile(r"%(?:agent tools \w+|(?:agent|memory|skills) [a-z]+)|\benable_\w+=False")
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_no_hint_is_shown_that_the_graph_refuses(shell: Shell, name: str, tmp_path: Path) -> None:
+    shell.ip.user_ns["theirs"] = GRAPHS[name].make(tmp_path)
+    key = GRAPHS[name].options.get("messages_key")
+    shown = shell.ok(f"%agent use theirs{f' --messages-key {key}' if key else ''}")
+    for prompt in ("", "%agent What is the answer?"):
+        if prompt and shell.run(prompt).asks:
+            shell.ok('%agent resume {"hall": 4}')
+        shown += "".join(shell.run(f"%agent{command}").out for command in SHOWN)
+        for command in ("%memory", "%memory panel", "%skills", "%skills panel", "%agent history", "%agent subagents"):
+            shown += shell.run(command).out
+    hints = set(_HINT.findall(shown))
+    assert "%agent budget" in hints and ("%agent compact" not in shown)
+    for hint in sorted(hints):
+        told = str(shell.run(TRIED.get(hint, hint)).error or "") if hint.startswith("%") else "is a matter of"
+        assert " has no " not in told and "is a matter of" not in told, f"{hint}: {told}"
+
+
+def test_a_graph_without_a_model_is_shown_by_its_nodes_and_channels(shell: Shell) -> None:
+    shell.ok("""
+import operator
+from typing import Annotated
+
+class Steps(MessagesState):
+    steps: Annotated[list[str], operator.add]
+    hall: int
+
+def plan(state):
+    return {"steps": ["plan"]}
+
+def act(state):
+    return {"messages": [("ai", "Done.")], "hall": interrupt("Which hall?")}
+
+made = StateGraph(Steps).add_node("plan", plan).add_node("act", act).add_edge(START, "plan")
+made = made.add_conditional_edges("plan", lambda state: "act", ["act", END]).add_edge("act", END).compile()
+""")
+    shell.ok("%agent use made")
+    shell.run("%agent go")
+    asked = shell.ok("%agent graph")
+    assert asked.startswith("graph · 4 nodes") and "layer" not in asked and "the model" not in asked
+    assert [line.split() for line in asked.splitlines()[4:8]] == [
+        ["__start__", "→", "plan"],
+        ["plan", "⇢", "__end__", "⇢", "act"],
+        ["act", "→", "__end__", "runs", "next"],
+        ["__end__"],
+    ]
+    shell.ok("%agent resume 4")
+    shell.run("%agent go on")
+    shell.ok("%agent resume 5")
+    graph = shell.ok("%agent graph")
+    assert "runs next" not in graph
+    rows = [line.split() for line in graph.splitlines()[-4:]]
+    assert rows == [
+        ["hall", "1", "4"],
+        ["hall", "2", "5"],
+        ["steps", "1", "['plan']"],
+        ["steps", "2", "['plan',", "'plan']"],
+    ]
+    for command in ("%agent", "%agent budget"):
+        assert "no model calls yet in this thread" in shell.ok(command)
+    assert "memory" not in shell.ok("%agent dashboard")
+    assert "made has no memory" in shell.fails("%agent panel memory")
 
 
 def test_a_question_takes_json(shell: Shell) -> None:

@@ -217,6 +217,30 @@ def test_a_prompt_is_offered_the_kernels_names(shell):
 
 
 @pytest.mark.parametrize(
+    ("cell", "offers"),
+    [
+        ("%%agent --raw\nmean of un|", ["%%agent --raw\nmean of unit price", "%%agent --raw\nmean of units"]),
+        ("%%agent\nmean of {sales[|", ["%%agent\nmean of {sales[unit price]}", "%%agent\nmean of {sales[units]}"]),
+        ("%%agent\nmean of {sales[unit p| here", ["%%agent\nmean of {sales[unit price]}"]),
+        ("%agent --raw mean of uni|", ["%agent --raw mean of unit price", "%agent --raw mean of units"]),
+        ("%%agent\nmean of |", []),
+        ("%%agent un|\nmean", []),
+        ("%agent switch un|", []),
+        ("%memory add un|", []),
+        ("%%time\nun|", []),
+        ("un|", []),
+    ],
+)
+def test_a_prompt_is_offered_the_columns_of_tables(shell, cell, offers):
+    words = ("{sales[units]}", "{sales[unit price]}")
+    complete.install(shell, lambda: Names(more=lambda kind: words if kind == "column" else ()))
+    try:
+        assert offered(shell, cell) == offers
+    finally:
+        complete.install(shell, lambda: NAMES)
+
+
+@pytest.mark.parametrize(
     "cell", ["%memory accept ", "%memory revert ", pytest.param("%agent jobs stop ", marks=wing("compare"))]
 )
 def test_where_there_is_nothing_to_name_no_variables_are_offered(shell, cell):

@@ -60,7 +60,7 @@ def test_in_a_kernel_the_notebook_that_is_open_is_refused_and_another_asks(kerne
     assert "open.ipynb is open here" in refused.text and "needs your approval" not in refused.text
     kernel.ok("model = edit('other.ipynb')\n%agent use model\n%agent new")
     asked = kernel.ok("%agent go")
-    (card,) = (d for d in asked.outputs.values() if "needs your approval" in d.get("text/plain", ""))
+    (card,) = (d for d in asked.outputs.values() if "needs your approval · " in d.get("text/plain", ""))
     assert "+print('new')" in card["text/plain"] and "cell 2 · markdown · added" in card["text/html"]
     kernel.ok("%agent approve")
     assert sources(tmp_path / "other.ipynb") == ["print('new')", "## More"]

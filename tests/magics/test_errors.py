@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -202,9 +205,14 @@ def test_err_without_an_error_stays_as_typed(shell: Shell, monkeypatch: pytest.M
     assert line in shell.ok("%agent why {err}?")
 
 
-def test_the_line_that_offers_an_explanation_is_off_until_it_is_asked_for(shell: Shell) -> None:
+def test_the_line_that_offers_an_explanation_is_below_the_first_error_of_each_kind(shell: Shell) -> None:
     offer = "%agent explain explains this error, %agent fix corrects the cell"
-    assert offer not in shell.run("1 / 0").out
+    assert offer not in shell.run("1 / 0").out, "a terminal is asked for it"
+    shell.ip._deepnb.screen.notebook = True
+    cells = ("1 / 0", "{}['a']", "{}['b']", "nobody", "1 +", "1 -")
+    assert [shell.run(cell).out.count(offer) for cell in cells] == [0, 1, 0, 1, 1, 0]
+    shell.ok("%config DeepNB.offer_explain = False")
+    assert offer not in shell.run("int('a')").out
     shell.ok("%config DeepNB.offer_explain = True")
     assert shell.run("1 / 0").lines[-1] == offer
     assert shell.run("1 +").lines[-1] == offer
@@ -230,6 +238,42 @@ def test_code_takes_the_last_block_or_the_one_that_is_named(shell: Shell, cells:
     shell.ok("%agent and now nothing at all")
     assert shell.fails("%agent code") == "the last turn has no code: ask for a block of code"
     assert cells[2:] == ["only()"]
+
+
+def test_a_cell_that_is_there_already_is_not_made_again(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(shell.ip, "set_next_input", made.append)
+    answered(shell, "```\na = 1\n```", call("propose_cell", code="b = 2"), "It is below.")
+    shell.ok("%agent one block of code please")
+    for _ in range(2):
+        assert "is in the next cell" in shell.ok("%agent code", cell_id="c1")
+    assert made == ["a = 1"], "run again in the same kernel, the notebook not saved"
+    shell.ok("%agent code", cell_id="c2")
+    shell.ok("%agent code")
+    assert made == ["a = 1"] * 3, "another cell, and a front end that names none"
+
+    file = tmp_path / "mine.ipynb"
+    monkeypatch.setenv("JPY_SESSION_NAME", str(file))
+
+    def saved(below: str, at: float) -> None:
+        both: list[dict[str, Any]] = [
+            {"cell_type": "code", "id": name, "metadata": {}, "outputs": [], "execution_count": None, "source": code}
+            for name, code in (("c1", "%agent code"), ("c9", below))
+        ]
+        file.write_text(json.dumps({"cells": both, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+        os.utime(file, (at, at))
+
+    saved("x = 0", at=time.time() + 60)
+    shell.ok("%agent code", cell_id="c1")
+    assert len(made) == 4, "the user has taken it out, and saved"
+    shell.ip._deepnb.kernel._put.clear()
+    saved("a = 1", at=1.0)
+    shell.ok("%agent code", cell_id="c1")
+    saved("b = 2\n\nc = 3\n", at=1.0)
+    shell.ok("%%agent\nPropose two cells", cell_id="c1")
+    assert len(made) == 4, "in a kernel that has just begun, the file says that it is there"
 
 
 def test_where_no_cell_can_be_made_the_code_is_shown(shell: Shell, cells: list[str]) -> None:

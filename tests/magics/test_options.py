@@ -404,7 +404,11 @@ def test_the_usage_is_made_from_the_rows(magic):
     usages = [usage for usage in USAGES[magic].split("; ") if f"%{magic} {usage.split()[0]}" not in LEFT_OUT]
     assert [sub.usage for sub in subcommands(magic)] == usages
     text = usage_text(magic)
-    assert all(f"  {sub.usage} " in text and sub.help in text for sub in subcommands(magic))
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 100
+    for sub in subcommands(magic):
+        assert any(line.startswith(f"  {sub.name} ") for line in lines), sub
+        assert usage_text(magic, sub.name) == f"%{magic} {sub.usage}\n    {sub.help}"
     assert len(text.split("examples\n")[1].splitlines()) == 3
 
 

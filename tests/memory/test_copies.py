@@ -19,7 +19,7 @@ def test_a_file_is_loaded_whole_and_its_old_text_comes_back_by_revert(tmp_path: 
     assert s.memory.load(tmp_path / "a.md") == "/AGENTS.md"
     assert s.files["/AGENTS.md"] == "- one\n- 茶\n"
     assert s.memory.load(str(tmp_path / "a.md"), "/memory/b.md") == "/memory/b.md"
-    s.memory.revert("2")
+    s.memory.revert(2)  # as its number stands in the table of the log
     assert s.files["/AGENTS.md"] == "- likes tea\n"
 
 

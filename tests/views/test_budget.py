@@ -36,7 +36,7 @@ def test_the_gauge_as_text():
         "\n"
         "compacts at 85 % of the window (6,800 of 8,000 tokens), keeps the last 10 %\n"
         "1,596 tokens left until the trigger: about 3 more turns at this rate\n"
-        "counted 5,204, the provider reported 5,310\n"
+        "counted 5,204, the model reported 5,310\n"
         "per call ▂█\n"
         "         1,200 → 5,204 tokens over 2 calls, trigger 6,800"
     )
@@ -65,7 +65,7 @@ def test_a_rule_in_messages_counts_messages():
 def test_estimates_carry_their_sign():
     text = budget_view(Budget({"user": 1_234}, rule_for(8_000), 1, exact=False, reported=1_100)).text()
     assert "context · ~1,234 of 8,000" in text
-    assert "estimated ~1,234, the provider reported 1,100" in text
+    assert "estimated ~1,234, the model reported 1,100" in text
 
 
 def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
@@ -78,8 +78,8 @@ def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
 
 
 def test_before_the_first_call():
-    assert budget_view(None).text() == "context\nno model calls yet: type %agent PROMPT"
-    assert "%agent PROMPT" in budget_view(None).html()
+    assert budget_view(None).text() == "context\nno model calls yet in this thread"
+    assert "no model calls yet in this thread" in budget_view(None).html()
 
 
 def test_the_bar_of_one_line():

@@ -140,7 +140,7 @@ def test_the_status_panel():
 
 def test_the_status_before_anything_happened():
     text = status_view(StatusInfo("m", None, "main", 0, 0, None, (), 0, 0, "delta")).text()
-    assert "no model calls yet: %agent PROMPT" in text and "pending" not in text
+    assert "no model calls yet in this thread" in text and "pending" not in text
 
 
 def test_a_table_counts_columns_not_characters():

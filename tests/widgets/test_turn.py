@@ -15,6 +15,7 @@ from deepnb.values.offload import Offload
 from deepnb.values.turn import (
     Asked,
     Call,
+    CodeOutput,
     Compacted,
     Event,
     ModelStarted,
@@ -361,6 +362,16 @@ def test_an_answer_that_pauses_goes_on_above_nothing() -> None:
 class Tty(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def test_a_terminal_says_how_a_picture_is_seen() -> None:
+    out = io.StringIO()
+    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out)
+    turn.add(CodeOutput("c", 1, "rich", "<Figure with 1 Axes>", {"image/png": "iVBO", "text/plain": "<Figure>"}))
+    turn.add(CodeOutput("c", 2, "rich", "a table", {"text/html": "<table>"}))
+    turn.finish()
+    line = "note: a terminal shows no picture: savefig writes a figure to a file"
+    assert out.getvalue().split("\n")[:3] == ["<Figure with 1 Axes>", line, "a table"]
 
 
 def test_a_terminal_has_one_line_that_is_written_over() -> None:

@@ -254,7 +254,8 @@ def _described(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str])
     shown = [k for k in frame.columns if asked.column in ("", k.name)][:_SHOWN]
     lacks = [says(c, "lacks", n=frame.lacking(k)) if frame.lacking(k) else "" for k in shown]
     limit = 400 if asked.column else 70
-    lines = [f"- {k.name} ({k.type}): {short(k.summary, limit)}{gap}" for k, gap in zip(shown, lacks, strict=True)]
+    said = (re.sub(r"[^,;]*…$", " …", short(k.summary, limit)) for k in shown)  # 3 distinct: 2007 (11…
+    lines = [f"- {k.name} ({k.type}): {text}{gap}" for k, text, gap in zip(shown, said, lacks, strict=True)]
     head = says(c, "shape", n=str(frame.rows), m=str(frame.width), **names)
     left = 0 if asked.column else frame.width - len(lines)
     more = [says(c, "columns", n=left)] if left > 0 else []

@@ -61,11 +61,9 @@ class ComparisonView:
 
     def text(self) -> str:
         lines = [self.title]
-        seen: dict[str, str] = {}
-        for column, answer in zip(self.columns, marked_text([c.answer for c in self.columns]), strict=True):
-            first = seen.setdefault(answer, column.name)
-            said = answer if first == column.name else f"(the same answer as with {first})"
-            said = short(said, _BRIEF) if self.brief else said
+        answers = marked_text([c.answer for c in self.columns])
+        for column, answer, same in zip(self.columns, answers, self._same(), strict=True):
+            said = same or (short(answer, _BRIEF) if self.brief else answer)
             lines += ["", f"{column.name}  {_state(column)}", *([indent(said)] if answer else [])]
             calls = () if self.brief else _calls(column)
             lines += [f"  {DIFFERS if self._only(call) else '→'} {call_line(*call)}  {how}" for call, how in calls]
@@ -74,13 +72,21 @@ class ComparisonView:
 
     def html(self) -> str:
         answers = marked_html([column.answer for column in self.columns])
-        cards = (self._card(*one) for one in zip(self.columns, answers, strict=True))
+        said = [h.muted(same) if same else answer for same, answer in zip(self._same(), answers, strict=True)]
+        cards = (self._card(*one) for one in zip(self.columns, said, strict=True))
         side = h.el("div", *cards, style="display:flex;flex-wrap:wrap;gap:8px;margin:4px 0 8px 0")
         head, rows, right = self._table()
-        bold = [[h.el("b", cell) if row[0] else cell for cell in row] for row in rows]
-        table = h.el("div", table_html(head, bold, right), style="overflow-x:auto")
+        wraps = [[h.el("b" if row[0] else "span", cell, style="white-space:normal") for cell in row] for row in rows]
+        table = h.el("div", table_html(head, wraps, right), style="overflow-x:auto")
         title, what = self.title.split(" · ", 1)
-        return h.box(h.heading(title, what), side, table, *map(h.small, self.lines))
+        return h.box(h.heading(title, what), side, table, *map(h.small, self.lines), wide=True)
+
+    def _same(self) -> list[str]:
+        """Return what is said in place of an answer that an earlier column has; empty for any other."""
+        first: dict[str, str] = {}
+        names = [first.setdefault(column.answer, column.name) for column in self.columns]
+        pairs = zip(names, self.columns, strict=True)
+        return [f"(the same answer as with {name})" if one.answer and name != one.name else "" for name, one in pairs]
 
     def _card(self, column: Column, answer: h.Html) -> h.Html:
         colour = _COLOURS.get(column.state, h.ORANGE.format(0.22))

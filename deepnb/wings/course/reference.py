@@ -12,7 +12,7 @@ from deepnb.wings.course.lab import notebooks
 
 TOPICS = (
     *("prompts", "python", "models", "threads", "memory", "layers", "compaction", "skills", "subagents", "approvals"),
-    *("code", "tools", "background", "compare", "tapes", "persistence", "sessions", "own-graph", "server"),
+    *("code", "tools", "background", "compare", "tapes", "persistence", "acp", "sessions", "own-graph", "server"),
     *("middleware", "package", "search", "front-ends"),
 )
 """The names that `%agent help` takes beside the subcommands, in the order in which a newcomer reads them."""

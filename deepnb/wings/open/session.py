@@ -411,7 +411,8 @@ def _offer(work: Workspace, files: Mapping[str, str], origin: str) -> None:
     if not work.options.enable_memory:
         return
     target = work.options.memory[0]
-    lines = [(path, line) for path, text in files.items() for line in text.splitlines() if any(map(str.isalnum, line))]
+    told = ((path, line) for path, text in files.items() for line in text.splitlines() if not line.startswith("#"))
+    lines = [(path, line) for path, line in told if any(map(str.isalnum, line))]
     for path, found in groupby(lines[:MOST_LINES], key=itemgetter(0)):
         work.backend.offer(target, [line for _, line in found], f"{origin}, {path}")
     if (more := len(lines) - MOST_LINES) > 0:

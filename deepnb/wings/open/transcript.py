@@ -15,7 +15,9 @@ from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, t
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
-_SILENT = frozenset(("turn", "moved", "tool_start", "tool_end", "rewind", "fork", "undo", "head"))
+_BETWEEN = frozenset(("turn", "moved", "rewind", "fork", "undo", "head"))
+"""Lines that stand between turns: how long a turn took, they do not say."""
+_SILENT = _BETWEEN | {"tool_start", "tool_end"}
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
@@ -113,7 +115,7 @@ def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> 
                     item.model = model
             if entry.facts.get("path"):
                 nested[entry.facts["path"]].append(entry)
-            elif entry.facts["type"] != "message" or entry.id in live:
+            elif entry.id in live if entry.facts["type"] == "message" else entry.facts["type"] not in _BETWEEN:
                 main.append(entry)
     agents = [it.Agent("/".join(path), call=path[-1], entries=own) for path, own in nested.items()]
     link(agents, [*main, *chain.from_iterable(nested.values())])

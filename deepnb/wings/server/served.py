@@ -137,7 +137,7 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
     features = _features(shown, names, channels, sources, stored)
     files = StateBackend() if "files" in channels else None
     parts = GraphParts((), (), (), False)
-    made = Attachment(found, shown, messages, parts, features, files, stored is None, served, graph, stored)
+    made = Attachment(found, shown, messages, parts, features, files, stored is None, served, graph, stored, nodes)
     return made, threads
 
 

@@ -73,7 +73,8 @@ def test_figures_and_calls_that_differ() -> None:
     view = comparison_view([left, right, waits], "main")
     text = view.text()
     assert "a=1, b=x  done" in text and "a=3, b=x  running …" in text
-    assert "(the same answer as with a=1, b=x)" in text
+    assert "(the same answer as with a=1, b=x)" in text and "(the same answer as with a=1, b=x)" in view.html()
+    assert view.html().count("yes") == 1 and "max-width:62em" not in view.html()
     assert '  → ls(path="/")  ok' in text and '  ≠ glob(path="/")  ok' in text
     figures = {one.label: (one.values, one.differs) for one in view.figures}
     assert figures["cached"] == (("75 %", "25 %", "–"), True) and figures["tool calls"] == (("1", "2", "–"), True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from langchain_core.messages import AIMessage
 
@@ -42,6 +44,26 @@ def test_an_exported_thread(exported):
         assert tools(content) == tools(mine)
     assert [e.path for e in index.turns[1].edits] == ["/memory/x.md"]
     assert of_kind(session, TextDelta, "text", "path") == [("Surveyed.", ("t0",)), ("Done.", ())]
+
+
+def test_a_turn_takes_as_long_as_it_took(tmp_path):
+    """And not until the next one began."""
+    now = [datetime(2026, 3, 2, 9, tzinfo=UTC)]
+    session = Session(
+        model=Paid(answers=[AIMessage("Hello."), AIMessage("Bye."), AIMessage("Again.")]), clock=lambda: now[0]
+    )
+    session.run("First")
+    now[0] += timedelta(hours=1)
+    session.run("Second")
+    now[0] += timedelta(hours=1)
+    session.rewind(1)
+    now[0] += timedelta(hours=1)
+    session.run("Third")
+    opened = open_session(session.export(tmp_path / "main.jsonl"))
+    session.close()
+    assert [turn.started[11:13] for turn in opened.index.turns] == ["09", "12"]
+    assert [turn.ended[11:13] for turn in opened.index.turns] == ["09", "12"]
+    assert [opened.content(number).seconds for number in (1, 2)] == [0.0, 0.0]
 
 
 def tools(turn):
