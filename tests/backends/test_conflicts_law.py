@@ -21,13 +21,9 @@ from tests.support.pens import BEGIN, PATH, Change, Law, Pen
 
 Step = tuple[int, str, int]
 """Which pen, what it does, which line of its view."""
-STEPS: Any = st.lists(
-    st.tuples(
-        st.integers(0, 3), st.sampled_from(["edit", "write", "edit", "write", "drop", "read"]), st.integers(0, 9)
-    ),
-    min_size=2,
-    max_size=9,
-)
+HOW = ["edit", "write", "edit", "write", "drop", "read"]
+STEP: Any = st.tuples(st.integers(0, 3), st.sampled_from(HOW), st.integers(0, 9))
+STEPS: Any = st.lists(STEP, min_size=2, max_size=9)
 
 
 def begun() -> Session:
@@ -126,9 +122,7 @@ def between_processes(folder: str, rounds: int, seed: int) -> int:
         law = Law(watcher.memory.log_entries())
         for _ in range(rounds):
             for one in two:
-                one.ask(
-                    rng.randrange(2), rng.choice(["edit", "write", "edit", "write", "drop", "read"]), rng.randrange(9)
-                )
+                one.ask(rng.randrange(2), rng.choice(HOW), rng.randrange(9))
             made = [change for one in two if (change := one.answer())]
             law.check(watcher.memory.log_entries(), made)
     return law.conflicts

@@ -59,11 +59,7 @@ def test_a_root_may_be_named_through_a_link(tmp_path):
     assert (tmp_path / "real/a").read_text() == "x"
 
 
-ERRORS = {
-    errno.EACCES: "Permission denied",
-    errno.EROFS: "Read-only file system",
-    errno.ENOSPC: "No space left on device",
-}
+ERRORS = {number: os.strerror(number) for number in (errno.EACCES, errno.EROFS, errno.ENOSPC)}
 
 
 @every_row("number", ERRORS)

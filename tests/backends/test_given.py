@@ -83,8 +83,8 @@ def test_a_namespace_function_may_change_its_mind():
     assert store.get(("ana", "files"), "/a.txt") is not None
 
 
-def store_backend(namespace: Any, **more: Any) -> StoreBackend:
-    return StoreBackend(namespace=namespace, **more)
+def of_namespace(namespace: Any, **more: Any) -> dict[str, Any]:
+    return {"backend": StoreBackend(namespace=namespace, **{"store": InMemoryStore(), **more})}
 
 
 def in_composite(part: Any) -> dict[str, Any]:
@@ -104,19 +104,13 @@ BAD: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "a file": (lambda: {"backend": f"disk:{__file__}"}, "is a file"),
     "the whole disk": (lambda: {"backend": "disk:/"}, "is all files of this machine"),
     "no store": (lambda: {"backend": "store"}, "there is no store"),
-    "no store in it": (lambda: {"backend": store_backend(lambda _: ("x",))}, "the StoreBackend has no store"),
+    "no store in it": (lambda: of_namespace(lambda _: ("x",), store=None), "the StoreBackend has no store"),
     "a namespace of the runtime": (
-        lambda: {"backend": store_backend(lambda rt: (rt.context.user,), store=InMemoryStore())},
+        lambda: of_namespace(lambda rt: (rt.context.user,)),
         "the namespace function of the StoreBackend failed ('NoneType' object has no attribute 'context')",
     ),
-    "a namespace that is a word": (
-        lambda: {"backend": store_backend(lambda _: "ab", store=InMemoryStore())},
-        "it gave a str, not a tuple",
-    ),
-    "a bad namespace": (
-        lambda: {"backend": store_backend(lambda _: ("a*",), store=InMemoryStore())},
-        "contains disallowed characters",
-    ),
+    "a namespace that is a word": (lambda: of_namespace(lambda _: "ab"), "it gave a str, not a tuple"),
+    "a bad namespace": (lambda: of_namespace(lambda _: ("a*",)), "contains disallowed characters"),
     "a bad part": (lambda: in_composite("disk:x"), "the backend of /m/ can't be 'disk:x'"),
     "a store": (lambda: {"store": "x"}, "store can't be 'x': pass a LangGraph store"),
     "a store's class": (lambda: {"store": InMemoryStore}, "store can't be the class InMemoryStore"),
@@ -127,10 +121,7 @@ BAD: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "a tool's class": (lambda: {"tools": [Path]}, "tools can't be the class Path"),
     "an undocumented tool": (lambda: {"tools": [undocumented]}, "the tool undocumented has no docstring"),
     "middleware": (lambda: {"middleware": [7]}, "middleware can't be 7: pass a LangChain AgentMiddleware"),
-    "middleware's class": (
-        lambda: {"middleware": [AgentMiddleware]},
-        "middleware can't be the class AgentMiddleware",
-    ),
+    "middleware's class": (lambda: {"middleware": [AgentMiddleware]}, "middleware can't be the class AgentMiddleware"),
 }
 
 
@@ -163,11 +154,11 @@ def test_mounting_the_whole_disk_needs_a_yes(shell: Shell):
     assert "/x/   disk  /" in shell.ok("%agent mount --yes /x disk:/")
 
 
-@pytest.mark.parametrize("line", ["%memory", "%memory log", "%memory show"])
-def test_a_kept_directory_that_has_become_a_file_is_an_error(shell: Shell, tmp_path: Path, line: str):
+def test_a_kept_directory_that_has_become_a_file_is_an_error(shell: Shell, tmp_path: Path):
     kept = tmp_path / "kept"
     shell.ok(f"%memory keep {kept}")
     shell.ok("%memory add tea")
     kept.rename(tmp_path / "moved")
     kept.write_text("")
-    assert shell.fails(line) == f"{kept} is not a directory any more: make it one again, or %memory keep DIR"
+    for line in ("%memory", "%memory log", "%memory show"):
+        assert shell.fails(line) == f"{kept} is not a directory any more: make it one again, or %memory keep DIR"

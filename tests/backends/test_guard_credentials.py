@@ -1,9 +1,9 @@
-"""Credentials through every way to write: afterwards they are in nothing that was written."""
+"""Credentials through every way to write, and in the transcript: afterwards they are in nothing that was written."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ from deepnb import DeepnbError, Session
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.values.turn import Asked, Decided, ModelStarted, ToolEnded, ToolStarted
 from tests.data.credentials import Sample
-from tests.support.credentials import FOUND, NEW, SAMPLES
+from tests.support.credentials import SAMPLES
 from tests.support.scripted import Scripted, call, unasked
+from tests.support.tables import every_row
 
 WAYS = 12
 BATCHES = [SAMPLES[at::WAYS] for at in range(WAYS)]
@@ -52,9 +53,8 @@ def stored(s: Session) -> Iterable[tuple[str, str]]:
     for key, writes in saver.writes.items():
         yield f"write to {key[0]}", repr([serde.loads_typed(w[2]) for w in writes.values()])
     for turn in s.turns:
-        calls = [
-            e.call if isinstance(e, Asked) else e.decision.call for e in turn.events if isinstance(e, Asked | Decided)
-        ]
+        asked = [e for e in turn.events if isinstance(e, Asked | Decided)]
+        calls = [e.call if isinstance(e, Asked) else e.decision.call for e in asked]
         yield f"events of turn {turn.number}", repr((turn.events, [vars(call) for call in calls]))
     yield "journal", repr(s.memory.log_entries())
     yield "notices", repr(s.backend.notices)
@@ -70,7 +70,7 @@ def leaks(s: Session, tried: Sequence[Sample]) -> list[tuple[str, str]]:
     return sorted(set(out))
 
 
-def refused(s: Session, tried: Sequence[Sample], **how: Any) -> None:
+def refused(s: Session, tried: Sequence[Sample]) -> None:
     assert tried
     assert leaks(s, tried) == []
     assert s.files["/AGENTS.md"].startswith("- first\n")
@@ -89,33 +89,55 @@ def home_or_box(i: int) -> str:
     return ("/AGENTS.md", "/box/AGENTS.md")[i % 2]
 
 
-def test_the_ways_take_all_the_samples():
-    tried = {s.text for batch in BATCHES for s in batch}
-    kinds = {s.kind for s in SAMPLES}
-    print(f"{len(tried)} credentials of {len(kinds)} kinds, by {WAYS} ways")
-    assert len(tried) >= 200 and len(kinds) >= 25
-    assert len(FOUND) >= 0.95 * len(NEW)
+BY_THE_AGENT: dict[str, tuple[str, int, Callable[[int, str], dict[str, str]]]] = {
+    "written whole": ("write_file", 0, lambda i, t: {"file_path": home_or_box(i), "content": f"- first\n{t}\n"}),
+    "edited in": (
+        "edit_file",
+        1,
+        lambda i, t: {"file_path": home_or_box(i), "old_string": "- first", "new_string": f"- first\n{t}"},
+    ),
+    "in notes": ("write_file", 10, lambda i, t: {"file_path": f"/memory/n{i}.md", "content": t}),
+    "with the note tool": ("note", 10, lambda i, t: {"text": t}),
+}
+"""Way -> (tool, number of its batch, arguments of the call)."""
 
 
-def test_written_whole_by_the_agent(tmp_path: Path):
-    s, tried = session(tmp_path, max_steps=None), BATCHES[0]
-    model(
-        s, *calls("write_file", tried, lambda i, t: {"file_path": home_or_box(i), "content": f"- first\n{t}\n"}), "ok"
-    )
+@every_row("way", BY_THE_AGENT)
+def test_written_by_the_agent(tmp_path: Path, way: str):
+    name, batch, args = BY_THE_AGENT[way]
+    s, tried = session(tmp_path, max_steps=None), BATCHES[batch]
+    model(s, *calls(name, tried, args), "ok")
     s.run("go")
-    assert all("not written to" in r for r in results(s)) and len(results(s)) == len(tried)
+    assert len(results(s)) == len(tried)
+    assert name == "note" or all("not written to" in r for r in results(s))
+    assert [p for p in s.files if p.startswith("/memory/")] == []
     refused(s, tried)
 
 
-def test_edited_in_by_the_agent(tmp_path: Path):
-    s, tried = session(tmp_path, max_steps=None), BATCHES[1]
+def skill(s: Session, i: int, text: str) -> None:
+    if i % 2:
+        s.skills.write("good", f"---\nname: good\ndescription: does good\n---\n{text}\n")
+    else:
+        s.files[f"/skills/good/ref{i}.txt"] = text
 
-    def args(i: int, text: str) -> dict[str, str]:
-        return {"file_path": home_or_box(i), "old_string": "- first", "new_string": f"- first\n{text}"}
 
-    model(s, *calls("edit_file", tried, args), "ok")
-    s.run("go")
-    assert all("not written to" in r for r in results(s)) and len(results(s)) == len(tried)
+BY_THE_USER: dict[str, tuple[int, Callable[[Session, int, str], Any]]] = {
+    "added": (3, lambda s, i, t: s.memory.add(t, home_or_box(i))),
+    "written": (4, lambda s, i, t: s.memory.write(home_or_box(i), f"- first\n{t}\n")),
+    "set in files": (5, lambda s, i, t: s.files.__setitem__(home_or_box(i), f"- first\n{t}\n")),
+    "in skills and their files": (6, skill),
+}
+
+
+@every_row("way", BY_THE_USER)
+def test_written_by_the_user(tmp_path: Path, way: str):
+    batch, write = BY_THE_USER[way]
+    s, tried = session(tmp_path), BATCHES[batch]
+    s.skills.new("good", "does good")
+    for i, sample in enumerate(tried):
+        with pytest.raises(DeepnbError, match="not written") as error:
+            write(s, i, sample.text)
+        assert "\n" not in str(error.value) and not any(v in str(error.value) for v in sample.values)
     refused(s, tried)
 
 
@@ -127,45 +149,10 @@ def test_uploaded(tmp_path: Path):
     refused(s, tried)
 
 
-def test_added_by_the_user(tmp_path: Path):
-    s, tried = session(tmp_path), BATCHES[3]
-    held = 0
-    for i, sample in enumerate(tried):
-        try:
-            s.memory.add(sample.text, home_or_box(i))
-        except DeepnbError as error:
-            assert "\n" not in str(error) and not any(v in str(error) for v in sample.values)
-            held += 1
-    assert held == len(tried)
-    refused(s, tried)
-
-
-def test_written_by_the_user(tmp_path: Path):
-    s, tried = session(tmp_path), BATCHES[4]
-    for i, sample in enumerate(tried):
-        with pytest.raises(DeepnbError, match="not written to"):
-            s.memory.write(home_or_box(i), f"- first\n{sample.text}\n")
-    refused(s, tried)
-
-
-def test_set_in_files(tmp_path: Path):
-    s, tried = session(tmp_path), BATCHES[5]
-    for i, sample in enumerate(tried):
-        with pytest.raises(DeepnbError, match="not written to"):
-            s.files[home_or_box(i)] = f"- first\n{sample.text}\n"
-    refused(s, tried)
-
-
-def test_in_skills_and_their_files(tmp_path: Path):
-    s, tried = session(tmp_path), BATCHES[6]
-    s.skills.new("good", "does good")
-    for i, sample in enumerate(tried):
-        with pytest.raises(DeepnbError, match="not written to"):
-            if i % 2:
-                s.skills.write("good", f"---\nname: good\ndescription: does good\n---\n{sample.text}\n")
-            else:
-                s.files[f"/skills/good/ref{i}.txt"] = sample.text
-    refused(s, tried)
+def test_in_the_name_of_a_file(tmp_path: Path):
+    key = "gh" + "p_" + "a1B2c3D4e5F6" * 3
+    with pytest.raises(DeepnbError, match="path itself holds a credential"):
+        session(tmp_path).files[f"/memory/{key}.md"] = "x"
 
 
 def test_by_a_tool_of_the_users_own(tmp_path: Path):
@@ -221,35 +208,12 @@ def test_while_a_turn_is_unfinished(tmp_path: Path):
     refused(s, tried)
 
 
-def test_in_notes_and_in_names(tmp_path: Path):
-    s, tried = session(tmp_path, max_steps=None), BATCHES[10]
-    model(s, *calls("write_file", tried, lambda i, t: {"file_path": f"/memory/n{i}.md", "content": t}), "ok")
-    s.run("go")
-    assert all("not written to" in r for r in results(s))
-    assert [p for p in s.files if p.startswith("/memory/")] == []
-    refused(s, tried)
-    key = "gh" + "p_" + "a1B2c3D4e5F6" * 3
-    with pytest.raises(DeepnbError, match="path itself holds a credential"):
-        s.files[f"/memory/{key}.md"] = "x"
-
-
-def test_with_the_note_tool(tmp_path: Path):
-    s, tried = session(tmp_path, max_steps=None), BATCHES[10]
-    model(s, *calls("note", tried, lambda i, t: {"text": t}), "ok")
-    s.run("go")
-    assert [p for p in s.files if p.startswith("/memory/")] == []
-    refused(s, tried)
-
-
 def test_piece_by_piece_and_with_other_line_ends(tmp_path: Path):
     """A key whose lines come one call after the other, and one put into a file with CRLF ends."""
     s, tried = session(tmp_path, max_steps=None), BATCHES[11]
     s.memory.write("/box/AGENTS.md", "- first\r\n- second\r\n")
-    model(
-        s,
-        *calls("edit_file", tried, lambda i, t: {"file_path": "/box/AGENTS.md", "old_string": "- first\n", "new_string": f"- first\n{t}\n"}),
-        "ok",
-    )  # fmt: skip
+    edit = {"file_path": "/box/AGENTS.md", "old_string": "- first\n"}
+    model(s, *calls("edit_file", tried, lambda i, t: {**edit, "new_string": f"- first\n{t}\n"}), "ok")
     s.run("go")
     assert all("not written to" in r for r in results(s))
     assert leaks(s, tried) == []
@@ -321,14 +285,8 @@ def test_what_the_engine_writes_down_is_redacted(tmp_path: Path):
         """Dump."""
         return text
 
-    s = session(
-        tmp_path,
-        **unasked(dump),
-        eviction_threshold=500,
-        max_input_tokens=8_000,
-        trigger=("tokens", 4_000),
-        keep=("messages", 1),
-    )
+    limits = {"max_input_tokens": 8_000, "trigger": ("tokens", 4_000), "keep": ("messages", 1)}
+    s = session(tmp_path, **unasked(dump), eviction_threshold=500, **limits)
     model(s, call("dump"), "ok " * 100)
     s.run("go")
     for n in range(6):
@@ -363,3 +321,54 @@ def test_the_users_own_message_stays_as_typed_and_nothing_else_holds_it(tmp_path
     assert not any(v in repr(others) for v in sample.values)
     events = [e for e in s.turns[-1].events if isinstance(e, ToolStarted | ToolEnded)]
     assert events and not any(v in repr(events) for v in sample.values)
+
+
+TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5"
+
+
+@every_row("before", [0, 1, 59, 60, 61, 200])
+@every_row("after", [0, 61])
+def test_a_credential_on_any_line_is_refused(before: int, after: int) -> None:
+    s = Session(model="offline")
+    with pytest.raises(DeepnbError, match="GitHub token"):
+        s.memory.write("/AGENTS.md", "- a\n" * before + f"- {TOKEN}\n" + "- b\n" * after)
+    assert "/AGENTS.md" not in s.files
+
+
+def leaked(texts: dict[str, str]) -> list[tuple[str, str]]:
+    out = []
+    for sample in SAMPLES:
+        for shown in {form for v in sample.values for form in (v, json.dumps(v)[1:-1], repr(v)[1:-1])}:
+            out += [(sample.kind, where) for where, text in texts.items() if shown in text]
+    return sorted(set(out))
+
+
+def on_disk(directory: Path) -> dict[str, str]:
+    files = (p for p in directory.rglob("*") if p.is_file())
+    return {str(p.relative_to(directory)): p.read_bytes().decode("utf-8", "replace") for p in files}
+
+
+@pytest.mark.slow
+def test_what_is_typed_said_called_and_returned_is_redacted_in_the_transcript(tmp_path: Path):
+    @tool
+    def look(what: str) -> str:
+        """Look something up."""
+        return f"found\n{texts[int(what.split()[0])]}\nthat is all"
+
+    texts = [sample.text for sample in SAMPLES]
+    s = Session(model=Scripted(answers=["ok"]), **unasked(look), max_steps=None)
+    s.memory.keep(tmp_path)
+    for at in range(0, len(texts), 30):
+        batch = texts[at : at + 30]
+        what = {at + i: {"what": f"{at + i}\n{text}"} for i, text in enumerate(batch)}
+        calls = [{"name": "look", "id": f"c{n}", "args": args} for n, args in what.items()]
+        said = "I found:\n\n" + "\n\n".join(batch)
+        s.options.model.answers[:] = ["-"] * len(s.options.model.requests) + [AIMessage("", tool_calls=calls), said]
+        s.new(f"from-{at}")  # what was said before is not sent again
+        s.run("here they are:\n\n" + "\n\n".join(batch))
+    kept = on_disk(tmp_path)
+    print(f"{len(texts)} credentials by 4 ways, {sum(map(len, kept.values()))} characters in {len(kept)} files")
+    assert any("transcript" in name for name in kept)
+    assert leaked(kept) == []
+    assert leaked({"table": s.transcript().to_csv()}) == []
+    assert leaked({"what was typed": "\n".join(texts)}), "the scan finds what is there"

@@ -79,11 +79,8 @@ class Walk:
         if text and text.strip() and self.rng.random() < 0.6:
             old = self.rng.choice([line for line in text.splitlines() if line.strip()])
             if text.count(old) == 1:
-                return {
-                    "name": "edit_file",
-                    "id": id_,
-                    "args": {"file_path": path, "old_string": old, "new_string": f"{old}\n{self.line().strip()}"},
-                }
+                args = {"file_path": path, "old_string": old, "new_string": f"{old}\n{self.line().strip()}"}
+                return {"name": "edit_file", "id": id_, "args": args}
         return {"name": "write_file", "id": id_, "args": {"file_path": path, "content": self.text()}}
 
     def agent_writes(self) -> None:
@@ -100,12 +97,8 @@ class Walk:
 
     def interrupts(self) -> None:
         kind = self.rng.choice([ModelStarted, ToolStarted, ToolEnded])
-        model(
-            self.s,
-            AIMessage("", tool_calls=[self.change(f"c{i}") for i in range(2)]),
-            AIMessage("", tool_calls=[self.change("e")]),
-            "ok",
-        )
+        both = AIMessage("", tool_calls=[self.change(f"c{i}") for i in range(2)])
+        model(self.s, both, AIMessage("", tool_calls=[self.change("e")]), "ok")
         events = self.s.stream("go")
         after = self.rng.randint(1, 3)
         for event in events:
@@ -169,9 +162,8 @@ def test_the_journal_tells_the_text_after_whatever_was_done(tmp_path: Path, spec
     print(seed, spec, len(s.memory.log_entries()), "entries")
 
 
-TEXTS = st.lists(
-    st.sampled_from(["a\n", "b\n", "b\r\n", "日本語\n", "👩‍👧\n", "\n", "- c", f"key {KEY}\n"]), max_size=6
-).map("".join)
+LINES = ["a\n", "b\n", "b\r\n", "日本語\n", "👩‍👧\n", "\n", "- c", f"key {KEY}\n"]
+TEXTS = st.lists(st.sampled_from(LINES), max_size=6).map("".join)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["outside", "user", "agent", "delete"]), TEXTS), max_size=8))

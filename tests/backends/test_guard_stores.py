@@ -85,13 +85,7 @@ assert locked != "locked" or (max(codes) == 0 and replay(path, entries) == s.fil
 assert locked != "locked" or len(entries) == len({e.id for e in entries}) == writers * each
 print(s.files[path], end="")
 """
-KINDS = [
-    "mounted store",
-    "given store",
-    "given disk",
-    pytest.param("given filesystem", marks=pytest.mark.slow),
-    pytest.param("given composite", marks=pytest.mark.slow),
-]
+KINDS = ["mounted store", "given store", "given disk", "given filesystem", "given composite"]
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 
@@ -207,9 +201,8 @@ def test_the_journal_of_two_in_one_store_is_one(tmp_path: Path):
 
     made = []
     for _ in range(2):
-        s = Session(
-            model=Scripted(answers=["ok"]), store=sqlite_store(tmp_path / "m.db"), memory=("/memory/AGENTS.md",)
-        )
+        store = sqlite_store(tmp_path / "m.db")
+        s = Session(model=Scripted(answers=["ok"]), store=store, memory=("/memory/AGENTS.md",))
         s.mount("/memory", "store:x")
         made.append(s)
     a, b = made

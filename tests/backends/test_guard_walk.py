@@ -87,9 +87,8 @@ class Walk:
         told = s.memory.log_entries()[-1].conflicts  # it knows of both texts then, and may take one out
         self.views[who] = None if told else end.join(lines)
         after = s.files[PATH]
-        others = {line.rstrip("\r") for line in (now or "").split("\n")} - {
-            line.rstrip("\r") for line in view.split("\n")
-        }
+        there, seen = ({line.rstrip("\r") for line in text.split("\n")} for text in (now or "", view))
+        others = there - seen
         assert new in after and all(line in after for line in others)
         self.written += 1
 

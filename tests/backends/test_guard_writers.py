@@ -2,82 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import Session
-from deepnb.backends.disk import DiskBackend
-from deepnb.backends.journal import JournalFile, replay
+from deepnb.backends.journal import replay
 from tests.support.scripted import Scripted, call
-
-WRITERS, EACH = 8, 100
-APPEND = """
-import os, sys
-from contextlib import nullcontext
-from deepnb.backends.disk import DiskBackend
-from deepnb.backends.guarded import GuardedBackend
-from deepnb.backends.record import Root
-from deepnb.backends.journal import JournalFile
-from deepnb.backends.locks import directory_lock
-root, writers, each, locked = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "locked"
-begin, start = os.pipe()
-
-def write(who):
-    disk = DiskBackend(root)
-    lock = (lambda: directory_lock(root, seconds=60)) if locked else nullcontext
-    facts = {"at": "2026-01-01T00:00:00+00:00", "thread": str(who)}
-    guard = GuardedBackend(disk, [Root("/", JournalFile(disk), lock)], "/AGENTS.md".__eq__, lambda: facts)
-    os.close(start)
-    os.read(begin, 1)
-    problems = [guard.append("/AGENTS.md", f"- fact {who}.{n}") for n in range(each)]
-    return 1 if locked and any(problems) else 0
-
-children = []
-for who in range(writers):
-    if not (child := os.fork()):
-        os._exit(write(who))
-    children.append(child)
-os.close(start)
-sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
-"""
-
-
-def written(root: Path, writers: int, each: int, how: str) -> tuple[list[str], JournalFile]:
-    """The facts in the file and its journal, after `writers` processes added `each` at the same time."""
-    root.mkdir()
-    command = [sys.executable, "-c", APPEND, str(root), str(writers), str(each), how]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 or how != "locked", done.stderr
-    journal = JournalFile(DiskBackend(root))
-    journal.read()
-    return (root / "AGENTS.md").read_text().splitlines(), journal
-
-
-forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-
-
-@pytest.mark.nightly
-@forks
-def test_eight_processes_of_a_hundred_edits_lose_nothing(tmp_path: Path):
-    lines, journal = written(tmp_path / "d", WRITERS, EACH, "locked")
-    facts = {f"- fact {w}.{n}" for w in range(WRITERS) for n in range(EACH)}
-    print(f"{len(facts & {*lines})} of {len(facts)} facts kept, {len(journal.entries)} entries")
-    assert set(lines) == facts and len(lines) == len(facts)
-    assert len(journal.entries) == len({e.id for e in journal.entries}) == len(facts)
-    assert {e.origin for e in journal.entries} == {"user"}
-    assert replay("/AGENTS.md", journal.entries) == "\n".join(lines) + "\n"
-
-
-@forks
-def test_without_the_lock_some_are_lost(tmp_path: Path):
-    lines, _ = written(tmp_path / "d", 4, 50, "unlocked")
-    assert len(set(lines)) < 200
-
 
 PATH = "/memory/AGENTS.md"
 
@@ -119,21 +51,6 @@ def same_journal(a: Session, b: Session) -> None:
     assert len({e.id for e in a.memory.log_entries()}) == len(a.memory.log_entries())
 
 
-def test_two_agents_edits_are_both_there(two: tuple[Session, Session]):
-    a, b = two
-    a.memory.write(PATH, "- one\n- two\n- three\n- four\n")
-    told(a)
-    told(b)
-    for n in range(1, 11):
-        told(a, edit("- one", f"- one\n- a{n}"))
-        told(b, edit("- four", f"- b{n}\n- four"))
-    lines = a.files[PATH].splitlines()
-    assert {f"- a{n}" for n in range(1, 11)} | {f"- b{n}" for n in range(1, 11)} <= {*lines}
-    assert len(lines) == 24
-    assert [e.origin for e in a.memory.log_entries()] == ["user"] + ["agent"] * 20
-    same_journal(a, b)
-
-
 def test_a_whole_write_from_an_old_view_is_merged(two: tuple[Session, Session]):
     a, b = two
     a.memory.write(PATH, "- one\n- two\n- three\n")
@@ -158,30 +75,4 @@ def test_an_edit_does_not_make_the_rest_of_the_file_seen(two: tuple[Session, Ses
     told(a, edit("- one", "- one, a"))
     told(a, write("- one, a\n- two\n- three\n- more of a\n"))
     assert "- of b" in a.files[PATH] and "- more of a" in a.files[PATH]
-    same_journal(a, b)
-
-
-def test_what_the_user_adds_is_not_undone_by_an_agent_that_has_not_seen_it(two: tuple[Session, Session]):
-    a, _ = two
-    a.memory.write(PATH, "- one\n")
-    told(a)
-    a.memory.add("of the user")
-    told(a, write("- one\n- of the agent\n"))
-    assert {*a.files[PATH].splitlines()} == {"- one", "- of the user", "- of the agent"}
-
-
-def test_a_real_conflict_keeps_both_sides_and_says_so(two: tuple[Session, Session]):
-    a, b = two
-    a.memory.write(PATH, "- tea\n- cake\n")
-    told(a)
-    told(b)
-    told(a, write("- green tea\n- cake\n"))
-    told(b, write("- black tea\n- cake\n"))
-    assert a.files[PATH] == "- green tea\n- black tea\n- cake\n"
-    assert b.memory.log_entries()[-1].note == "conflict: both sides are kept"
-    said = [e.text for e in b.turns[-1].events if type(e).__name__ == "Notice"]
-    assert said == [
-        f'conflict in {PATH}, line 1: "- green tea" was written first, "- black tea" second; the file has both '
-        "(%memory lists conflicts)"
-    ]
     same_journal(a, b)

@@ -166,9 +166,8 @@ def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path):
     before = state(root), state(outside)
     assert content(backend, "/in") == "inside"
     assert backend.download_files(["/in"])[0].content == b"inside"
-    assert (
-        backend.write("/in", "x").error == "Error writing file '/in': it is a link to file.md, which is only read here"
-    )
+    refused = "Error writing file '/in': it is a link to file.md, which is only read here"
+    assert backend.write("/in", "x").error == refused
     for name in ("edit inside", "upload", "delete", "ls"):
         assert OPERATIONS[name](backend, "/in").error, name
     assert (state(root), state(outside)) == before
@@ -176,31 +175,39 @@ def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path):
     assert content(backend, "/in") == "more inside" and (root / "in").is_symlink()
 
 
+Swap = Callable[[Path, Path], None]
+
+
+def raced(place: Path, monkeypatch: Any, name: str, path: str, swap: Swap, at: int) -> int:
+    """Do an operation with something swapped just before system call number `at`; gives how many calls there were."""
+    root, outside = place / "root", place / "outside"
+    for top in (root / "d", outside):
+        (top / "e").mkdir(parents=True)
+        for folder in (top, top / "e"):
+            (folder / "f.md").write_text(f"{SECRET}\n" if top == outside else "inside")
+    (root / "file.md").write_text("inside")
+    (root / "in").symlink_to("file.md")
+    before = state(outside)
+    shim = Interrupted(at, lambda: swap(root, outside))
+    with monkeypatch.context() as patch:
+        patch.setattr(tree, "os", shim)
+        result = OPERATIONS[name](DiskBackend(root), path)
+    assert state(outside) == before, (at, result)
+    assert SECRET not in str(result).replace(f"'{SECRET}'", ""), (at, result)
+    return shim.calls
+
+
 @every_row("swapped", ["in", "file.md"])
 @every_row("name", [n for n in OPERATIONS if n not in SEARCHES])
 def test_a_link_or_what_it_names_swapped_for_a_link_outside(tmp_path, monkeypatch, swapped, name):
+    def swap(root: Path, outside: Path) -> None:
+        os.unlink(root / swapped)
+        os.symlink(outside / "f.md", root / swapped)
+
     at, calls = 0, 0
     while at <= calls:
         at += 1
-        root, outside = tmp_path / str(at) / "root", tmp_path / str(at) / "outside"
-        root.mkdir(parents=True)
-        outside.mkdir()
-        (outside / "secret.md").write_text(f"{SECRET}\n")
-        (root / "file.md").write_text("inside")
-        (root / "in").symlink_to("file.md")
-
-        def swap(root: Path = root, outside: Path = outside) -> None:
-            os.unlink(root / swapped)
-            os.symlink(outside / "secret.md", root / swapped)
-
-        before = state(outside)
-        shim = Interrupted(at, swap)
-        with monkeypatch.context() as patch:
-            patch.setattr(tree, "os", shim)
-            result = OPERATIONS[name](DiskBackend(root), "/in")
-        calls = shim.calls
-        assert state(outside) == before, (name, at, result)
-        assert SECRET not in str(result).replace(f"'{SECRET}'", ""), (name, at, result)
+        calls = raced(tmp_path / str(at), monkeypatch, name, "/in", swap, at)
     assert calls >= 2
 
 
@@ -245,6 +252,9 @@ def test_a_hard_link_is_cut_loose_by_a_write(tmp_path):
     assert (outside / "secret.md").read_text() == SECRET and (root / "hard.md").read_text() == "mine"
 
 
+CALLS = {"open", "stat", "mkdir", "unlink", "replace", "rename", "scandir", "listdir", "lstat", "fdopen", "readlink"}
+
+
 class Interrupted:
     """`os`, with something done just before its call number `at`."""
 
@@ -253,19 +263,7 @@ class Interrupted:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(os, name)
-        if name not in (
-            "open",
-            "stat",
-            "mkdir",
-            "unlink",
-            "replace",
-            "rename",
-            "scandir",
-            "listdir",
-            "lstat",
-            "fdopen",
-            "readlink",
-        ):
+        if name not in CALLS:
             return value
 
         def called(*args: Any, **kwargs: Any) -> Any:
@@ -284,27 +282,15 @@ def test_a_swap_before_any_system_call_leads_nowhere(tmp_path, monkeypatch, name
 
     A deletion is safe from what happened before the directory was looked at, in the second call.
     """
-    at, calls = 0, 0
+
+    def swap(root: Path, outside: Path) -> None:
+        os.rename(root / "d", root / "away")
+        os.symlink(outside, root / "d")
+
+    at, calls, path = 0, 0, f"/d{depth}" + ("" if name in SEARCHES else "/f.md")
     while at <= (1 if name == "delete" else calls):
         at += 1
-        root, outside = tmp_path / str(at) / "root", tmp_path / str(at) / "outside"
-        for top in (root / "d", outside):
-            (top / "e").mkdir(parents=True)
-            for folder in (top, top / "e"):
-                (folder / "f.md").write_text(f"{SECRET}\n" if top == outside else "inside")
-
-        def swap(root: Path = root, outside: Path = outside) -> None:
-            os.rename(root / "d", root / "away")
-            os.symlink(outside, root / "d")
-
-        before = state(outside)
-        shim = Interrupted(at, swap)
-        with monkeypatch.context() as patch:
-            patch.setattr(tree, "os", shim)
-            result = OPERATIONS[name](DiskBackend(root), f"/d{depth}" + ("" if name in SEARCHES else "/f.md"))
-        calls = shim.calls
-        assert state(outside) == before, (name, at, result)
-        assert SECRET not in str(result).replace(f"'{SECRET}'", ""), (name, at, result)
+        calls = raced(tmp_path / str(at), monkeypatch, name, path, swap, at)
     assert calls >= 2
 
 

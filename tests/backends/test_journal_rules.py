@@ -1,13 +1,20 @@
-"""Entries of the journal: their diffs can be put in and taken back, whatever the texts."""
+"""Entries of the journal: their diffs can be put in and taken back, and their order is that of the file, whatever clocks did."""
 
 from __future__ import annotations
+
+import tempfile
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepnb import Session
 from deepnb.backends.journal import DoesNotFit, entries, entry, from_json, replay, to_json
 from deepnb.values.files import FileDiff
+from deepnb.values.text import in_turn
+from tests.support.clock import Clock, session
 
 TRICKY = ["a\n", "b\n", "--- x\n", "+++ y\n", "@@ -1 +1 @@\n", "\\ No newline\n", "- z\n", "\r\n", "\x0c\n", "end"]
 TEXTS = st.one_of(
@@ -55,3 +62,65 @@ def test_a_line_cut_short_by_a_crash_is_passed_over() -> None:
     one, two = change(None, "a\n"), change("a\n", "b\n", 2)
     text = f"{to_json(one)}\n{to_json(two)}\n" + to_json(change("b\n", "c\n", 3))[:40]
     assert entries(text) == (one, two)
+
+
+PATH = "/AGENTS.md"
+START = "2026-03-02T09:00"
+
+
+def place(s: Session) -> list[str]:
+    """Ids as the journal's own file has them."""
+    return [e.id for e in s.backend.root(PATH).journal.entries if e.path == PATH]
+
+
+def test_a_clock_that_steps_back_breaks_nothing_on_a_mount_beside_the_kernels_state(tmp_path: Path) -> None:
+    clock = Clock(START)
+    s = session(clock=clock, memory=("/m/AGENTS.md", PATH))
+    s.mount("/m", f"disk:{tmp_path}")
+    for n, at in enumerate(("10", "05", "20", "00")):
+        clock.to(f"2026-03-02T09:00:{at}")
+        s.memory.add(f"m{n}", "/m/AGENTS.md")
+        s.memory.add(f"h{n}", PATH)
+    log = s.memory.log_entries()
+    for path in ("/m/AGENTS.md", PATH):
+        mine = [e for e in log if e.path == path]
+        assert [e.id for e in mine] == sorted((e.id for e in mine), key=lambda i: int(i.rpartition("-")[2]))
+        assert replay(path, log) == s.files[path]
+        s.memory.revert(mine[1].id)
+        assert [line[-1] for line in s.files[path].splitlines()] == ["0", "2", "3"]
+
+
+STEPS = st.lists(st.tuples(st.integers(0, 1), st.integers(-90, 90)), min_size=2, max_size=8)
+
+
+def skewed(steps: list[tuple[int, int]]) -> None:
+    """Two machines on one kept directory; before each write one clock steps, forwards or backwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        clocks = [Clock(START), Clock("2026-03-02T08:00")]
+        machines = [session(clock=clock) for clock in clocks]
+        for s in machines:
+            s.memory.keep(folder)
+        for n, (who, seconds) in enumerate(steps):
+            clocks[who].at += timedelta(seconds=seconds)
+            machines[who].memory.add(f"fact {n}")
+        for s in machines:
+            log = s.memory.log_entries()
+            assert [e.id for e in log] == place(s) == [str(n) for n in range(1, len(steps) + 1)]
+            assert replay(PATH, log) == s.files[PATH]
+            assert list(s.memory.why("fact")["entry"]) == place(s)
+        machines[0].memory.revert("1")
+        assert machines[1].files[PATH].splitlines() == [f"- fact {n}" for n in range(1, len(steps))]
+
+
+@given(STEPS)
+def test_two_machines_with_skewed_clocks_on_one_directory(steps: list[tuple[int, int]]) -> None:
+    skewed(steps)
+
+
+@given(st.lists(st.lists(st.integers(0, 59), max_size=6), max_size=4))
+def test_no_place_is_put_in_another_order(minutes: list[list[int]]) -> None:
+    at = [[(n, k, f"2026-01-01T00:{m:02}:00+00:00") for k, m in enumerate(one)] for n, one in enumerate(minutes)]
+    found = in_turn(at, lambda x: x[2])
+    assert [[x for x in found if x[0] == n] for n in range(len(at))] == at
+    if all(one == sorted(one) for one in minutes):
+        assert [x[2] for x in found] == sorted(x[2] for x in found)

@@ -18,9 +18,9 @@ COUNT = """
 import os, sys, time
 from contextlib import nullcontext
 from pathlib import Path
-from deepnb.backends.locks import directory_lock, named_lock
+from deepnb.backends.locks import named_lock
 root, lock = Path(sys.argv[1]), sys.argv[2]
-held = {"directory": lambda: directory_lock(root), "named": lambda: named_lock(str(root)), "none": nullcontext}[lock]
+held = {"named": lambda: named_lock(str(root)), "none": nullcontext}[lock]
 writers, each = int(sys.argv[3]), int(sys.argv[4])
 begin, start = os.pipe()
 
@@ -68,26 +68,14 @@ def counted(root, lock: str, writers: int, each: int) -> int:
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 
-@pytest.mark.nightly
-@forks
-def test_eight_writers_lose_nothing(tmp_path):
-    assert counted(tmp_path, "directory", 8, 40) == 320
-    assert sorted(os.listdir(tmp_path)) == [".deepnb", "count"]
-
-
 @pytest.mark.slow
 @forks
-def test_without_the_lock_they_do(tmp_path):
-    assert counted(tmp_path, "none", 4, 40) < 160
-
-
-@pytest.mark.slow
-@forks
-def test_a_named_lock_counts_as_well(tmp_path, monkeypatch):
+def test_writers_with_a_named_lock_lose_nothing_and_without_one_they_do(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert counted(tmp_path, "named", 3, 20) == 60
     (folder,) = [p for p in tmp_path.iterdir() if p.is_dir()]
     assert folder.stat().st_mode & 0o777 == 0o700
+    assert counted(tmp_path, "none", 4, 40) < 160
 
 
 def test_a_killed_holder_lets_go_and_a_living_one_is_named(tmp_path):
@@ -164,26 +152,22 @@ def test_a_lock_file_that_was_replaced_is_not_the_lock(tmp_path, monkeypatch):
     assert "has been locked by another process" in holder.stderr
 
 
-def layouts(tmp_path, kind: str):
-    root, outside = tmp_path / "root", tmp_path / "outside"
-    root.mkdir()
-    outside.mkdir()
-    (outside / "kept").write_text("kept")
+def make(root, outside, kind: str) -> None:
+    """Put what is no file where the lock of a directory is, or its folder."""
+    folder = root / ".deepnb"
+    lock, targets = folder / "lock", {"lock is a link": "kept", "lock is a dangling link": "made"}
+    if kind.startswith("lock"):
+        folder.mkdir()
     if kind == "folder is a link":
-        (root / ".deepnb").symlink_to(outside)
+        folder.symlink_to(outside)
     elif kind == "folder is a file":
-        (root / ".deepnb").write_text("")
-    else:
-        (root / ".deepnb").mkdir()
-    if kind == "lock is a link":
-        (root / ".deepnb/lock").symlink_to(outside / "kept")
-    elif kind == "lock is a dangling link":
-        (root / ".deepnb/lock").symlink_to(outside / "made")
+        folder.touch()
+    elif kind in targets:
+        lock.symlink_to(outside / targets[kind])
     elif kind == "lock is a pipe":
-        os.mkfifo(root / ".deepnb/lock")
-    elif kind == "lock is a directory":
-        (root / ".deepnb/lock").mkdir()
-    return root, outside
+        os.mkfifo(lock)
+    else:
+        lock.mkdir()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes and links")
@@ -193,7 +177,11 @@ def layouts(tmp_path, kind: str):
      "lock is a directory"],
 )  # fmt: skip
 def test_a_lock_that_is_not_a_file_is_one_line(tmp_path, kind):
-    root, outside = layouts(tmp_path, kind)
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    make(root, outside, kind)
     with pytest.raises(DeepnbError) as told, directory_lock(root, seconds=0.1):
         pass
     assert str(told.value).startswith("'root' can't be locked (") and str(told.value).count("\n") == 0

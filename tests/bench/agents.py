@@ -26,9 +26,8 @@ MESSAGES = 4
 SLOW = 2.0
 """Seconds: a thread whose turns take longer is not grown any further."""
 FACT = "likes green tea"
-_SKILL = (
-    "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n\nPut each file where it belongs.\n"
-)
+_ABOUT = "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n"
+_SKILL = f"{_ABOUT}\nPut each file where it belongs.\n"
 _SKILL_PATH = "/skills/tidy-up/SKILL.md"
 
 Turn = Callable[[], object]
@@ -75,9 +74,8 @@ def bare_turn(checkpointer: Any, model: Any = None, prompts: Iterator[str] | Non
 
 def bare_graph(checkpointer: Any, model: Any = None) -> Any:
     """The graph that deepagents makes of the same model, memory and skill."""
-    return create_deep_agent(
-        model or Looker(), memory=["/AGENTS.md"], skills=["/skills/"], backend=StateBackend(), checkpointer=checkpointer
-    )
+    parts: dict[str, Any] = {"memory": ["/AGENTS.md"], "skills": ["/skills/"], "backend": StateBackend()}
+    return create_deep_agent(model or Looker(), checkpointer=checkpointer, **parts)
 
 
 def in_memory() -> InMemorySaver:

@@ -1,20 +1,12 @@
 """What the gate finds of credentials it has not met, what it flags in clean code, and its seconds for 1 MB.
 
-The baseline is the gate as it was before its rules met these forms, at commit c5b46fb, over the same texts; it is left
-out where that commit is not at hand. `practice` and `kinds` are sets that rules were written by; `judge` is the other.
+`practice` and `kinds` are sets that rules were written by; `judge` is the other.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import os
 import random
-import subprocess
-import sys
 import sysconfig
-import tarfile
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import process_time
@@ -25,18 +17,11 @@ from tests.data import credentials_judge, credentials_kinds, credentials_practic
 from tests.data.credentials import Sample
 
 QUICK = False
-BEFORE = "c5b46fb"
 LEAST, MOST, VENDORS = 95, 0.005, 55 / 60
 """Per cent of a set found, and of clean lines flagged; the share of vendors' prefixes found bare in a sentence."""
 LINES = 100_000
 KINDS = {".py", ".pyi", ".md", ".rst", ".txt", ".json", ".toml", ".cfg", ".yaml", ".yml", ".html", ".css", ".js", ".ts"}
 _LONGEST_FILE = 300_000
-_FIND = """
-import json, sys
-from deepnb.gate import credentials
-for line in sys.stdin:
-    print(json.dumps([[f.start, f.end, f.line] for f in credentials(json.loads(line))]), flush=True)
-"""
 Found = list[list[tuple[int, int, int]]]
 """For each text the findings: start, end, line."""
 
@@ -50,22 +35,20 @@ def rows() -> Iterator[Row]:
         "practice": credentials_practice.samples(),
     }
     for name, samples in sets.items():
-        texts = [sample.text for sample in samples]
-        yield from _shares(name, samples, _now(texts), _before(texts))
+        yield from _shares(name, samples, _found([sample.text for sample in samples]))
     yield _alarms()
     yield from _times()
 
 
-def _shares(name: str, samples: Sequence[Sample], now: Found, before: Found | None) -> Iterator[Row]:
+def _shares(name: str, samples: Sequence[Sample], found: Found) -> Iterator[Row]:
     forms = dict.fromkeys(["", *(sample.kind for sample in samples if name != "vendors")])
     for form in forms:
         at = [i for i, sample in enumerate(samples) if form in ("", sample.kind)]
-        share = _share([samples[i] for i in at], [now[i] for i in at])
-        old = _share([samples[i] for i in at], [before[i] for i in at]) if before else None
+        share = _share([samples[i] for i in at], [found[i] for i in at])
         what = f"{name}: {form or 'all of it'} ({len(at)})"
         least = {"judge": LEAST, "kinds": LEAST, "vendors": 100 * VENDORS}.get(name) if not form else None
         bound, ok = (f"{least:.0f} %", share >= least) if least else ("", None)
-        yield Row(what, share, "%", old, bound=bound, ok=ok)
+        yield Row(what, share, "%", bound=bound, ok=ok)
 
 
 def _share(samples: Sequence[Sample], found: Found) -> float:
@@ -78,41 +61,15 @@ def _is_found(sample: Sample, found: Sequence[tuple[int, int, int]]) -> bool:
     return all(any(start <= at and at + size <= end for start, end, _ in found) for at, size in starts)
 
 
-def _now(texts: Sequence[str]) -> Found:
+def _found(texts: Sequence[str]) -> Found:
     return [[(f.start, f.end, f.line) for f in credentials(text)] for text in texts]
-
-
-def _before(texts: Sequence[str]) -> Found | None:
-    """What the rules of that commit find; None where it is not at hand."""
-    root = Path(__file__).parents[2]
-    try:
-        tar = subprocess.run(
-            ["git", "-C", str(root), "archive", BEFORE, "deepnb"], check=True, capture_output=True
-        ).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    with tempfile.TemporaryDirectory() as home:
-        with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
-            archive.extractall(home, filter="data")
-        said = subprocess.run(
-            [sys.executable, "-c", _FIND],
-            input="\n".join(map(json.dumps, texts)),
-            env={**os.environ, "PYTHONPATH": home},
-            cwd=home,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-    return [json.loads(line) for line in said.splitlines()]
 
 
 def _alarms() -> Row:
     texts = list(clean_texts())
     count = sum(text.count("\n") + 1 for text in texts)
-    before = _before(texts)
-    share = 100 * _flagged(_now(texts)) / count
-    old = 100 * _flagged(before) / count if before else None
-    return Row(f"{count:,} lines of installed packages flagged", share, "%", old, bound=f"{MOST} %", ok=share <= MOST)
+    share = 100 * _flagged(_found(texts)) / count
+    return Row(f"{count:,} lines of installed packages flagged", share, "%", bound=f"{MOST} %", ok=share <= MOST)
 
 
 def _flagged(found: Found) -> int:

@@ -50,9 +50,8 @@ def rows() -> Iterator[Row]:
     yield below(f"largest room but views: {largest}", 100 * rooms[largest] / total, None, "%", 12)
     for room, lines in rooms.most_common():
         yield Row(f"  {room}, {lines:,} lines", 100 * lines / total, "%", detail=True)
-    span, name = max(
-        (_span(f), f"{p}: {f.name}") for p, t in trees.items() for f in ast.walk(t) if isinstance(f, Function)
-    )
+    every = ((path, node) for path, tree in trees.items() for node in ast.walk(tree))
+    span, name = max((_span(node), f"{path}: {node.name}") for path, node in every if isinstance(node, Function))
     yield Row(f"longest function: {name}", span, "lines")
     tests = sum(path.read_text(encoding="utf-8").count("\n") for path in (_ROOT.parent / "tests").rglob("*.py"))
     yield Row("lines of the tests", tests, "lines", FIRST["tests"], tests / FIRST["tests"])
@@ -64,10 +63,9 @@ def _span(node: ast.stmt) -> int:
 
 def _docstring_lines(tree: ast.Module) -> int:
     """Lines of all texts that stand as statements: docstrings, and what is said of a constant below it."""
+    stated = (node for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
     return sum(
-        _span(node)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        _span(node) for node in stated if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     )
 
 

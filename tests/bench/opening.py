@@ -46,18 +46,10 @@ def write(path: Path, size: int) -> tuple[int, int]:
         def put(kind: str, message: dict[str, Any], **more: Any) -> None:
             nonlocal parent, line
             line += 1
-            value: dict[str, Any] = {
-                "parentUuid": parent,
-                "isSidechain": False,
-                "cwd": "/w",
-                "sessionId": "s",
-                "version": "2.1.40",
-            }
-            value |= {"type": kind, "message": message, "uuid": f"u{line:08}"}
-            value |= {
-                "timestamp": f"2026-01-01T{line // 3600 % 24:02}:{line // 60 % 60:02}:{line % 60:02}.000Z",
-                **more,
-            }
+            at = f"2026-01-01T{line // 3600 % 24:02}:{line // 60 % 60:02}:{line % 60:02}.000Z"
+            value: dict[str, Any] = {"isSidechain": False, "cwd": "/w", "sessionId": "s", "version": "2.1.40"}
+            value |= {"type": kind, "message": message, "uuid": f"u{line:08}", "parentUuid": parent, "timestamp": at}
+            value |= more
             parent = value["uuid"]
             file.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
 

@@ -1,14 +1,13 @@
-"""What a streamed answer costs on the wire, in bytes of message content; `python -m tests.bench.stream` shows all kinds.
+"""What a streamed answer costs on the wire, in bytes of message content.
 
-Without `--kernel` the clock is a made one that moves as the characters come, so that 20,000 characters take no
-minute: the messages are those a notebook would be sent. With it a real kernel streams in real time.
+The clock is a made one that moves as the characters come, so that 20,000 characters take no minute: the messages are
+those a notebook would be sent.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -197,18 +196,3 @@ def rows() -> Iterator[Row]:
 
 def row(name: str, wire: Wire) -> str:
     return f"{name:26} {wire.ratio:5.2f} x {wire.final:9,} B  {wire.outputs:3} outputs  {wire.rate:4.1f} updates/s"
-
-
-if __name__ == "__main__":
-    if "--kernel" in sys.argv:
-        for kind in ASKED:
-            print(row(f"{kind}, 20,000, real", in_kernel(kind, 20_000)), flush=True)
-    else:
-        for room in (0, *rooms()):
-            print(f"below a card, {room} outputs" if room else "in a cell")
-            for kind, made in texts().items():
-                wires = [simulated(made(length), room=room) for length in (20_000, 40_000)]
-                for length, wire in zip((20_000, 40_000), wires, strict=True):
-                    print(row(f"{kind}, {length:,}", wire))
-                times, silence = wires[1].ratio / wires[0].ratio, wires[1].silence
-                print(f"{'':26} {times:5.2f} times as much at 40,000; longest silence {silence:.2f} s")

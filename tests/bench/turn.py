@@ -25,9 +25,11 @@ def rows() -> Iterator[Row]:
     yield from _along("Session.run, in memory", lambda: Pair(session_turn(in_memory()), bare_turn(in_memory())))
     with tempfile.TemporaryDirectory() as folder:
         files = (Path(folder) / f"{number}.sqlite" for number in count())
-        yield from _along(
-            "Session.run, SQLite", lambda: Pair(session_turn(on_disk(next(files))), bare_turn(on_disk(next(files))))
-        )
+
+        def pair() -> Pair:
+            return Pair(session_turn(on_disk(next(files))), bare_turn(on_disk(next(files))))
+
+        yield from _along("Session.run, SQLite", pair)
     yield from _along("%%agent, in memory", lambda: Pair(_cell_turn(), bare_turn(in_memory())))
 
 

@@ -34,9 +34,8 @@ class Place:
         self.path = "/AGENTS.md" if kind in ("state", "given disk") else "/memory/AGENTS.md"
         memory = ("/AGENTS.md", self.path) if kind == "state + disk" else (self.path,)
         backend = DiskBackend(tmp / "d") if kind == "given disk" else None
-        self.s = Session(
-            model=Scripted(answers=["ok"]), memory=memory, memory_refresh=refresh, backend=backend, store=self.store
-        )
+        how: dict[str, Any] = {"memory": memory, "memory_refresh": refresh, "backend": backend}
+        self.s = Session(model=Scripted(answers=["ok"]), store=self.store, **how)
         if kind in ("disk", "state + disk"):
             self.mount("disk:d")
         elif kind == "store":
@@ -98,20 +97,19 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 @every_row("kind", KINDS)
 def test_a_change_is_seen_at_the_very_next_call_but_for_thread(tmp_path: Path, kind: str, refresh: Refresh):
     place = Place(tmp_path, kind, refresh)
-    seen: list[bool] = []
+
+    def run(line: str, *answers: Any) -> bool:
+        place.run(*answers)
+        return line in place.request()
+
     place.s.memory.add("from before", place.path)
-    place.run()
-    assert "from before" in place.request()
+    assert run("from before")
     place.s.memory.add("of the user", place.path)
-    place.run()
-    seen.append("of the user" in place.request())
+    seen = [run("of the user")]
     place.outside((place.data() or b"") + b"- of another\n")
-    place.run()
-    seen.append("of another" in place.request())
-    place.run(place.edit("- from before", "- from before\n- of the agent"))
-    seen.append("- of the agent" in place.request())
-    place.run(place.write(place.s.files[place.path] + "- written whole\n"))
-    seen.append("- written whole" in place.request())
+    seen += [run("of another")]
+    seen += [run("- of the agent", place.edit("- from before", "- from before\n- of the agent"))]
+    seen += [run("- written whole", place.write(place.s.files[place.path] + "- written whole\n"))]
     assert seen == [refresh != "thread"] * 4
     lines = {"- from before", "- of the user", "- of another", "- of the agent", "- written whole"}
     assert {*place.s.files[place.path].splitlines()} == lines
@@ -212,21 +210,6 @@ def test_any_text_is_kept_byte_for_byte(place: Place, text: str):
     place.law()
 
 
-@pytest.mark.nightly
-def test_two_megabytes(place: Place):
-    text = "".join(f"- fact {n} of many, and some words about it\n" for n in range(46_000))
-    assert len(text) > 2_000_000
-    s = place.s
-    s.memory.write(place.path, text)
-    s.memory.add("the last one", place.path)
-    said = place.run(place.edit("- fact 7 of", "- fact seven of"))
-    assert "Successfully" in said[0]
-    assert s.files[place.path] == text.replace("- fact 7 of", "- fact seven of") + "- the last one\n"
-    assert s.count(place.request()) < 20_000
-    assert f"not shown: read_file {place.path}" in place.request()
-    place.law()
-
-
 def test_a_binary_file_is_one_line_and_stays_as_it_is(place: Place):
     s, data = place.s, b"- caf\xe9\n\x00\x01"
     s.memory.add("one", place.path)
@@ -234,26 +217,19 @@ def test_a_binary_file_is_one_line_and_stays_as_it_is(place: Place):
     place.outside(data)
     with pytest.raises(DeepnbError) as told:
         s.run("go")
-    assert str(told.value) == (
-        f"memory file {place.path} is not UTF-8 text (byte 5): save it as UTF-8, or remove it, then run again"
-    )
-    assert s.turns[-1].error == str(told.value)
+    why = "is not UTF-8 text (byte 5): save it as UTF-8, or remove it, then run again"
+    assert s.turns[-1].error == str(told.value) == f"memory file {place.path} {why}"
     with pytest.raises(DeepnbError, match="not UTF-8 text") as told:
         s.memory.add("two", place.path)
     assert "\n" not in str(told.value)
+    with writing(origin="agent"):
+        assert "not UTF-8 text" in (s.backend.write(place.path, "x").error or "")
+        assert "not UTF-8 text" in (s.backend.edit(place.path, "a", "b").error or "")
     assert place.data() == data
     assert place.entries()[-1].removed
     s.memory.write(place.path, "- mended\n")
     place.run()
     assert "- mended" in place.request()
-
-
-def test_an_agent_does_not_write_over_a_binary_file(place: Place):
-    place.outside(b"\xff\xfe")
-    with writing(origin="agent"):
-        assert "not UTF-8 text" in (place.s.backend.write(place.path, "x").error or "")
-        assert "not UTF-8 text" in (place.s.backend.edit(place.path, "a", "b").error or "")
-    assert place.data() == b"\xff\xfe"
 
 
 def test_a_lone_surrogate_is_one_line(place: Place):
@@ -336,68 +312,3 @@ def test_two_sessions_see_each_others_writes_at_their_next_call(tmp_path: Path, 
     assert [e.origin for e in a.entries()] == ["user", "agent"] * 3
     a.law()
     b.law()
-
-
-def test_threads_of_one_session_share_it(place: Place):
-    s = place.s
-    place.run(place.write("- learned in main\n"))
-    s.new("b")
-    place.run()
-    assert "learned in main" in place.request()
-    place.run(place.edit("- learned in main", "- learned in main\n- learned in b"))
-    s.switch("main")
-    place.run()
-    assert "learned in b" in place.request()
-    s.rewind(1)
-    assert "learned in b" in s.files[place.path]
-    place.law()
-
-
-# -- paths that want to leave the mount
-
-
-HOSTILE = [
-    "/memory/../out.md", "/memory/a/../../out.md", "/memory/./../../out.md", "/memory//out.md", "/memory/..",
-    "/memory/link.md", "/memory/folder/out.md", "/memory/up/out.md", "/memory/dangling.md", "memory/out.md",
-    "/memory/a\x00b.md", "/memory/" + "x" * 300 + ".md", "/memory/pipe",
-]  # fmt: skip
-
-
-def asked(path: str) -> list[Any]:
-    """What an agent may try with a path."""
-    return [
-        call("write_file", file_path=path, content="- x\n"),
-        call("edit_file", file_path=path, old_string="kept", new_string="x"),
-        call("read_file", file_path=path),
-        call("delete", file_path=path),
-    ]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and links")
-@every_row("path", HOSTILE)
-def test_no_path_leaves_the_mount(tmp_path: Path, path: str):
-    place = Place(tmp_path, "disk")
-    inside, outside = tmp_path / "d", tmp_path / "outside"
-    inside.mkdir()
-    outside.mkdir()
-    (outside / "kept.md").write_text("the words kept")
-    (inside / "link.md").symlink_to(outside / "kept.md")
-    (inside / "folder").symlink_to(outside)
-    (inside / "up").symlink_to("..")
-    (inside / "dangling.md").symlink_to(outside / "made.md")
-    os.mkfifo(inside / "pipe")
-    with pytest.raises((DeepnbError, KeyError)) as told:
-        place.s.files[path] = "- x\n"
-    assert "\n" not in str(told.value)
-    with pytest.raises((DeepnbError, KeyError)):
-        del place.s.files[path]
-    assert place.s.backend.upload_files([(path, b"- x\n")])[0].error
-    for ask in asked(path):
-        (said,) = place.run(ask)
-        assert "the words" not in said and str(tmp_path) not in said
-        if "//" not in path and path[0] == "/":  # of others the tools make a path first, one inside
-            assert "rror" in said and "\n" not in said
-    assert [(p.name, p.read_text()) for p in outside.iterdir()] == [("kept.md", "the words kept")]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["d", "outside"]
-    assert not any(p.startswith("/out") for p in place.s.files)

@@ -26,9 +26,8 @@ def test_a_file_is_loaded_whole_and_its_old_text_comes_back_by_revert(tmp_path: 
 def test_a_file_with_a_credential_is_refused(tmp_path: Path):
     s = Session()
     (tmp_path / "a.md").write_text(f"- one\n- token: {TOKEN}\n")
-    with pytest.raises(
-        DeepnbError, match=r"not written to /AGENTS.md: it holds what looks like a GitHub token \(line 2\)"
-    ):
+    refused = r"not written to /AGENTS.md: it holds what looks like a GitHub token \(line 2\)"
+    with pytest.raises(DeepnbError, match=refused):
         s.memory.load(tmp_path / "a.md")
     assert "/AGENTS.md" not in s.files
 

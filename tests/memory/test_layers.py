@@ -1,6 +1,9 @@
-"""Layers: which files are injected in which thread on which day, and how they share the budget."""
+"""Layers: which files are injected in which thread on which day, how they share the budget, and the words around them."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,11 +11,14 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
 from deepnb import Session
+from deepnb.context.estimate import approximate
 from deepnb.engine.request import message_text
 from deepnb.memory.budget import Fitted, fitted, plain, shares
-from deepnb.memory.layers import ALWAYS, layer_of, layers, note_day, note_paths
+from deepnb.memory.guarding import memory_block
+from deepnb.memory.layers import layer_of, layers, note_day, note_paths
 from deepnb.values import tokenizer
 from deepnb.values.messages import MEMORY_UPDATE
+from tests import DATA
 from tests.support.clock import Clock, session
 from tests.support.scripted import call, unasked
 from tests.support.tables import every_row
@@ -40,17 +46,6 @@ def test_layers_stand_in_order_and_only_if_their_file_is_there():
     assert "too old" not in str(request)
 
 
-def test_a_layer_without_a_file_costs_nothing():
-    s = session()
-    s.memory.add("likes tea")
-    s.run("a")
-    other = session(memory=("/AGENTS.md", *ALWAYS))
-    other.memory.add("likes tea")
-    other.run("a")
-    assert system(s.options.model.requests[0]) == system(other.options.model.requests[0])
-    assert shown(s.options.model.requests[0]) == ["/AGENTS.md"]
-
-
 def test_the_day_is_that_of_the_users_time_zone():
     clock = Clock("2026-03-02T00:30")  # still March 1st in UTC
     s = session(clock=clock)
@@ -72,11 +67,13 @@ def test_without_a_clock_the_day_is_that_of_this_machines_time_zone(monkeypatch:
         time.tzset()
 
 
-@every_row("refresh", ["delta", "call"])
-def test_over_midnight_the_oldest_note_goes_and_the_new_one_comes(refresh: str):
+@every_row(("refresh", "first"), [("delta", True), ("call", True), ("delta", False)])
+def test_over_midnight_the_oldest_note_goes_and_the_new_one_comes(refresh: str, first: bool):
+    """Where there was none to go, the prefix stays as it is."""
     clock = Clock("2026-03-02T23:50")
     s = session(clock=clock, memory_refresh=refresh)
-    s.memory.write("/memory/2026-03-01.md", "- of the first\n")
+    if first:
+        s.memory.write("/memory/2026-03-01.md", "- of the first\n")
     s.memory.write("/memory/2026-03-02.md", "- of the second\n")
     s.run("a")
     clock.to("2026-03-03T00:10")
@@ -84,24 +81,12 @@ def test_over_midnight_the_oldest_note_goes_and_the_new_one_comes(refresh: str):
     s.memory.write("/memory/2026-03-03.md", "- of the third\n")
     s.run("c")
     one, two, three = s.options.model.requests
-    assert "of the first" in str(one) and "of the second" in str(one)
+    assert ("of the first" in str(one)) == first and "of the second" in str(one)
     assert "of the first" not in str(two) and "of the second" in str(two)
     assert "of the third" in str(three) and "of the first" not in str(three)
-
-
-def test_a_new_day_leaves_the_prefix_as_it_is_where_no_note_goes():
-    clock = Clock("2026-03-02T23:50")
-    s = session(clock=clock)
-    s.memory.write("/memory/2026-03-02.md", "- of the second\n")
-    s.memory.add("likes tea")
-    s.run("a")
-    clock.to("2026-03-03T00:10")
-    s.run("b")
-    s.memory.write("/memory/2026-03-03.md", "- of the third\n")
-    s.run("c")
-    one, two, three = s.options.model.requests
-    assert system(one) == system(two) == system(three)
-    assert [m.type for m in two[: len(one)]] == [m.type for m in one] and "of the third" in three[-2].text
+    if not first:
+        assert system(one) == system(two) == system(three) and "of the third" in three[-2].text
+        assert [m.type for m in two[: len(one)]] == [m.type for m in one]
 
 
 def test_a_turn_that_runs_over_midnight_keeps_its_day():
@@ -176,13 +161,8 @@ def test_long_term_memory_is_for_main_threads():
 
 # -- the budget
 
-LONG = {
-    "/AGENTS.md": "agents",
-    "/SOUL.md": "soul",
-    "/USER.md": "user",
-    "/MEMORY.md": "long",
-    "/memory/2026-03-02.md": "today",
-}
+LONG = {"/AGENTS.md": "agents", "/SOUL.md": "soul", "/USER.md": "user", "/MEMORY.md": "long"}
+LONG |= {"/memory/2026-03-02.md": "today"}
 
 
 def text(word: str, lines: int) -> str:
@@ -250,11 +230,41 @@ def test_what_is_a_daily_note(path: str, day: str | None):
 def test_names_of_layers():
     assert note_paths("2026-03-01") == ("/memory/2026-03-01.md", "/memory/2026-02-28.md")
     assert layers(("/USER.md",), "2026-03-01")[:2] == ("/USER.md", "/AGENTS.md")
-    assert (
-        layer_of("/AGENTS.md") == layer_of("/project/AGENTS.md") == ""
-        and layer_of("/memory/2026-03-01.md") == "/memory/"
-    )
+    names = [layer_of(path) for path in ("/AGENTS.md", "/project/AGENTS.md", "/memory/2026-03-01.md")]
+    assert names == ["", "", "/memory/"]
 
 
 def test_a_comment_behind_a_line_does_not_join_it_with_the_next():
     assert plain("- a <!-- memory/2026-03-02.md:3 -->\n- b\n<!-- gone -->\n- c\n") == "- a\n- b\n- c"
+
+
+GOLDEN = DATA / "guidelines.txt"
+MOST = 600
+"""Tokens, the tags round it and the line for an empty memory included."""
+
+
+def block() -> str:
+    return memory_block([], "/AGENTS.md") + "\n"
+
+
+def test_the_words_are_those_of_the_golden_file():
+    assert block() == GOLDEN.read_text()
+
+
+@every_row("count", [approximate, tokenizer.count], ids=["by class", "teaching"])
+def test_they_are_short_by_the_counters_that_are_always_there(count):
+    assert 100 < count(block()) < MOST
+
+
+def test_the_words_are_our_own():
+    from deepagents.middleware import memory
+
+    theirs = _runs(str(vars(memory).get("MEMORY_SYSTEM_PROMPT") or Path(memory.__file__).read_text()), 6)
+    assert len(theirs) > 100
+    assert not _runs(block(), 6) & theirs
+
+
+def _runs(text: str, length: int) -> set[tuple[str, ...]]:
+    """Every run of so many words."""
+    words = re.findall(r"[a-z']+", text.lower())
+    return {tuple(words[i : i + length]) for i in range(len(words) - length + 1)}

@@ -71,18 +71,9 @@ def test_it_is_masked_in_the_diff_of_a_change(tmp_path: Path):
     assert "+password = [redacted: password]" in sent(s)[-1] and "a value named password (line 4)" in notices(s)[0]
 
 
-def test_the_agents_own_edit_of_another_line_keeps_the_file_as_it_is(tmp_path: Path):
-    edit = call("edit_file", file_path="/box/AGENTS.md", old_string="- first", new_string="- second")
-    s = session(tmp_path, edit, "ok")
-    path = foreign(tmp_path, f"- first\n- the key is {KEY}\n")
-    s.run("a")
-    assert path.read_text(encoding="utf-8") == f"- second\n- the key is {KEY}\n"
-
-
 def test_it_is_masked_after_a_compaction_too(tmp_path: Path):
-    s = session(
-        tmp_path, *["words " * 400] * 12, max_input_tokens=8_000, trigger=("tokens", 3_000), keep=("messages", 1)
-    )
+    limits = {"max_input_tokens": 8_000, "trigger": ("tokens", 3_000), "keep": ("messages", 1)}
+    s = session(tmp_path, *["words " * 400] * 12, **limits)
     s.run("a")
     foreign(tmp_path, f"- first\n- the key is {KEY}\n")
     for n in range(5):

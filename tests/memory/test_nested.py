@@ -31,10 +31,8 @@ def test_the_nearest_one_is_shown_and_no_other():
 
 
 def test_it_is_shown_once():
-    s = session(
-        call("read_file", file_path="/src/b.py"),
-        call("edit_file", id="c2", file_path="/src/b.py", old_string="1", new_string="2"),
-    )
+    edit = call("edit_file", id="c2", file_path="/src/b.py", old_string="1", new_string="2")
+    s = session(call("read_file", file_path="/src/b.py"), edit)
     s.run("p")
     first, second = results(s)
     assert "rules of src" in first

@@ -197,12 +197,8 @@ def test_a_runnable_is_given_no_state_of_memory():
         return {"messages": [AIMessage("done")]}
 
     spec = {"name": "other", "description": "d", "runnable": RunnableLambda(answer)}
-    s = session(
-        call("task", id="t1", description="look", subagent_type="other"),
-        "end",
-        subagents=[spec],
-        approve={"task": "allow"},
-    )
+    task = call("task", id="t1", description="look", subagent_type="other")
+    s = session(task, "end", subagents=[spec], approve={"task": "allow"})
     s.memory.add(SECRET, "/MEMORY.md")
     s.files["/a.csv"] = "a\n"
     s.run("delegate")

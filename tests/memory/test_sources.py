@@ -62,10 +62,10 @@ def on_disk(place: Path) -> dict[str, str]:
 def test_two_files_of_one_directory_are_both_in_the_prompt_and_written_where_they_are(work: Path):
     put(work / "two/a.md", "- of a\n")
     put(work / "two/b.md", "- of b\n")
-    edits = [
-        call("edit_file", id=f"c{n}", file_path=f"/sources/two/{n}.md", old_string=f"of {n}", new_string=f"of {n}, too")
-        for n in "ab"
-    ]
+    edits = []
+    for n in "ab":
+        to = {"file_path": f"/sources/two/{n}.md", "old_string": f"of {n}", "new_string": f"of {n}, too"}
+        edits.append(call("edit_file", id=f"c{n}", **to))
     s = session(*edits, "done")
     assert s.memory.add_source("two/a.md") == ("/sources/two/a.md",)
     assert s.memory.add_source("two/b.md") == ("/sources/two/b.md",)
@@ -221,9 +221,8 @@ def test_user_and_project_are_taken_out_by_their_names(work: Path, name: str):
     s.memory.add_source("user")
     s.memory.add_source("project")
     gone = s.memory.remove_source(name)
-    assert gone == (
-        ("/user/AGENTS.md",) if name == "user" else ("/project/.deepagents/AGENTS.md", "/project/AGENTS.md")
-    )
+    files = {"user": ("/user/AGENTS.md",), "project": ("/project/.deepagents/AGENTS.md", "/project/AGENTS.md")}
+    assert gone == files[name]
     assert len(s.memory.joined) == 1
     s.run("go")
     assert ("- of the user" in system(s)) is (name == "project")
@@ -354,9 +353,8 @@ def test_chosen_files_answer_as_a_directory_that_holds_nothing_else(there, chose
 
 # -- as a value
 
-PLACES = st.sampled_from(
-    ["user", "project", "AGENTS.md", ".deepagents/AGENTS.md", "two/a.md", "two/b.md", "x/two/a.md"]
-)
+NAMED = ["user", "project", "AGENTS.md", ".deepagents/AGENTS.md", "two/a.md", "two/b.md", "x/two/a.md"]
+PLACES = st.sampled_from(NAMED)
 
 
 @given(st.lists(PLACES, max_size=6), PLACES)
@@ -372,11 +370,9 @@ def test_adding_and_taking_out(names: list[str], last: str):
         real = [file for mount in one for file in mount.real]
         assert len(set(real)) == len(real), "each file once"
         assert len({mount.directory for mount in one}) == len({mount.prefix for mount in one}) == len(one)
-    assert {file for one in more for file in one.real} == {file for one in sources for file in one.real} | {
-        *wanted.real
-    }
     less = without_source(more, last, Places(here, home))
-    assert {file for one in less for file in one.real} == {file for one in more for file in one.real} - {*wanted.real}
+    before, after, left = ({file for one in mounts for file in one.real} for mounts in (sources, more, less))
+    assert after == before | {*wanted.real} and left == after - {*wanted.real}
     assert all(one.files for one in less)
 
 
@@ -390,9 +386,8 @@ def test_the_magic_says_what_it_did(shell: Any, work: Path) -> None:
     assert "already added: /sources/two/a.md" in shell.ok("%memory sources add two/a.md")
     out = shell.ok("%memory sources remove two/a.md")
     assert "removed: /sources/two/a.md (the files on disk are unchanged)" in out and "2  " not in out
-    assert "'two/a.md' is not a memory source on disk (sources: none): %memory sources remove" in shell.fails(
-        "%memory sources remove two/a.md"
-    )
+    none = "'two/a.md' is not a memory source on disk (sources: none): %memory sources remove"
+    assert none in shell.fails("%memory sources remove two/a.md")
     assert "sources remove needs user, project or a path" in shell.fails("%memory sources remove")
 
 
@@ -428,3 +423,23 @@ def test_an_assistant_with_a_name_has_a_file_of_its_own(tmp_path, monkeypatch):
         assert s.files["/user/AGENTS.md"] == text
     for name in ("../../etc", "a/b", ".."):
         assert Places(tmp_path, tmp_path, name).user.parent == tmp_path / ".deepagents"
+
+
+def test_a_source_that_is_a_link_to_a_file_beside_it_is_read_and_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "CLAUDE.md").write_text("- be brief\n")
+    (tmp_path / "AGENTS.md").symlink_to("CLAUDE.md")
+    monkeypatch.chdir(tmp_path)
+    s = Session(model=Scripted(answers=["ok"]))
+    s.memory.add_source("project")
+    path = "/project/AGENTS.md"
+    s.options.model.answers[:] = [call("edit_file", file_path=path, old_string="brief", new_string="long"), "ok"]
+    s.run("go")
+    assert "- be brief" in repr(s.options.model.requests[0])
+    (said,) = [m.text for m in s.snapshot.messages if m.role == "tool"]
+    assert "a link to CLAUDE.md" in said and "\n" not in said
+    with pytest.raises(DeepnbError, match="a link to CLAUDE"):
+        s.memory.add("x", path)
+    assert (tmp_path / "AGENTS.md").is_symlink() and (tmp_path / "CLAUDE.md").read_text() == "- be brief\n"

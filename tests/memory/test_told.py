@@ -15,11 +15,8 @@ from tests.support.compactions import Phased, compactions, session
 from tests.support.tables import every_row
 
 AGENTS = "/AGENTS.md"
-STEPS = st.lists(
-    st.sampled_from(("add", "add", "change", "remove", "many", "compact", "forget", "rewind", "undo", "nothing")),
-    min_size=1,
-    max_size=9,
-)
+WHAT = ("add", "add", "change", "remove", "many", "compact", "forget", "rewind", "undo", "nothing")
+STEPS = st.lists(st.sampled_from(WHAT), min_size=1, max_size=9)
 
 
 def told(request: Sequence[BaseMessage]) -> list[tuple[str, str]]:
@@ -29,9 +26,8 @@ def told(request: Sequence[BaseMessage]) -> list[tuple[str, str]]:
 
 def held(s: Session) -> list[tuple[str, str]]:
     """The same of the files."""
-    lines = (
-        (path, line) for path in s.files if path == AGENTS or "/memory/" in path for line in s.files[path].split("\n")
-    )
+    paths = (path for path in s.files if path == AGENTS or "/memory/" in path)
+    lines = ((path, line) for path in paths for line in s.files[path].split("\n"))
     return sorted((path, fact_text(line)) for path, line in lines if line.startswith("- "))
 
 
@@ -107,8 +103,7 @@ def test_after_a_compaction_the_block_stays_and_what_changed_since_is_one_diff_i
     assert block(last) == block(first)
     (update,) = updates(last)
     assert (last[2].text, last[-1].text) == (update, s.turns[-1].prompt)
-    assert "+- cake" in update
-    assert "+- Ada leads" in update
+    assert "+- cake" in update and "+- Ada leads" in update
     s.run("and now")
     after = model.requests[-1]
     assert [m.text for m in after[: len(last)]] == [m.text for m in last]

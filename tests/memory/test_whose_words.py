@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -85,18 +85,6 @@ class Desk:
             self.s.tools.remove(name)
 
 
-def page(desk: Desk) -> None:
-    desk.run("%%agent\nSummarise {page}", page=PAGE)
-
-
-def cell(desk: Desk) -> None:
-    desk.run("%%agent\nWhat is in {row} and {frame}?", row=SAID, frame=pd.DataFrame({"notes": SAID}))
-
-
-def column(desk: Desk) -> None:
-    desk.run("%%agent\nDescribe {frame.columns}, and {frame}", frame=pd.DataFrame({said: [1, 2] for said in SAID}))
-
-
 def error(desk: Desk) -> None:
     desk.shell.run(f"raise ValueError({PAGE!r})")
     desk.run("%agent why this? {err}")
@@ -111,18 +99,6 @@ def answer(desk: Desk) -> None:
     desk.next(PAGE)
     desk.shell.ok("%%agent --as ans\nmake up a page")
     desk.run("%%agent\nShorten {ans}")
-
-
-def quoted(desk: Desk) -> None:
-    desk.run('%%agent\nWhat do these mean? "' + '" and "'.join(SAID) + '"')
-
-
-def pasted(desk: Desk) -> None:
-    desk.run(f"%%agent\nSum up:\n{PAGE}")
-
-
-def pasted_above(desk: Desk) -> None:
-    desk.run(f"%%agent\nWhat does this mail want?\n\nDear all,\n\n{PAGE}")
 
 
 def described(desk: Desk) -> None:
@@ -159,16 +135,26 @@ def subagent(desk: Desk) -> None:
     desk.run("%%agent\nLet a subagent look at the page", task, AIMessage(PAGE))
 
 
-CARRIERS: list[Callable[[Desk], None]] = [
-    page, cell, column, error, explained, answer, quoted, pasted, pasted_above, described, output, file, skill, subagent,
-]  # fmt: skip
+CARRIERS: dict[str, Callable[[Desk], Any]] = {
+    "page": lambda desk: desk.run("%%agent\nSummarise {page}", page=PAGE),
+    "cell": lambda desk: desk.run(
+        "%%agent\nWhat is in {row} and {frame}?", row=SAID, frame=pd.DataFrame({"notes": SAID})
+    ),
+    "column": lambda desk: desk.run(
+        "%%agent\nDescribe {frame.columns}, and {frame}", frame=pd.DataFrame({said: [1, 2] for said in SAID})
+    ),
+    "quoted": lambda desk: desk.run('%%agent\nWhat do these mean? "' + '" and "'.join(SAID) + '"'),
+    "pasted": lambda desk: desk.run(f"%%agent\nSum up:\n{PAGE}"),
+    "pasted_above": lambda desk: desk.run(f"%%agent\nWhat does this mail want?\n\nDear all,\n\n{PAGE}"),
+    **{one.__name__: one for one in (error, explained, answer, described, output, file, skill, subagent)},
+}
 
 
-def foreign_as_the_users(desk: Desk, carriers: Sequence[Callable[[Desk], None]] = tuple(CARRIERS)) -> list[str]:
+def foreign_as_the_users(desk: Desk, carriers: Mapping[str, Callable[[Desk], Any]] = CARRIERS) -> list[str]:
     """What of twenty rules on each way stands anywhere as the user's, without a question."""
     wrong: list[str] = []
-    for carry in carriers:
-        desk.s.new(carry.__name__)
+    for name, carry in carriers.items():
+        desk.s.new(name)
         carry(desk)
         first, second = desk.compacted_twice(SAID)
         files, daily, facts = desk.s.files, desk.daily(), first + second.partition("<anchors>")[2]
@@ -178,7 +164,7 @@ def foreign_as_the_users(desk: Desk, carriers: Sequence[Callable[[Desk], None]] 
             "key fact": [said for said in SAID if said in facts],
             "the user said": [said for said in SAID if f"The user said: {said}" in second],
         }
-        wrong += [f"{carry.__name__}: {where}: {line}" for where, lines in found.items() for line in lines]
+        wrong += [f"{name}: {where}: {line}" for where, lines in found.items() for line in lines]
         desk.clean()
     return wrong
 

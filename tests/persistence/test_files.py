@@ -37,16 +37,6 @@ def test_all_of_it_is_its_owners_alone(tmp_path, home):
         assert {stat.S_IMODE(file.stat().st_mode) for file in made} == {0o600}
 
 
-def test_a_later_format_is_refused(tmp_path):
-    where = tmp_path / "session.db"
-    with session(where) as s:
-        s.run("one")
-    with sqlite3.connect(where) as db:
-        db.execute("UPDATE deepnb_format SET version = 999")
-    db.close()
-    refused(where, "was written by a later deepnb")
-
-
 @every_row("how", ["text", "cut", "overwritten"])
 def test_a_damaged_file_is_refused(tmp_path, how):
     where = tmp_path / "session.db"

@@ -89,9 +89,8 @@ def test_a_window_is_scored_by_how_often_words_stand_in_it_and_by_its_length() -
     word = Concept(((Postings(np.array([unit_key(n, 0, 0, 300) for n in (1, 2)])), 1.0),))
     found, (long, short) = windows([word], [1], Chunks(keys, np.array([600.0, 200.0])))
     assert found.tolist() == keys.tolist() and short > long
-    assert (
-        windows([Concept(((Postings(np.empty(0, np.int64)), 1.0),))], [1], Chunks(keys, np.ones(2)))[0].tolist() == []
-    )
+    unknown = Concept(((Postings(np.empty(0, np.int64)), 1.0),))
+    assert windows([unknown], [1], Chunks(keys, np.ones(2)))[0].tolist() == []
 
 
 def test_a_window_counts_more_in_a_file_that_has_the_word_elsewhere_too() -> None:
@@ -144,13 +143,11 @@ def test_a_second_passage_of_a_document_counts_less(documents: set[int], order: 
     """Of two passages of file 1 and one of file 2, which fits a little less than both."""
     rows = [Row(unit_key(file, ordinal, 0, 300), ordinal, 0, 300) for file, ordinal in ((1, 0), (1, 500), (2, 0))]
     keys = np.array([row.key for row in rows])
-    spans = passages(
-        keys,
-        np.array([1.0, 0.9, 0.85]),
-        lambda low, high: [row for row in rows if low <= row.key <= high],
-        lambda key: 600,
-        documents,
-    )
+
+    def between(low: int, high: int) -> list[Row]:
+        return [row for row in rows if low <= row.key <= high]
+
+    spans = passages(keys, np.array([1.0, 0.9, 0.85]), between, lambda key: 600, documents)
     found = [(span.best >> 43, span.score) for span in spans]
     assert [file for file, _ in found] == order
     assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)

@@ -14,7 +14,7 @@ import pytest
 from deepnb.search import Index
 from deepnb.search.database import Database
 from tests.bench.speed import markdown
-from tests.search.old_tables import make_old_tables
+from tests.search.test_index import make_old_tables
 from tests.support.tables import every_row
 
 GONE = ("quetzalcoatlus", "hoatzinbrut", "ERR_GONE_77")
@@ -25,10 +25,9 @@ OTHERS = {f"memory/{n}.md": f"- note {n} on bees and tea, as every day\n" * 20 f
 def left(path: Path) -> list[str]:
     """Which of the words are in the bytes of the index's files; their beginnings too, since FTS5 shares these."""
     files = [file.read_bytes().lower() for file in path.parent.iterdir()]
-    words = [
-        part for word in (*GONE, "蜂鸟鹤鸵", "蜂鸟", "鹤鸵") for part in (word, word[2:], word[:-3]) if len(part) > 3
-    ]
-    return [word for word in words if any(word.lower().encode() in data for data in files)]
+    words = [*GONE, "蜂鸟鹤鸵", "蜂鸟", "鹤鸵"]
+    parts = [part for word in words for part in (word, word[2:], word[:-3]) if len(part) > 3]
+    return [part for part in parts if any(part.lower().encode() in data for data in files)]
 
 
 @every_row("change", ["removed", "changed", "replaced", "synced"])
@@ -123,9 +122,8 @@ def test_a_reader_in_the_way_delays_it_to_the_next_update(tmp_path: Path) -> Non
     path = tmp_path / "i.db"
     index = Index(path)
     index.update({**OTHERS, "memory/nest.md": SECRET})
-    reader = subprocess.Popen(
-        [sys.executable, "-c", READER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    command, pipe = [sys.executable, "-c", READER, str(path)], subprocess.PIPE
+    reader = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
     assert reader.stdin and reader.stdout and reader.stdout.readline() == "reading\n"
     index.update({"memory/nest.md": None})
     assert index.search(GONE[0]) == [] and left(path)
@@ -156,10 +154,10 @@ os._exit(9)
 def test_what_an_older_version_left_behind_goes_as_the_index_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     db = Database(str(path), "sqlite3")
-    make_old_tables(db, 3)
+    make_old_tables(db)
     db.rows("PRAGMA secure_delete = OFF")
-    row = (1 << 18, "", 0, SECRET * 40, 1 << 43, 1 << 43, None)
-    db.rows("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    row = (1 << 18, "", 0, SECRET * 40, 1 << 43, 1 << 43)
+    db.rows("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", row)
     db.rows("INSERT INTO words (rowid, body) VALUES (?, ?)", (1, SECRET))
     db.rows("DELETE FROM chunks")
     db.rows("DELETE FROM words")

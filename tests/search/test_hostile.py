@@ -74,19 +74,16 @@ def test_chinese_japanese_and_korean_are_found(query: str) -> None:
     assert [hit.path for hit in INDEX.search(query, 1)] == ["b.md"]
 
 
-@given(st.text(st.characters(blacklist_categories=[]), max_size=200))
+ANY = st.characters(blacklist_categories=[])
+
+
+@given(st.text(ANY, max_size=200))
 def test_any_text_may_be_asked(query: str) -> None:
     INDEX.search(query, 2)
 
 
 @example({"\0": "", "\0b": "c", "a": "d"})
-@given(
-    st.dictionaries(
-        st.text(st.characters(blacklist_categories=[]), min_size=1, max_size=20),
-        st.text(st.characters(blacklist_categories=[]), max_size=400),
-        max_size=4,
-    )
-)
+@given(st.dictionaries(st.text(ANY, min_size=1, max_size=20), st.text(ANY, max_size=400), max_size=4))
 def test_any_text_may_be_indexed_and_what_has_a_word_is_found(files: dict[str, str]) -> None:
     index = Index()
     index.update({**files, "known.md": "the hoopoe"})
@@ -106,10 +103,9 @@ def test_a_file_of_very_many_lines_is_indexed_as_far_as_it_goes_and_it_is_said()
 
     index = Index()
     before, chunks.MOST = chunks.MOST, 50
+    long = "\n\n".join(f"line {n} of the log " + "x" * 900 for n in range(200))
     try:
-        index.update(
-            {"long.md": "\n\n".join(f"line {n} of the log " + "x" * 900 for n in range(200)), "b.md": "hoopoe"}
-        )
+        index.update({"long.md": long, "b.md": "hoopoe"})
     finally:
         chunks.MOST = before
     assert index.search("line 3 of the log")[0].path == "long.md"

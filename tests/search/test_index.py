@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from deepnb.search import Index, Updated
 from deepnb.search.chunks import CHUNK, UNIT, cut
-from deepnb.search.database import Database
+from deepnb.search.database import APPLICATION, Database
 from deepnb.search.words import content_hash
 from deepnb.values.errors import DeepnbError, RefusedError
-from tests.search.old_tables import VERSIONS, make_old_tables
 from tests.support.tables import every_row
 
 NOTES = {
@@ -101,9 +100,8 @@ def test_one_very_long_line_is_cut() -> None:
 
 def test_only_what_is_within_is_found() -> None:
     index = made()
-    assert {hit.path for hit in index.search("the server bees", 9, within=lambda path: path != "MEMORY.md")} == {
-        "memory/2026-02-14.md"
-    }
+    hits = index.search("the server bees", 9, within=lambda path: path != "MEMORY.md")
+    assert {hit.path for hit in hits} == {"memory/2026-02-14.md"}
     assert index.search("bees", within=lambda path: False) == []
 
 
@@ -149,21 +147,14 @@ def test_nothing_of_a_changed_file_stays_behind(tmp_path: Path) -> None:
 WIDE = "the bees of the hive below the mill have left it for the meadow behind"
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            ["# H", "## I", "```", "text. More text here! ", "", "x" * 950, "- a", "  ", "蜂。", WIDE, f"  {WIDE[:-9]}"]
-        ),
-        max_size=40,
-    )
-)
+LINES = ["# H", "## I", "```", "text. More text here! ", "", "x" * 950, "- a", "  ", "蜂。", WIDE, f"  {WIDE[:-9]}"]
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=40))
 def test_chunks_are_the_text_and_units_lie_in_them(lines: list[str]) -> None:
     text = "\n".join(lines)
     found = cut(text)
-    said = [line.strip() for line in text.split("\n") if line.strip()]
-    assert "".join("".join(text[u.a : u.b].split()) for u in found.units) == "".join(
-        "".join(line.split()) for line in said
-    )
+    assert "".join("".join(text[u.a : u.b].split()) for u in found.units) == "".join(text.split())
     for unit in found.units:
         assert unit.b - unit.a <= UNIT and text[unit.a : unit.b].strip()
         assert text.count("\n", 0, unit.a) + 1 == unit.start
@@ -271,24 +262,42 @@ def test_a_directory_that_is_not_there_is_said(tmp_path: Path) -> None:
         Index(tmp_path / "no" / "i.db")
 
 
-def old_index(path: Path, version: int) -> None:
-    """An index as the first versions wrote it: texts in chunks, no names, no vocabulary, no embeddings."""
+OLD = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+INSERT INTO meta VALUES ('generation', 0), ('reading', 0);
+CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, hash BLOB NOT NULL);
+CREATE TABLE chunks (id INTEGER PRIMARY KEY, heading TEXT NOT NULL, a INTEGER NOT NULL, text TEXT NOT NULL,
+    first INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE TABLE units (id INTEGER PRIMARY KEY, line INTEGER NOT NULL, a INTEGER NOT NULL, b INTEGER NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5(body, tokenize = 'porter unicode61');
+"""
+
+
+def make_old_tables(db: Database) -> None:
+    """The tables of an index as the first version made them: no names, no vocabulary, no embeddings."""
+    db.share()
+    for statement in OLD.strip().split(";"):
+        db.rows(statement)
+    db.rows(f"PRAGMA application_id = {APPLICATION}")
+    db.rows("PRAGMA user_version = 1")
+
+
+def old_index(path: Path) -> None:
     db = Database(str(path))
-    make_old_tables(db, version)
+    make_old_tables(db)
     with db.transaction(write=True):
         for number, (name, text) in enumerate(NOTES.items(), 1):
             db.rows("INSERT INTO files (id, path, hash) VALUES (?, ?, ?)", (number, name, content_hash(text)))
             row = (number << 18, "", 0, text, number << 43, number << 43)
-            db.rows(f"INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?{', NULL' if version > 2 else ''})", row)
+            db.rows("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", row)
             db.rows("INSERT INTO units (id, line, a, b) VALUES (?, ?, ?, ?)", (number << 43, 1, 0, len(text)))
             db.rows("INSERT INTO words (rowid, body) VALUES (?, ?)", (number << 43, "other words"))
     db.close()
 
 
-@every_row("version", VERSIONS)
-def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path, version: int) -> None:
+def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
-    old_index(path, version)
+    old_index(path)
     index = Index(path)
     assert index.search("hoopoe", 1)[0].start == 1
     assert index.search("other words", legs=["words"]) == []

@@ -100,9 +100,8 @@ def test_each_entry_of_a_list_has_its_vector_without_bullet_time_and_day() -> No
             return [1.0, 0.0]
 
     index = Index(embedder=Seen())
-    index.update(
-        {"a.md": "# 2026-03-01\n\n- 9:15 Lunch with Aino\n  at the mill\n- Paid 140\n", "b.md": "- one item\n"}
-    )
+    day = "# 2026-03-01\n\n- 9:15 Lunch with Aino\n  at the mill\n- Paid 140\n"
+    index.update({"a.md": day, "b.md": "- one item\n"})
     assert sorted(texts) == ["Lunch with Aino\n  at the mill", "Paid 140", "one item"]
     texts.clear()
     index.update({"c.md": "## Garden\n\nWhat to do.\n\n1. water\n2. weed\n"})
@@ -111,48 +110,47 @@ def test_each_entry_of_a_list_has_its_vector_without_bullet_time_and_day() -> No
     assert index._rows("SELECT count(*) FROM spans") == [(0,)]
 
 
-def test_a_search_does_not_wait_for_all_to_be_embedded() -> None:
-    """The embedder gets no further than its first texts until the search has answered."""
-    go, first = threading.Event(), threading.Event()
+class Slow(paraphrases.Kept):
+    """Gets no further than its first texts until it is let go."""
 
-    class Slow(paraphrases.Kept):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            if first.is_set():
-                assert go.wait(60)
-            first.set()
-            return super().embed_documents(texts)
+    def __init__(self) -> None:
+        super().__init__()
+        self.go, self.first = threading.Event(), threading.Event()
 
-    index = Index(embedder=Slow(), wait=0)
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if self.first.is_set():
+            assert self.go.wait(60)
+        self.first.set()
+        return super().embed_documents(texts)
+
+
+def embedding(embedder: Slow) -> tuple[Index, threading.Thread]:
+    """An index that embeds in the background, and the thread that does."""
+    index = Index(embedder=embedder, wait=0)
     index.update(paraphrases.files())
+    assert index._thread is not None
+    return index, index._thread
+
+
+def test_a_search_does_not_wait_for_all_to_be_embedded() -> None:
+    slow = Slow()
+    index, thread = embedding(slow)
     (said,) = index.notices
     assert said.endswith("passages are embedded in the background: words find them until then")
     assert index.search("boiler", 1)[0].path == "000.md"
     left, every = index.progress()
     assert 0 < left < every == 200
-    thread = index._thread
-    assert thread is not None
-    go.set()
+    slow.go.set()
     thread.join(60)
     assert index.progress() == (0, 200)
     assert index.search("宠物害怕什么？", 1)[0].leg.endswith("vector")
 
 
 def test_closing_the_index_ends_the_embedding() -> None:
-    go, first = threading.Event(), threading.Event()
-
-    class Slow(paraphrases.Kept):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            if first.is_set():
-                assert go.wait(60)
-            first.set()
-            return super().embed_documents(texts)
-
-    index = Index(embedder=Slow(), wait=0)
-    index.update(paraphrases.files())
-    thread = index._thread
-    assert thread is not None
+    slow = Slow()
+    index, thread = embedding(slow)
     index.close()
-    go.set()
+    slow.go.set()
     thread.join(60)
     assert not thread.is_alive() and index._db is None
 

@@ -26,39 +26,45 @@ print(index.notices)
 """
 
 
+def writing(path: Path, who: str, count: int, code: str = WRITER) -> subprocess.Popen[str]:
+    """A process that is ready to write."""
+    command, pipe = [sys.executable, "-c", code, str(path), who, str(count)], subprocess.PIPE
+    writer = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
+    return writer
+
+
+def begin(writer: subprocess.Popen[str]) -> None:
+    assert writer.stdin is not None
+    writer.stdin.write("\n")
+    writer.stdin.flush()
+
+
+def whole(path: Path) -> Database:
+    """The database of an index, of which SQLite finds nothing wrong."""
+    db = Database(str(path))
+    assert db.value("PRAGMA integrity_check") == "ok"
+    db.rows("INSERT INTO words (words) VALUES ('integrity-check')")
+    return db
+
+
 def test_processes_that_update_one_index_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
-    count = 40
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path), who, str(count)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for who in ("anna", "ben", "cleo")
-    ]
+    count, names = 40, ("anna", "ben", "cleo")
+    writers = [writing(path, who, count) for who in names]
     for writer in writers:
-        assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("\n")
-        writer.stdin.flush()
+        begin(writer)
     for writer in writers:
         out, err = writer.communicate(timeout=240)
         assert (writer.returncode, out.strip(), err) == (0, "[]", "")
     index = Index(path)
-    every = {f"{who}/{n}.md" for who in ("anna", "ben", "cleo") for n in range(count)} | {"shared.md"}
+    every = {f"{who}/{n}.md" for who in names for n in range(count)} | {"shared.md"}
     assert set(index.files()) == every
     for name in sorted(every - {"shared.md"}):
         who, n = name.removesuffix(".md").split("/")
         assert index.search(f"{who}{n}x", 1)[0].path == name
     index.close()
-    db = Database(str(path))
-    assert db.value("PRAGMA integrity_check") == "ok"
-    db.rows("INSERT INTO words (words) VALUES ('integrity-check')")
-    assert db.value("SELECT count(*) FROM files") == len(every)
+    assert whole(path).value("SELECT count(*) FROM files") == len(every)
 
 
 def test_one_index_sees_what_another_wrote(tmp_path: Path) -> None:
@@ -96,16 +102,8 @@ def test_a_writer_that_is_killed_leaves_a_whole_index(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     code = WRITER.replace("print(index.notices)", "")
     for _ in range(3):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", code, str(path), "anna", "100000"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert writer.stdin is not None and writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
-        writer.stdin.write("\n")
-        writer.stdin.flush()
+        writer = writing(path, "anna", 100_000, code)
+        begin(writer)
         watcher = Index(path)
         before = len(watcher.files())
         for _ in range(400):
@@ -117,7 +115,4 @@ def test_a_writer_that_is_killed_leaves_a_whole_index(tmp_path: Path) -> None:
         assert watcher.search("anna3x", 1)[0].path == "anna/3.md"
         assert watcher.notices == []
         watcher.close()
-        db = Database(str(path))
-        assert db.value("PRAGMA integrity_check") == "ok"
-        db.rows("INSERT INTO words (words) VALUES ('integrity-check')")
-        db.close()
+        whole(path).close()

@@ -1,13 +1,21 @@
-"""The frozen questions: in Chinese, at least as good as plain FTS5; of days alone, exactly their notes; nonsense, nothing."""
+"""Frozen questions and documents: answered at least as well as by plain FTS5; days alone, exactly; nonsense, by nothing."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from functools import cache, partial
 from math import log2
 
+import pytest
+
 from deepnb.memory.searching import MemorySearch
 from deepnb.search import Index
+from tests import DATA
+from tests.bench import documents
+from tests.bench import talks as bench
 from tests.bench.documents import Ask, Plain, _paths
+from tests.data import documents as collection
 from tests.data.questions import TODAY, chinese, dates, nonsense
 from tests.support.tables import every_row
 
@@ -87,3 +95,47 @@ def test_a_note_of_a_day_is_given_whole_and_a_week_has_more_than_six() -> None:
     ):
         hits = index.search(question, today=TODAY)
         assert [(hit.path, hit.text) for hit in hits] == [(f"/memory/2026-11-{day}.md", text.strip()) for day in days]
+
+
+TALKS = DATA / "talks.json"
+
+
+def test_no_passage_is_longer_than_the_protocol_allows() -> None:
+    (talk,) = bench.talks(json.loads(TALKS.read_text(encoding="utf-8"))[:1])
+    index = Index()
+    index.update(dict(talk.files))
+    for question in talk.questions:
+        for hit in index.search(question.text, 10):
+            assert len(hit.text) + len(hit.heading) + 1 <= bench.PASSAGE
+            assert "\n".join(talk.files[hit.path].split("\n")[hit.start - 1 : hit.end]) == hit.text
+
+
+@pytest.mark.nightly
+def test_the_fused_search_finds_more_than_plain_passages() -> None:
+    samples = json.loads(TALKS.read_text(encoding="utf-8"))
+    found = bench.results(bench.talks([samples[0], *samples[4:12], *samples[28:34]]))
+    means = {name: [sum(col) / len(col) for col in zip(*by["all"], strict=True)] for name, by in found.items()}
+    some6, tokens = bench.COLUMNS.index("some@6"), bench.COLUMNS.index("2000t*")
+    assert means["AND query"][some6] < 0.15
+    assert means["fused, no model"][some6] > means["BM25, fixed passages"][some6]
+    assert means["fused, no model"][tokens] > means["BM25, fixed passages"][tokens] + 0.02
+
+
+def test_documents_are_ranked_as_well_as_by_plain_full_text_search() -> None:
+    """On the frozen set, by nDCG@10 and by recall@6."""
+    assert [row.what for row in documents.rows() if not row.ok] == []
+
+
+FROZEN = {
+    "talks": "34fa7a210f3eb859ac2b3ca80f387d370b0266b0a66417b24026dc19fe5df5ac",
+    "diaries": "b4e74c3d24a1a652f79ba4f49b63904c0d301d7f9802dd0ef6a2acc3242ed89c",
+    "documents": "4d34d6a593cb47fd219518800014e348e73e86d7efd277a3cb4a03260268386a",
+}
+
+
+def test_they_are_as_they_were() -> None:
+    kept = repr(sorted(collection.documents().items())) + repr(
+        [(q.text, sorted(q.grades.items())) for q in collection.questions()]
+    )
+    found = {name: (DATA / f"{name}.json").read_bytes() for name in ("talks", "diaries")} | {"documents": kept.encode()}
+    assert {name: hashlib.sha256(data).hexdigest() for name, data in found.items()} == FROZEN

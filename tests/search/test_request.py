@@ -13,10 +13,8 @@ from deepnb.search.words import content_hash
 from deepnb.values.errors import DeepnbError, InvalidError
 from tests.support.tables import every_row
 
-MANY = {
-    f"memory/{n}.md": "".join(f"- the bees of hive {n}-{i} are well and at work\n" for i in range(40))
-    for n in range(20)
-}
+BEES = "- the bees of hive {}-{} are well and at work\n"
+MANY = {f"memory/{n}.md": "".join(BEES.format(n, i) for i in range(40)) for n in range(20)}
 
 
 def size(hits: list[Any]) -> int:

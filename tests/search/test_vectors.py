@@ -37,22 +37,8 @@ class Hashed:
 
 
 def notes(count: int) -> dict[str, str]:
-    stock = [
-        "rain",
-        "tea",
-        "bees",
-        "piano",
-        "clay",
-        "boat",
-        "stairs",
-        "letter",
-        "honey",
-        "frost",
-        "kiln",
-        "harbour",
-        "ladder",
-        "parcel",
-    ]
+    stock = ["rain", "tea", "bees", "piano", "clay", "boat", "stairs"]
+    stock += ["letter", "honey", "frost", "kiln", "harbour", "ladder", "parcel"]
     random = np.random.default_rng(5)
     return {f"{n:03}.md": " ".join(random.choice(stock, 8)) + f" note {n}" for n in range(count)}
 

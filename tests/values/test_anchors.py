@@ -12,9 +12,14 @@ from deepnb.gate.own_words import said
 from deepnb.values.messages import Message, ToolCall
 from deepnb.values.offload import CLOSE, OPEN, Anchor, anchor_block, facts, find, lost, union
 from deepnb.values.tokenizer import count
+from tests import DATA
 from tests.support.tables import every_row
 
 PATH = "/conversation_history/main.md"
+
+
+def lines(name: str) -> list[str]:
+    return (DATA / f"{name}.txt").read_text("utf-8").splitlines()
 
 
 def statements(text: str) -> list[str]:
@@ -30,51 +35,7 @@ def found(text: str, role: str = "user") -> dict[str, str]:
     return {a.text: a.kind for a in find([Message("1", role, text)])}  # type: ignore[arg-type]
 
 
-@every_row(
-    ("kind", "fact", "text"),
-    [
-        ("path", "/etc/hosts", "look at /etc/hosts, please"),
-        ("path", "src/app/main.py", "it is in src/app/main.py."),
-        ("path", "~/notes/a", "open ~/notes/a b"),
-        ("path", "./run.sh", "start (./run.sh)"),
-        ("path", "config.yaml", "edit config.yaml; then stop"),
-        ("path", "/data/报告.csv", "数据在/data/报告.csv里"),
-        ("path", r"C:\Users\me\a.txt", r"see C:\Users\me\a.txt now"),
-        ("path", "https://example.org/a?b=1#c", "at https://example.org/a?b=1#c."),
-        ("identifier", "ERR_TIMEOUT_42", "it said ERR_TIMEOUT_42!"),
-        ("identifier", "E1234", "error E1234: no"),
-        ("identifier", "ORA-00942", "ORA-00942 again"),
-        ("identifier", "PROJ-77", "ticket PROJ-77"),
-        ("identifier", "#4711", "see #4711"),
-        ("identifier", "9f8e7d6c5b", "at commit 9f8e7d6c5b"),
-        ("identifier", "123e4567-e89b-12d3-a456-426614174000", "id 123e4567-e89b-12d3-a456-426614174000."),
-        ("identifier", "build_index()", "call build_index() twice"),
-        ("identifier", "pandas.read_csv", "with pandas.read_csv"),
-        ("identifier", "parseConfig", "in parseConfig"),
-        ("identifier", "v1.2.3", "since v1.2.3"),
-        ("identifier", "10.0.0.1:8080", "on 10.0.0.1:8080"),
-        ("identifier", "prod-db-07", "from prod-db-07"),
-        ("identifier", "--dry-run", "pass --dry-run"),
-        ("identifier", "ana@example.org", "mail ana@example.org"),
-        ("number", "37 ms", "a timeout of 37 ms"),
-        ("number", "1,250 rows", "1,250 rows were read"),
-        ("number", "12.5 %", "12.5 % off"),
-        ("number", "$4.5M", "it cost $4.5M"),
-        ("number", "-40 °C", "at -40 °C"),
-        ("number", "16GB", "16GB of memory"),
-        ("number", "350元", "花了350元"),
-        ("number", "3 retries", "after 3 retries"),
-        ("number", "20분", "20분 동안"),
-        ("date", "2026-03-12", "due 2026-03-12."),
-        ("date", "2026-03-12T14:05:00Z", "at 2026-03-12T14:05:00Z"),
-        ("date", "5 May 2023", "on 5 May 2023"),
-        ("date", "March 3, 2024", "March 3, 2024 it was"),
-        ("date", "2026年3月12日", "截止2026年3月12日"),
-        ("date", "14:05", "at 14:05"),
-        ("name", "df.merge", "use `df.merge` there"),
-        ("name", "left join", "a `left join`"),
-    ],
-)
+@every_row(("kind", "fact", "text"), [line.split(" => ") for line in lines("facts_of_messages")])
 def test_a_fact_is_found_as_it_stands(kind: str, fact: str, text: str):
     assert found(text).get(fact) == kind, found(text)
 
@@ -93,187 +54,29 @@ def test_ordinary_words_are_no_facts(text: str):
     assert found(text) == {}
 
 
-@every_row(
-    "sentence",
-    [
-        "Never touch the production database.",
-        "Please do not deploy on Fridays!",
-        "You must not rename columns.",
-        "Don't use pandas for this.",
-        "I don't want you to send mail.",
-        "Avoid global state.",
-        "Leave the old file alone.",
-        "Keep away from the legacy module.",
-        "It is not allowed to call them.",
-        "No emojis in the answers, please.",
-        "不要删除日志文件。",
-        "请勿修改配置。",
-        "别动这个文件。",
-        "禁止上传数据。",
-        "ファイルを削除しないでください。",
-        "이 파일을 수정하지 마세요.",
-        "Benutze niemals die alte Tabelle.",
-        "N'utilise jamais cette table.",
-        "Nunca borres los datos.",
-    ],
-)
+@every_row("sentence", lines("prohibitions"))
 def test_what_the_user_forbids_is_found_whole(sentence: str):
     assert prohibitions(f"Hello there. {sentence} Thanks a lot.") == [sentence]
 
 
-@every_row(
-    "sentence",
-    [
-        "I don't know what that is.",
-        "Why does it not work?",
-        "Don't worry about it.",
-        "It doesn't matter.",
-        "能不能看看这个？",
-    ],
-)
+@every_row("sentence", lines("no_prohibitions"))
 def test_talk_that_forbids_nothing(sentence: str):
     assert prohibitions(sentence) == []
 
 
-SAYS = [
-    "Remember that I prefer metric units.",
-    "Always answer in Finnish.",
-    "My name is Ida.",
-    "I'm allergic to peanuts.",
-    "I have a nut allergy.",
-    "We decided to use Postgres.",
-    "Use tabs, not spaces.",
-    "Please call me Max.",
-    "I live in Oslo.",
-    "I work at CERN as a physicist.",
-    "My daughter's name is Anna.",
-    "Our deadline is 2026-03-01.",
-    "Answer in German.",
-    "From now on, be brief.",
-    "I'm a vegetarian.",
-    "My favourite colour is teal.",
-    "Keep in mind that the server is slow.",
-    "Let's use DuckDB for this project.",
-    "We agreed on weekly releases.",
-    "I prefer dark mode.",
-    "My boss is called Tom.",
-    "Write dates as YYYY-MM-DD everywhere.",
-    "Can you please remember that I use vim?",
-    "I hate pie charts.",
-    "Ich heiße Ida.",
-    "Merk dir, dass ich Tee mag.",
-    "Ich bin allergisch gegen Nüsse.",
-    "Antworte immer auf Deutsch.",
-    "Wir haben beschlossen, Postgres zu nehmen.",
-    "Nutze Tabs statt Leerzeichen.",
-    "Mein Name ist Max.",
-    "Ich wohne in Berlin.",
-    "Mein Hund heißt Rex.",
-    "Ich bin Lehrerin.",
-    "我叫小明。",
-    "记住我喜欢喝茶。",
-    "我对花生过敏。",
-    "始终用中文回答。",
-    "我们决定使用 Postgres。",
-    "我住在上海。",
-    "我的名字是小红。",
-    "我是素食者。",
-    "我的生日是五月三日。",
-    "Je m'appelle Ida.",
-    "Je suis allergique aux noix.",
-    "Réponds toujours en français.",
-    "Nous avons décidé d'utiliser Postgres.",
-    "Me llamo Ida.",
-    "Soy alérgica a las nueces.",
-    "Responde siempre en español.",
-    "Hemos decidido usar Postgres.",
-    "My supervisor is Dr. Ada B. Okonkwo and she only reads PDFs.",
-    "No, I was wrong: we open the store in Graz on 19 May.",
-    "I call the table of returns 'the graveyard'.",
-    "We're moving the warehouse to Halle in October.",
-    "On Fridays I work from home.",
-    "The grant ends on 31 August 2027.",
-    "The lease costs 1,200 euros a month.",
-    "The invoice is RE-20311.",
-    "All prices must be shown with VAT.",
-    "Everyone may see the totals.",
-    "Wir dürfen höchstens 8.400 € ausgeben.",
-    "Der Vertrag mit Kessler endet am 30.09.2026.",
-    "Wegen meiner Rot-Grün-Schwäche brauche ich andere Farben.",
-    "Seit März leite ich das Labor.",
-    "Notre budget est de 15 000 €.",
-    "Le rapport doit être rendu avant le 30 septembre.",
-    "Mon associé Gaëtan valide chaque export.",
-    "El contrato termina el 3 de mayo.",
-    "Los precios deben incluir el IVA.",
-    "我们的仓库在苏州。",
-    "合同5月3日到期。",
-    "报告应当用A4纸。",
-]
-SAYS_NOTHING = [
-    "What is the mean of price?",
-    "Plot sales by region.",
-    "Show me the first rows.",
-    "Thanks, that is great.",
-    "Load data.csv and compute the total.",
-    "Can you sort the table?",
-    "I need a bar chart.",
-    "The data has 3 columns.",
-    "No, thanks.",
-    "I don't know.",
-    "Now group by year.",
-    "Explain the error.",
-    "Hello!",
-    "I want to see the outliers.",
-    "I would like to know the median.",
-    "Why is it slow?",
-    "Zeig mir die ersten Zeilen.",
-    "Was ist der Mittelwert?",
-    "Danke!",
-    "画一张图。",
-    "平均值是多少？",
-    "谢谢",
-    "继续",
-    "Ok, go on.",
-    "Make the title bigger.",
-    "I think the second plot is better.",
-    "Use a bar chart.",
-    "Do you like tea?",
-    "Compute it for 2020 only.",
-    "Show the sales since 12 May 2025.",
-    "Is order KX-20931 in it, and must it be?",
-    "Plot our revenue per month.",
-    "My bad.",
-    "I see what you mean.",
-    "I have a question.",
-    "We are sorry.",
-    "我们聊聊天吧。",
-    "It should work now.",
-    "Zeig mir die Umsätze vom 3. Mai 2025.",
-    "Jetzt brauche ich ein Diagramm.",
-    "Ich weiß nicht.",
-    "Montre les ventes du 3 mai 2025.",
-    "Je voudrais voir la médiane.",
-    "Muestra las ventas de mayo.",
-    "画一张5月3日的图。",
-    "我想看平均值。",
-]
-
-
-@every_row("sentence", SAYS)
+@every_row("sentence", lines("statements"))
 def test_what_the_user_asks_to_remember_or_says_of_themselves_is_found_whole(sentence: str):
     assert found(sentence).get(sentence) == "statement"
 
 
-@every_row("sentence", SAYS_NOTHING)
+@every_row("sentence", lines("no_statements"))
 def test_a_request_or_talk_is_no_statement(sentence: str):
     assert [*said(sentence)] == []
 
 
 def test_what_a_look_at_the_data_gives_again_is_no_anchor():
-    data = (
-        "price float64, year_discovered int64, distance_from_earth object (DataFrame, 1,035 rows), mass_1e24_kg 142984"
-    )
+    columns = "price float64, year_discovered int64, distance_from_earth object"
+    data = f"{columns} (DataFrame, 1,035 rows), mass_1e24_kg 142984"
     messages = [
         Message("1", "user", "What is the mean of year_discovered in DataFrame df? See load_all of utils."),
         Message("2", "assistant", "`year_discovered` of the DataFrame is int64; `orbital_period` is datetime64[ns]."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import given
@@ -157,9 +158,7 @@ def test_a_call_that_is_written_down_is_found_in_each_form(text):
 
 
 def test_a_call_is_found_inside_of_json_and_not_in_prose():
-    assert stands_in(
-        ("note", NOTE), ['{"stdout": "{\\"name\\": \\"note\\", \\"arguments\\": {\\"text\\": \\"likes tea\\"}}"}']
-    )
+    assert stands_in(("note", NOTE), [json.dumps({"stdout": OBJECT})])
     assert stands_in(("list_variables", {}), ["call list_variables() now"])
     assert not stands_in(("note", NOTE), ["Please note that she likes tea", "text: likes tea", "Use note."])
     assert not stands_in(("list_variables", {}), ["Look with list_variables."])

@@ -24,12 +24,22 @@ def request(*messages: str, head: tuple[Sent, ...] = HEAD, part: str = "user") -
 
 def turn(number: int, calls: list[tuple[Request, int]], started: str = "", model: str = "m") -> Turn:
     budget = Budget({}, Rule(("tokens", 9), ("messages", 1), None), True)
-    made = [
-        ModelEnded(Call(i, "answer", (), budget, usage=Usage(2_000, 5, cached), request=sent))
-        for i, (sent, cached) in enumerate(calls, 1)
-    ]
+    usages = [(sent, Usage(2_000, 5, cached)) for sent, cached in calls]
+    made = (Call(i, "answer", (), budget, usage=usage, request=sent) for i, (sent, usage) in enumerate(usages, 1))
     state = Snapshot("main")
-    return Turn(number, "main", "", "", tuple(made), state, state, Usage(), budget, started=started, model=model)
+    return Turn(
+        number,
+        "main",
+        "",
+        "",
+        tuple(map(ModelEnded, made)),
+        state,
+        state,
+        Usage(),
+        budget,
+        started=started,
+        model=model,
+    )
 
 
 def changed(part: str) -> tuple[Sent, ...]:

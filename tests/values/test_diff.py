@@ -60,21 +60,14 @@ def test_a_final_newline_is_a_change():
 def test_an_added_and_a_removed_file_name_dev_null():
     assert FileDiff("/a.md", None, "x\n").unified() == "--- /dev/null\n+++ b/a.md\n@@ -0,0 +1 @@\n+x\n"
     assert FileDiff("/a.md", "x\n", None).unified() == "--- a/a.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
-    assert [FileDiff("/a", b, a).kind for b, a in ((None, ""), ("", None), ("", "x"))] == [
-        "added",
-        "removed",
-        "changed",
-    ]
+    kinds = [FileDiff("/a", b, a).kind for b, a in ((None, ""), ("", None), ("", "x"))]
+    assert kinds == ["added", "removed", "changed"]
 
 
 def test_two_maps_of_files():
     before = {"/b": "1", "/a": "1", "/same": "s"}
     after = {"/c": "", "/a": "2", "/same": "s"}
-    assert file_diffs(before, after) == (
-        FileDiff("/a", "1", "2"),
-        FileDiff("/b", "1", None),
-        FileDiff("/c", None, ""),
-    )
+    assert file_diffs(before, after) == (FileDiff("/a", "1", "2"), FileDiff("/b", "1", None), FileDiff("/c", None, ""))
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="needs the program patch")

@@ -96,26 +96,9 @@ def by_name(s: Session) -> dict[str, Item]:
     return {item.name: item for item in budget.items}
 
 
-TOOLS = [
-    "ls",
-    "read_file",
-    "write_file",
-    "edit_file",
-    "delete",
-    "glob",
-    "grep",
-    "note",
-    "memory_search",
-    "memory_get",
-    "list_variables",
-    "inspect_variable",
-    "query_table",
-    "read_notebook",
-    "edit_notebook",
-    "run_python",
-    "propose_cell",
-    "task",
-]
+TOOLS = ["ls", "read_file", "write_file", "edit_file", "delete", "glob", "grep", "note", "memory_search", "memory_get"]
+TOOLS += ["list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook", "run_python"]
+TOOLS += ["propose_cell", "task"]
 
 
 def test_each_item_says_what_takes_it_out():

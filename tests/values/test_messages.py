@@ -35,18 +35,6 @@ def test_appending_shares_the_list():
     assert list(first) == some("a", "b")
 
 
-def test_two_that_grow_from_one_are_apart():
-    root = Messages(some("a"))
-    left, right = root.replace_from(1, some("l")), root.replace_from(1, some("r"))
-    assert (list(left), list(right), list(root)) == (some("a", "l"), some("a", "r"), some("a"))
-
-
-def test_keeping_less_starts_another_log():
-    first = Messages(some("a", "b"))
-    assert list(first.replace_from(1, some("x"))) == some("a", "x")
-    assert list(first) == some("a", "b")
-
-
 def test_it_is_a_sequence():
     view = Messages(some("a", "b")).replace_from(2, some("c"))
     older = Messages(some("a", "b"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -34,41 +35,35 @@ def noisy(base: type, **more: Any) -> type:
 QUIET = {"__new__", "__init__", "__class__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__del__"}
 
 
-class Zone(dt.tzinfo):
-    def utcoffset(self, at: Any) -> dt.timedelta:
-        ran.append("utcoffset")
-        return dt.timedelta(0)
+def noting(name: str, answer: Callable[..., Any]) -> Any:
+    """A method that notes that it was called."""
 
-    def dst(self, at: Any) -> None:
-        ran.append("dst")
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        ran.append(name)
+        return answer(self, *args)
 
-    def tzname(self, at: Any) -> str:
-        ran.append("tzname")
-        return "z"
+    return call
 
-    def __repr__(self) -> str:
-        ran.append("repr of a zone")
-        return "Zone"
 
-    __str__ = __repr__
-
-    def __eq__(self, other: object) -> bool:
-        ran.append("eq of a zone")
-        return self is other
-
-    def __hash__(self) -> int:
-        ran.append("hash of a zone")
-        return 1
+Zone: Any = type(
+    "Zone",
+    (dt.tzinfo,),
+    {
+        "utcoffset": noting("utcoffset", lambda self, at: dt.timedelta(0)),
+        "dst": noting("dst", lambda self, at: None),
+        "tzname": noting("tzname", lambda self, at: "z"),
+        "__repr__": noting("repr of a zone", lambda self: "Zone"),
+        "__str__": noting("str of a zone", lambda self: "Zone"),
+        "__eq__": noting("eq of a zone", lambda self, other: self is other),
+        "__hash__": noting("hash of a zone", lambda self: 1),
+    },
+)
 
 
 @register_extension_dtype
 class LoudType(ExtensionDtype):
     type = object
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        ran.append("dtype.name")
-        return "loud"
+    name = property(noting("dtype.name", lambda self: "loud"))  # type: ignore[assignment]
 
     @classmethod
     def construct_array_type(cls) -> Any:
@@ -83,42 +78,20 @@ class LoudArray(ExtensionArray):
     def _from_sequence(cls, scalars: Any, *, dtype: Any = None, copy: bool = False) -> Any:
         return cls(list(scalars))
 
-    @property
-    def dtype(self) -> Any:
-        ran.append("dtype")
-        return LoudType()
-
-    @property
-    def nbytes(self) -> int:
-        ran.append("nbytes")
-        return 1
-
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, key: Any) -> Any:
-        ran.append("getitem")
+    def _at(self, key: Any) -> Any:
         return self.values[key] if isinstance(key, int) else LoudArray(self.values[key])
 
-    def isna(self) -> Any:
-        ran.append("isna")
-        return np.zeros(len(self.values), dtype=bool)
-
-    def copy(self) -> Any:
-        ran.append("copy")
-        return LoudArray(self.values)
-
-    def take(self, indices: Any, *, allow_fill: bool = False, fill_value: Any = None) -> Any:
-        ran.append("take")
-        return LoudArray(self.values[indices])
-
-    def to_numpy(self, *args: Any, **named: Any) -> Any:
-        ran.append("to_numpy")
-        return self.values
-
-    def __array__(self, *args: Any, **named: Any) -> Any:
-        ran.append("__array__")
-        return self.values
+    dtype = property(noting("dtype", lambda self: LoudType()))
+    nbytes = property(noting("nbytes", lambda self: 1))
+    __getitem__ = noting("getitem", _at)
+    isna = noting("isna", lambda self: np.zeros(len(self.values), dtype=bool))
+    copy = noting("copy", lambda self: LoudArray(self.values))
+    take = noting("take", lambda self, indices: LoudArray(self.values[indices]))
+    to_numpy = noting("to_numpy", lambda self, *args: self.values)
+    __array__ = noting("__array__", lambda self, *args: self.values)
 
 
 class Noted:
@@ -129,6 +102,9 @@ class Noted:
         return self
 
     __copy__ = __reduce__ = __repr__ = __eq__ = __deepcopy__  # type: ignore[assignment]
+
+
+SHADOWED = ("iloc", "head", "columns", "index", "shape", "attrs", "copy", "to_frame")
 
 
 def shadowed(table: Any, *names: str) -> Any:
@@ -172,17 +148,7 @@ def tables() -> dict[str, Any]:
         "array index": pd.DataFrame(plain, index=pd.Index(LoudArray([1, 2]), name="x")),
         "attrs": with_attrs(pd.DataFrame({"x": [1, 2], **plain})),
         "attrs of a series": with_attrs(pd.Series([1, 2], name="x")),
-        "shadowed": shadowed(
-            pd.DataFrame({"x": [1, 2], **plain}),
-            "iloc",
-            "head",
-            "columns",
-            "index",
-            "shape",
-            "attrs",
-            "copy",
-            "to_frame",
-        ),
+        "shadowed": shadowed(pd.DataFrame({"x": [1, 2], **plain}), *SHADOWED),
         "shadowed series": shadowed(pd.Series([1, 2], name="x"), "iloc", "array", "index", "name", "to_frame", "dtype"),
         "intervals": pd.DataFrame({"x": intervals, **plain}),
         "interval series": pd.Series(intervals, name="x"),
@@ -200,12 +166,11 @@ def test_looking_runs_no_code_of_values():
     for label, value in tables().items():
         ran.clear()
         namespace = {"t": value}
-        inspect, query = (
-            tool for tool in namespace_tools(namespace) if tool.__name__ in ("inspect_variable", "query_table")
-        )
-        looks = {
-            "inspect": lambda inspect=inspect: inspect("t"),
-            "list": lambda namespace=namespace: list_of_variables(namespace),
+        tools = {tool.__name__: tool for tool in namespace_tools(namespace)}
+        inspect, query = tools["inspect_variable"], tools["query_table"]
+        looks: dict[str, Callable[[], object]] = {
+            "inspect": partial(inspect, "t"),
+            "list": partial(list_of_variables, namespace),
         }
         for where, by, aggregate, columns, sort in (
             ({}, [], {}, [], ""),

@@ -114,11 +114,7 @@ def test_credentials_are_masked_in_sources_outputs_and_matches(asked):
         "Yx2eqzDV+xeG8kx/sQFV18S5JhzGeIJNA72wSeukEPojtqUyX2J0CciPBh7eqclQ",
     ]
     pem = "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----", "no key"])
-    write(
-        "a.ipynb",
-        code(f"key = '{TOKEN}'", display(text_plain=f"key {TOKEN}")),
-        v4.new_markdown_cell(pem),
-    )
+    write("a.ipynb", code(f"key = '{TOKEN}'", display(text_plain=f"key {TOKEN}")), v4.new_markdown_cell(pem))
     answer = read_notebook("a.ipynb", **asked)
     assert TOKEN not in answer and lines[1] not in answer and "[redacted: " in answer
     for part in (TOKEN[:12], lines[1][:14]):
@@ -134,17 +130,16 @@ def test_images_in_the_text_are_named_by_type_and_size():
     assert PNG[:40] not in answer
 
 
-@pytest.mark.parametrize("path", ["../out.ipynb", "{out}", "link.ipynb", "linked/out.ipynb"])
-def test_a_path_outside_the_working_directory_is_refused_in_one_line(path, project, tmp_path):
-    outside = tmp_path / "out.ipynb"
+@every_row("path", ["../out.ipynb", "{out}", "link.ipynb", "linked/out.ipynb"])
+def test_a_path_outside_the_working_directory_is_refused_in_one_line(path, project):
+    outside = project.parent / "out.ipynb"
     nbformat.write(v4.new_notebook(cells=[code("secret")]), outside)
-    Path("link.ipynb").symlink_to(outside)
-    Path("linked").symlink_to(tmp_path)
+    for link, target in (("link.ipynb", outside), ("linked", project.parent)):
+        Path(link).unlink(missing_ok=True)
+        Path(link).symlink_to(target)
     name = path.format(out=outside)
-    assert (
-        read_notebook(name)
-        == f"Error: {name} is outside the working directory: only notebooks in it can be read and edited"
-    )
+    why = "is outside the working directory: only notebooks in it can be read and edited"
+    assert read_notebook(name) == f"Error: {name} {why}"
     assert "secret" not in read_notebook(search="secret").replace("'secret'", "")
 
 
@@ -203,14 +198,6 @@ def test_a_notebook_of_an_older_version_is_read():
     ]}  # fmt: skip
     Path("old.ipynb").write_text(json.dumps(old))
     assert read_notebook("old.ipynb").splitlines()[1] == "1 code [1]: a = 1 (+1 line)"
-
-
-def test_nothing_is_written():
-    file = sales()
-    before = file.read_bytes(), sorted(Path().rglob("*"))
-    for asked in ({}, {"search": "a"}, {"path": "work/sales.ipynb", "detailed": True}):
-        read_notebook(**asked)  # type: ignore[arg-type]
-    assert (file.read_bytes(), sorted(Path().rglob("*"))) == before
 
 
 def test_the_agent_reads_one_without_approval_also_in_read_only_mode():

@@ -45,12 +45,8 @@ def ran(code: str, room: Room | None = None, **names: Any) -> tuple[CodeResult, 
 def test_print_value_and_names() -> None:
     result, outputs, names = ran("print('hello')\ny = x + 1\nx = 5\ny", x=1)
     assert result.text == "hello\n2\n[variables: new: y; changed: x]"
-    assert [(o.kind, o.text) for o in outputs] == [
-        ("stdout", "hello\n"),
-        ("rich", "2"),
-        ("end", ""),
-        ("variables", "new: y; changed: x"),
-    ]
+    said = [("stdout", "hello\n"), ("rich", "2"), ("end", ""), ("variables", "new: y; changed: x")]
+    assert [(o.kind, o.text) for o in outputs] == said
     assert names["y"] == 2 and result.names.rebound == ("x",) and result.names.before["x"] == 1
     assert not result.failed
 
@@ -67,15 +63,10 @@ def test_a_semicolon_shows_no_value() -> None:
 
 
 def test_stderr_is_named_and_order_is_kept() -> None:
-    result, outputs, _ = ran(
-        "import sys\nprint('a')\nprint('b', file=sys.stderr)\ndisplay(**{'text/plain': 'c'})\nprint('d')"
-    )
-    assert [(o.kind, o.text) for o in outputs][:4] == [
-        ("stdout", "a\n"),
-        ("stderr", "b\n"),
-        ("rich", "c"),
-        ("stdout", "d\n"),
-    ]
+    code = "import sys\nprint('a')\nprint('b', file=sys.stderr)\ndisplay(**{'text/plain': 'c'})\nprint('d')"
+    result, outputs, _ = ran(code)
+    said = [("stdout", "a\n"), ("stderr", "b\n"), ("rich", "c"), ("stdout", "d\n")]
+    assert [(o.kind, o.text) for o in outputs][:4] == said
     assert result.text.startswith("a\nd\nstderr:\nb\nc")
 
 
@@ -169,32 +160,20 @@ def test_progress_bars_leave_their_last_state() -> None:
 def test_a_growing_text_comes_in_pieces() -> None:
     seen: list[float] = []
     began = time.monotonic()
-    run_code(
-        "import time\nfor i in range(8):\n    print(i)\n    time.sleep(0.1)",
-        PlainKernel({}),
-        lambda output: seen.append(time.monotonic() - began),
-    )
+    code = "import time\nfor i in range(8):\n    print(i)\n    time.sleep(0.1)"
+    run_code(code, PlainKernel({}), lambda output: seen.append(time.monotonic() - began))
     assert len(seen) > 2 and seen[0] < seen[-1], "it is shown while it runs"
 
 
-@given(
-    st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3)),
-    st.lists(
-        st.tuples(st.sampled_from(["set", "del", "same"]), st.sampled_from("abcd"), st.integers(0, 3)), max_size=6
-    ),
-)
+STEP = st.tuples(st.sampled_from(["set", "del", "same"]), st.sampled_from("abcd"), st.integers(0, 3))
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3)), st.lists(STEP, max_size=6))
 def test_what_is_kept_of_the_names_gives_them_back(names: dict[str, Any], steps: list[tuple[str, str, int]]) -> None:
     names = {name: [value] for name, value in names.items()}
     before = dict(names)
-    lines = []
-    for step, name, value in steps:
-        lines.append(
-            {
-                "set": f"{name} = [{value}]",
-                "del": f"globals().pop('{name}', None)",
-                "same": f"{name} = globals().get('{name}')",
-            }[step]
-        )
+    code = {"set": "{0} = [{1}]", "del": "globals().pop('{0}', None)", "same": "{0} = globals().get('{0}')"}
+    lines = [code[step].format(name, value) for step, name, value in steps]
     result = run_code("\n".join(lines) or "pass", PlainKernel(names), lambda output: None)
     names.update(result.names.before)
     assert {name: value for name, value in names.items() if name in before} == before

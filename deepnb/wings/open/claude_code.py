@@ -45,6 +45,11 @@ def parse(value: dict[str, Any]) -> it.Entry:
         about = mapping(value.get("compactMetadata"))
         facts["logical"] = text(value.get("logicalParentUuid"))
         facts["keeps"] = bool(about.get("preservedSegment") or about.get("preservedMessages"))
+    data = mapping(value.get("data"))
+    if data.get("type") == "agent_progress" and mapping(data.get("message")).get("type") in _SPOKEN:
+        mirror = parse({"timestamp": value.get("timestamp"), **mapping(data["message"])})
+        facts |= {"mirror": mirror, "agent": text(data.get("agentId")) or text(value.get("toolUseID"))}
+        facts["call"] = text(value.get("parentToolUseID"))
     facts = facts if len(facts) > 1 else _FACTS.get(kind, facts)
     items = list(_items(kind, value))
     if kind == "system" or (kind == "user" and "toolUseResult" not in value):
@@ -289,10 +294,15 @@ def _is_boundary(entry: it.Entry) -> bool:
 
 
 def _agents(entries: Iterable[it.Entry], nested: Mapping[Path, list[it.Entry]]) -> list[it.Agent]:
-    """Return nested agents: of files of their own, and of side chains, by agent or else by the chain's first line."""
+    """Return nested agents: of files of their own, of side chains, by agent or else by the chain's first line, or of progress lines."""
     roots: dict[str, str] = {}
     found: dict[str, it.Agent] = {}
     for entry in entries:
+        if mirror := entry.facts.get("mirror"):
+            mirror.line = entry.line
+            found.setdefault(id_ := entry.facts["agent"], it.Agent(id_, call=entry.facts["call"])).entries.append(
+                mirror
+            )
         if entry.facts.get("side"):
             root = entry.facts.get("agent") or roots.get(entry.parent or "") or entry.id
             roots[entry.id] = root
@@ -303,7 +313,8 @@ def _agents(entries: Iterable[it.Entry], nested: Mapping[Path, list[it.Entry]]) 
         if meta.is_file() and not meta.is_symlink() and meta.stat().st_size <= _META:
             with open_file(meta) as file:
                 about = object_of(file.read().strip()) or {}
-        found[id_] = it.Agent(id_, text(about.get("agentType")), text(about.get("toolUseId")), _once(own)[0])
+        call = text(about.get("toolUseId")) or (found[id_].call if id_ in found else "")
+        found[id_] = it.Agent(id_, text(about.get("agentType")), call, _once(own)[0])
     return list(found.values())
 
 

@@ -1,4 +1,4 @@
-"""`%%agent --compare` in a shell: what is shown, what values can be typed, and what is refused in one line."""
+"""`%%agent --compare` in a shell: how its line is read, what is shown, what values can be typed, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from typing import Any, get_args
 
 import pytest
 
+from deepnb.magics.options import AgentRun, Command, parse_agent
 from deepnb.values.approvals import Mode
+from deepnb.values.errors import DeepnbError
 from deepnb.wings.compare.compare_magic import COMPARED
 from deepnb.wings.compare.comparison import Comparison, comparisons
 from deepnb.wiring.options import Options, Refresh, ToolText
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 SETUP = """
-from tests.support.scripted import Scripted, call
 brief, formal = "Be brief.", "Be formal, always."
-codes = Scripted(answers=[call("run_python", code="q = 6 * 7; q"), "it is 42"])
 hall = "the great hall"
 %memory add The release is on Friday.
 %agent hello
@@ -48,7 +49,7 @@ def test_names_are_filled_in_and_a_line_is_compared_too(compare: Shell) -> None:
     assert "comparison" in compare.ok("%agent --compare memory_refresh=call,delta where is {hall}?")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("typed", "option", "values"),
     [
         ("trigger=0.2,8000,20messages", "trigger", [("fraction", 0.2), ("tokens", 8000), ("messages", 20)]),
@@ -75,7 +76,7 @@ def test_values_as_they_are_typed(compare: Shell, typed: str, option: str, value
     assert [c.state for c in compare.ip.user_ns["found"].columns] == ["done"] * len(values)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("typed", "line"),
     [
         (
@@ -104,18 +105,10 @@ def test_what_is_refused_is_one_line(compare: Shell, typed: str, line: str) -> N
     assert compare.session.turns == turns
 
 
-def test_code_is_not_run(compare: Shell) -> None:
-    said = compare.ok("%%agent --compare model=codes,offline\nhow much is it?")
-    assert "run_python needs approval: a comparison runs no call that needs approval or can't be undone" in said
-    assert "q" not in compare.ip.user_ns and not compare.session.asked
-
-
 def test_kept_forks_are_threads(compare: Shell) -> None:
     said = compare.ok("%%agent --compare memory_refresh=call,delta --keep\nhello")
     assert "kept as compare-1, compare-2, with a memory of their own" in said
     assert "compare-2" in compare.ok("%agent threads")
-    compare.ok("%agent switch compare-2")
-    assert "Monday" in compare.ok("%agent when is the release?")
 
 
 def test_what_can_be_typed_is_what_there_is() -> None:
@@ -123,3 +116,42 @@ def test_what_can_be_typed_is_what_there_is() -> None:
     assert COMPARED["memory_refresh"] == get_args(Refresh) and COMPARED["tool_text"] == get_args(ToolText)
     assert (*COMPARED["approve"], "allow") == get_args(Mode), "which needs a rule beside it"
     assert all(isinstance(getattr(Options(), name), bool) for name, words in COMPARED.items() if words == ("on", "off"))
+
+
+@every_row(
+    ("line", "meant"),
+    [
+        ("jobs", Command("jobs", {"what": None, "number": None})),
+        ("jobs stop 2", Command("jobs", {"what": "stop", "number": 2})),
+        ("jobs join 1", Command("jobs", {"what": "join", "number": 1})),
+        ("jobs in Berlin for data scientists", AgentRun("jobs in Berlin for data scientists")),
+        ("--bg jobs stop 2", AgentRun("jobs stop 2", more={"bg": True})),
+        ("--compare trigger=0.2,0.85 --keep hi", AgentRun("hi", more={"compare": ("trigger=0.2,0.85",), "keep": True})),
+        ("--compare=keep=4,5 --compare model=a,b hi", AgentRun("hi", more={"compare": ("keep=4,5", "model=a,b")})),
+    ],
+)
+def test_a_line_is_a_subcommand_or_a_prompt_with_its_options(line: str, meant: AgentRun | Command) -> None:
+    assert parse_agent(line) == meant
+
+
+@every_row(
+    ("line", "says"),
+    [
+        (
+            "--compare model=a hi",
+            "--compare 'model=a' is not an option with two values or more: type --compare OPTION=A,B without blanks,"
+            " e.g. --compare memory_refresh=call,delta",
+        ),
+        ("--compare", "--compare needs a value: type --compare OPTION=A,B"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_type(line: str, says: str) -> None:
+    with pytest.raises(DeepnbError) as error:
+        parse_agent(line)
+    assert error.value.typed == says
+
+
+def test_keep_goes_with_compare(shell: Shell) -> None:
+    said = "--keep goes with --compare: type --compare OPTION=A,B --keep"
+    assert said in shell.fails("%agent --keep hi") and said in shell.fails("%%agent --keep\nhi")
+    assert shell.session.last is None

@@ -11,7 +11,6 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import BusyError, DeepnbError, LimitError, NotFoundError, Session
-from deepnb.wings.compare.jobs import Job
 from tests.support.scripted import Scripted, call, unasked
 
 
@@ -150,19 +149,6 @@ def test_what_waits_of_a_job_waits_in_the_session() -> None:
         assert [held.path for held in session.memory.pending()] == ["/AGENTS.md"] and "/AGENTS.md" not in session.files
 
 
-def test_the_same_line_by_both_is_a_conflict_and_both_are_kept(gate: Gate) -> None:
-    session = gated(gate)
-    session.memory.write("/AGENTS.md", "- one\n")
-    edit = call("edit_file", file_path="/AGENTS.md", old_string="- one", new_string="- ONE", id="e")
-    job = session.start("edit", model=Scripted(answers=[edit, *at_gate("x").answers]))
-    assert gate.entered.acquire(timeout=30)
-    session.memory.write("/AGENTS.md", "- eins\n")
-    gate.open.set()
-    job.wait(30)
-    assert "- ONE" in session.files["/AGENTS.md"] and "- eins" in session.files["/AGENTS.md"]
-    assert len(session.memory.conflicts()) == 1
-
-
 @pytest.mark.parametrize("where", ["keep", "mount", "backend"])
 def test_files_on_a_disk_are_the_same_for_both(where: str, tmp_path: Path, gate: Gate) -> None:
     path = "/m/AGENTS.md" if where == "mount" else "/AGENTS.md"
@@ -260,7 +246,6 @@ def test_one_that_fails_says_why() -> None:
 def test_a_foreground_turn_that_runs_meanwhile_ends_first(gate: Gate) -> None:
     """What a job leaves is taken over between turns, never within one."""
     session = Session(**unasked(gate.tool()))
-    jobs: list[Job] = []
     for event in session.stream("x", model=at_gate("y")):
         if type(event).__name__ == "ToolStarted":  # the tool runs in this thread, when the next event is asked for
             gate.open.set()
@@ -268,7 +253,6 @@ def test_a_foreground_turn_that_runs_meanwhile_ends_first(gate: Gate) -> None:
     stream = session.stream("x", model=Scripted(answers=["done"]))
     next(stream)
     job.wait(30)
-    jobs.append(job)
     assert [t.name for t in session.threads] == ["main"], "not yet"
     assert list(stream)
     assert [t.name for t in session.threads] == ["main", "job-1"] and session.files["/AGENTS.md"] == "- z\n"

@@ -9,6 +9,7 @@ import pytest
 
 from deepnb.wings.compare.jobs import Job
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 SETUP = """
 import threading
@@ -83,16 +84,18 @@ def test_it_says_how_to_see_and_stop_it_and_other_cells_run(jobs: Shell) -> None
 
 
 @pytest.mark.usefixtures("short_grace")
-def test_one_of_three_is_stopped(jobs: Shell) -> None:
-    for _ in range(3):
+def test_one_is_stopped_and_the_other_by_unloading(jobs: Shell) -> None:
+    for _ in range(2):
         jobs.ok("waits = waits.model_copy(update={'requests': []})")
-        started(jobs, "waits")
+        job = started(jobs, "waits")
         at_gate(jobs)
-    said = jobs.ok("%agent jobs stop 2")
-    assert said.startswith("job 2 stopped after ") and "interrupted in the tool gate" in said
-    assert said.endswith(": %agent jobs join 2, then %agent resume\n")
-    assert [row[4].rstrip(":") for row in rows(jobs)] == ["running", "stopped", "running"]
-    assert jobs.fails("%agent jobs stop 2") == "job 2 is not running: it is stopped: %agent jobs lists the others"
+    said = jobs.ok("%agent jobs stop 1")
+    assert said.startswith("job 1 stopped after ") and "interrupted in the tool gate" in said
+    assert said.endswith(": %agent jobs join 1, then %agent resume\n")
+    assert [row[4].rstrip(":") for row in rows(jobs)] == ["stopped", "running"]
+    assert jobs.fails("%agent jobs stop 1") == "job 1 is not running: it is stopped: %agent jobs lists the others"
+    ran = jobs.run("%unload_ext deepnb")
+    assert "note: 1 background job stopped" in ran.lines and job.state == "stopped"
 
 
 def test_its_code_waits_for_an_approval_and_runs_in_a_cell(jobs: Shell) -> None:
@@ -102,10 +105,8 @@ def test_its_code_waits_for_an_approval_and_runs_in_a_cell(jobs: Shell) -> None:
     elsewhere = "no call needs approval in this thread: thread job-1 has one: %agent switch job-1, then %agent approve"
     assert jobs.fails("%agent approve") == elsewhere
     joined = jobs.ok("%agent jobs join 1")
-    assert (
-        "it needs your approval: %agent panel approvals shows it, then %agent approve" in joined
-        and "q = 6 * 7; q" in joined
-    )
+    assert "it needs your approval: %agent panel approvals shows it, then %agent approve" in joined
+    assert "q = 6 * 7; q" in joined
     assert "it is 42" in jobs.ok("%agent approve")
     assert jobs.ip.user_ns["q"] == 42 and jobs.ip.user_ns["answer"] == "it is 42" and job.state == "done"
 
@@ -120,30 +121,13 @@ def test_joining_shows_what_it_changed_in_memory(jobs: Shell) -> None:
     assert "memory belongs to all threads of the session" in joined
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "says"),
     [
         ("%agent jobs stop", "jobs stop needs N: usage: %agent jobs stop N; %agent jobs lists them"),
         ("%agent jobs join 3", "no job 3: %agent jobs lists them"),
-        (
-            "%agent --bg --format code write it",
-            "--bg can't put code into the next cell: %agent jobs join N, then %agent code",
-        ),
+        ("%agent --bg --format code x", "--bg can't put code into the next cell: %agent jobs join N, then %agent code"),
     ],
 )
 def test_a_mistake_is_one_line(shell: Shell, line: str, says: str) -> None:
     assert shell.fails(line) == says
-
-
-@pytest.mark.usefixtures("short_grace")
-def test_unloading_stops_them_and_says_so(jobs: Shell) -> None:
-    job = started(jobs, "waits")
-    at_gate(jobs)
-    ran = jobs.run("%unload_ext deepnb")
-    assert "note: 1 background job stopped" in ran.lines and job.state == "stopped"
-
-
-def test_one_that_fails_says_why(jobs: Shell) -> None:
-    jobs.ok("broken = Scripted(answers=[ValueError('no luck')])")
-    started(jobs, "broken").wait(30)
-    assert " ".join(rows(jobs)[0][:4]) == "1 look at broken" and "failed" in rows(jobs)[0]

@@ -18,34 +18,10 @@ from tests.data import hostile
 from tests.support.harmless import harmless
 
 WORDS = [
-    *(
-        "one",
-        "two",
-        "**bold**",
-        "`code`",
-        "$x^2$",
-        "$5",
-        "and $7",
-        "\\(a\\)",
-        "[a](http://b/?x>y)",
-        "&lt;",
-        "&nbsp;",
-        "\xa0",
-    ),
-    *(
-        "| a | b |\n|---|---|\n| c | d |\n",
-        "\n\n",
-        "\n- ",
-        "```\nx = 1\n```",
-        "<b>",
-        "<",
-        ">",
-        '"',
-        "\\",
-        "[c](d 'e>f')",
-    ),
+    *("one", "two", "**bold**", "`code`", "$x^2$", "$5", "and $7", "\\(a\\)", "[a](http://b/?x>y)", "&lt;", "&nbsp;", "\xa0"),
+    *("| a | b |\n|---|---|\n| c | d |\n", "\n\n", "\n- ", "```\nx = 1\n```", "<b>", "<", ">", '"', "\\", "[c](d 'e>f')"),
     '[x](http://h/"onclick="y>z)',
-]
+]  # fmt: skip
 ANSWERS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 MARK = re.compile(r"</?mark[^>]*>")
 

@@ -93,13 +93,9 @@ def test_there_is_one_for_each_notebook_and_its_last_cell_checks_it() -> None:
 
 @pytest.mark.parametrize("begun", ["01"], indirect=True)
 def test_naming_it_yourself_does_not_count(begun: Shell) -> None:
-    for cell in (
-        *SOLUTIONS["01"][:-1],
-        "%agent Remember that my favourite planet is Saturn",
-        "%agent what can you do?",
-    ):
+    again = ("%agent Remember that my favourite planet is Saturn", "%agent what can you do?")
+    for cell in (*SOLUTIONS["01"][:-1], *again, "%agent Is Saturn my favourite planet?"):
         begun.ok(cell)
-    begun.ok("%agent Is Saturn my favourite planet?")
     assert "Saturn" in begun.session.text
     assert [part.done for part in deepnb.course.check("01").parts] == [True, True, False]
 
@@ -162,11 +158,8 @@ def test_a_check_as_text_picture_and_json(begun: Shell) -> None:
         assert part.what in check.html() and part.missing in check.html()
     said = json.loads(check.json())
     assert (said["exercise"], said["done"], len(said["parts"])) == ("02", False, 3)
-    assert said["parts"][1] == {
-        "what": "then you have changed that line",
-        "missing": "nobody but the agent has touched it",
-        "done": False,
-    }
+    what, missing = "then you have changed that line", "nobody but the agent has touched it"
+    assert said["parts"][1] == {"what": what, "missing": missing, "done": False}
     assert deepnb.course.check(2) == check
 
 

@@ -1,6 +1,15 @@
-"""How the answers of the reference are shown."""
+"""What a word finds in the reference, how it is shown, and what a shell says of it."""
 
-from deepnb.wings.course.help import help_view
+from __future__ import annotations
+
+import pytest
+
+from deepnb.magics.usage import subcommand
+from deepnb.wings.course.help import MOST, help_view, look_up
+from deepnb.wings.course.reference import entries
+from tests.support.shells import Shell
+from tests.support.tables import every_row
+from tests.support.wings import wing
 
 ANSWERS = (
     ("topic", "Tools", "A line that\ngoes on.\n\n- one\n- two\n\n```\n%agent tools\n```\n\nThe end."),
@@ -47,3 +56,112 @@ def test_html_draws_the_markdown() -> None:
     html = help_view("tools", ANSWERS, 2).html()
     assert "<ul" in html and "<b>help: tools</b> · 3 answers" in html
     assert html.count("see also") == 1 and "session.tools.add(*tools)" in html
+
+
+def found(words: str, magic: str = "agent") -> list[tuple[str, str]]:
+    return [(one.entry.kind, one.entry.name) for one in look_up(words, entries(), magic)]
+
+
+@every_row(
+    ("words", "first"),
+    [
+        ("compaction", ("topic", "compaction")),
+        ("diff", ("%memory", "diff")),
+        ("server", ("topic", "server")),
+        ("fork", ("%agent", "fork")),
+        ("%memory diff", ("%memory", "diff")),
+        ("memory log", ("%memory", "log")),
+        ("window", ("setting", "window")),
+        ("max_input_tokens", ("option", "max_input_tokens")),
+        ("Session", ("Python", "Session")),
+        ("session.fork", ("Python", "session.fork")),
+        ("NotFoundError", ("error", "NotFoundError")),
+        ("journal", ("file", "journal")),
+        pytest.param("--compare", ("%agent", "--compare"), marks=wing("compare")),
+        ("approvals", ("topic", "approvals")),
+    ],
+)
+def test_the_first_answer(words: str, first: tuple[str, str]) -> None:
+    assert found(words)[0] == first
+
+
+def test_the_magic_that_asks_comes_first() -> None:
+    assert [found("show", magic)[0] for magic in ("memory", "skills")] == [("%memory", "show"), ("%skills", "show")]
+    assert [found("panel", magic)[0] for magic in ("agent", "memory")] == [("%agent", "panel"), ("%memory", "panel")]
+
+
+@every_row(
+    ("words", "among"),
+    [
+        ("compaction", ("%agent", "compact")),
+        ("forking", ("%agent", "fork")),
+        ("certificates", ("file", "note")),
+        ("mcp", ("topic", "tools")),
+        ("postgres", ("topic", "persistence")),
+        ("embeddings", ("option", "embeddings")),
+        ("undo", ("%agent", "undo")),
+        ("rate limits", ("topic", "models")),
+        ("key facts", ("topic", "compaction")),
+        ("redirects", ("topic", "tools")),
+    ],
+)
+def test_it_is_among_the_answers(words: str, among: tuple[str, str]) -> None:
+    assert among in found(words)
+
+
+@every_row("words", ["nothinglikethis", "xyzzy", "..."])
+def test_an_unknown_word_finds_nothing(words: str) -> None:
+    assert found(words) == []
+
+
+def test_a_long_topic_gives_all_of_it_by_name_and_else_the_passage() -> None:
+    (named,) = (one for one in look_up("tools", entries()) if (one.entry.kind, one.entry.name) == ("topic", "tools"))
+    redirects = look_up("redirects", entries())
+    (other,) = (one for one in redirects if (one.entry.kind, one.entry.name) == ("topic", "tools"))
+    assert named.passage == named.entry.text and len(named.passage) > 1_200
+    assert "Redirects to other hosts" in other.passage and other.passage in other.entry.text
+    assert other.passage[0].isupper() and len(other.passage) < len(named.passage) / 1.5
+
+
+def test_there_are_not_too_many() -> None:
+    assert len(look_up("the agent", entries())) == MOST
+
+
+def test_a_topic_comes_with_its_text_and_others_in_a_line(shell: Shell) -> None:
+    out = shell.ok("%agent help compaction")
+    begin = "help: compaction · 8 answers\n\nCompaction: when the window is full\n    A request is counted"
+    assert out.startswith(begin)
+    assert "see also\n" in out and "%agent compact" in out
+    assert out.rstrip().endswith("notebooks/REFERENCE.md has the whole reference")
+    indented = (line for line in out.splitlines() if line.startswith(" "))
+    prose = [line for line in indented if "parts = [" not in line and " | " not in line]
+    assert max(map(len, prose)) <= 100  # code and the rows of a table stay as they are
+    assert "![" not in out and "```" not in out
+    assert shell.session.last is None
+
+
+def test_a_subcommand_comes_first_with_its_usage(shell: Shell) -> None:
+    out = shell.ok("%agent help fork")
+    sub = subcommand("agent", "fork")
+    assert sub is not None and out.splitlines()[0] == f"%agent {sub.usage}"
+    assert "session.fork(name=None, at=None) -> str" in out
+    assert out == shell.ok("%agent fork?") == shell.ok("%agent fork -h")
+
+
+@every_row(("magic", "shows"), [("memory", "%memory show [PATH]"), ("skills", "%skills show NAME")])
+def test_each_magic_has_it(shell: Shell, magic: str, shows: str) -> None:
+    assert shell.ok(f"%{magic} help show").startswith(shows)
+
+
+@every_row(
+    ("line", "says"),
+    [
+        ("help xyzzy", "the reference has nothing on 'xyzzy': %agent help lists the subcommands"),
+        ("help lanzarote", "the reference has nothing on 'lanzarote': %agent help lists the subcommands"),
+        ("help compction", "the reference has nothing on 'compction': type %agent help compaction"),
+        ("help rewnid", "the reference has nothing on 'rewnid': type %agent help rewind"),
+    ],
+)
+def test_an_unknown_word_names_the_nearest(shell: Shell, line: str, says: str) -> None:
+    said = shell.fails(f"%agent {line}")
+    assert says in said and said.rstrip().endswith(f", or %agent -- {line} to ask the agent")

@@ -10,9 +10,8 @@ from deepnb import Session
 from deepnb.magics.pictures import picture
 from deepnb.views.values import html_text
 from deepnb.wings.course.story import StoryStep, StoryView, story_of
-from tests.support.notebooks import HERE, read
+from tests.support.notebooks import HERE
 from tests.support.shells import Shell
-from tests.support.tables import every_row
 
 KEY = "Who keeps the spare key?"
 
@@ -62,15 +61,6 @@ def test_a_long_thread_shows_its_last_turns_and_an_empty_one_none() -> None:
 def test_many_words_are_cut_to_the_last_turns() -> None:
     steps = [StoryStep(n, "word " * 90, "word " * 90, 10, (("remembers", "word " * 90),)) for n in range(1, 9)]
     assert "turn 1 " not in picture(StoryView("main", tuple(steps))).text()
-
-
-@every_row("word", ["remembers", "compacts", "brings back", "85 %"])
-def test_the_saved_picture_has_all_of_it(word: str) -> None:
-    (cell,) = (c for c in read(HERE / "00_start_here.ipynb").cells if c.id == "start-03")
-    (output,) = cell.outputs
-    notes = "\n".join(c.source for c in read(HERE / "00_start_here.ipynb").cells if c.cell_type == "markdown")
-    assert word in (notes if word == "85 %" else output.data["text/plain"])
-    assert "text/html" in output.data
 
 
 def test_it_is_asked_for_again_and_again(shell: Shell) -> None:

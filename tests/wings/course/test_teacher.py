@@ -39,10 +39,6 @@ def test_a_mistake_shows_what_the_page_says(shell: Shell, mistake: str) -> None:
     shell.session.close()
 
 
-def test_there_are_four_of_them() -> None:
-    assert len(MISTAKES) == 4
-
-
 def test_every_notebook_is_in_the_hour_and_in_order() -> None:
     hour = PAGE.split("\n## One hour\n")[1].split("\n## ")[0]
     assert re.findall(r"\]\((\d\d_\w+\.ipynb)\)", hour) == [path.name for path in ALL]

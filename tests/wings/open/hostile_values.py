@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import sys
 from collections.abc import Iterator
@@ -33,50 +32,24 @@ class Bomb:
 """A module that leaves a file behind when it is imported, and when anything of it is called."""
 
 NAMES: list[tuple[str, str, Any]] = [
-    ("evil", "Bomb", 1),
     ("evil", "Bomb", [1]),
     ("evil", "Bomb", {"content": SAID, "type": "human"}),
-    ("evil", "Missing", {}),
-    ("evil.inner", "Bomb", {}),
-    ("no_such_module", "Bomb", {}),
-    ("os", "system", "touch {ran}"),
+    ("evil.inner", "Missing", {}),
     ("os", "system", ["touch {ran}"]),
-    ("posix", "system", {"command": "touch {ran}"}),
-    ("subprocess", "Popen", ["touch", "{ran}"]),
-    ("subprocess", "run", {"args": ["touch", "{ran}"]}),
     ("builtins", "eval", "open('{ran}', 'w')"),
-    ("builtins", "exec", ["open('{ran}', 'w')"]),
-    ("builtins", "__import__", "evil"),
-    ("builtins", "open", ["{ran}", "w"]),
-    ("importlib", "import_module", "evil"),
     ("runpy", "run_path", "{evil}"),
     ("pickle", "loads", b"cevil\nBomb\n."),
-    ("langchain_core.load.load", "loads", "{}"),
     ("langchain_core.utils.utils", "from_env", "OPENAI_API_KEY"),
     # On the list of what LangGraph's own decoder makes again, with arguments that do not fit.
     ("langchain_core.messages.human", "HumanMessage", {"content": {"a": 1}, "id": ["x"], "type": 3}),
-    ("langchain_core.messages.human", "HumanMessage", 5),
     ("langchain_core.messages.ai", "AIMessage", {"content": 5, "tool_calls": [5], "usage_metadata": "x"}),
-    ("langchain_core.messages.ai", "AIMessage", {"content": "x", "tool_calls": [{"name": "f", "args": 1, "id": None}]}),
     ("langchain_core.messages.tool", "ToolMessage", {"content": [[1]], "tool_call_id": 1, "artifact": {"x": 1}}),
-    ("langchain_core.messages.chat", "ChatMessage", {"content": "x", "role": "human"}),
-    ("langchain_core.messages.modifier", "RemoveMessage", {"id": None}),
     ("langgraph.types", "Overwrite", {"value": 5}),
     ("langgraph.types", "Overwrite", 5),
-    ("langgraph.types", "Send", ["a"]),
-    ("langgraph.types", "Command", {"goto": 5}),
-    ("langgraph.store.base", "Item", {"value": 5}),
-    ("pathlib", "Path", ["{ran}"]),
-    ("zoneinfo", "ZoneInfo", "../../../../{ran}"),
     ("re", "compile", ["(a+)+$" * 50, 0]),
-    ("re", "compile", "(" * 500),
-    ("decimal", "Decimal", "9" * 10_000),
-    ("uuid", "UUID", "x"),
     ("collections", "deque", [[1], -1]),
-    ("builtins", "set", [[[1]]]),
-    ("datetime", "timedelta", [10**18]),
-]  # fmt: skip
-METHODS = ("go", "touch", "unlink", "__init__", "fromisoformat", "construct", "model_construct", "model_validate_json")
+]
+METHODS = ("go", "__init__", "fromisoformat", "model_construct", "model_validate_json")
 CODES = (*range(10), 42, 127)
 
 
@@ -106,10 +79,8 @@ def extensions(folder: Path) -> Iterator[Any]:
     bomb = ormsgpack.Ext(0, packed(("evil", "Bomb", 1)))
     for code in CODES:
         yield from (ormsgpack.Ext(code, packed(one)) for one in _ODD)
-        yield ormsgpack.Ext(code, packed((["evil"], {"Bomb": 1}, None)))
-        yield ormsgpack.Ext(code, packed(("evil", "Bomb", bomb)))
-        yield ormsgpack.Ext(code, packed((bomb, bomb, bomb)))
-        yield ormsgpack.Ext(code, packed(bomb))
+        inner: list[Any] = [(["evil"], {"Bomb": 1}, None), ("evil", "Bomb", bomb), (bomb, bomb, bomb), bomb]
+        yield from (ormsgpack.Ext(code, packed(one)) for one in inner)
     for dtype, shape in (("O", [1]), ("V9999999999", [1]), ("<i8", [10**9, 10**9]), ("<i8", [-1]), (bomb, bomb)):
         yield ormsgpack.Ext(6, packed((dtype, shape, "C", b"12345678")))
 
@@ -131,16 +102,14 @@ def constructors(folder: Path) -> Iterator[Any]:
             yield named
             yield {**named, "method": ["go", "construct"]}
             yield {**named, "kwargs": {"content": dict(named)}}
-    versions: list[Any] = [0, 1, 2, 3, "1", None]
+    versions: list[Any] = [0, 1, 2, "1", None]
     for version in versions:
-        yield {"lc": version, "type": "secret", "id": ["OPENAI_API_KEY"]}
-        yield {"lc": version, "type": "not_implemented", "id": ["evil", "Bomb"], "repr": "Bomb()"}
-        yield {"lc": version, "type": "constructor", "id": ["langchain_community", "llms", "OpenAI"], "kwargs": {}}
-        yield {"lc": version, "type": "constructor", "id": ["langchain", "chat_models", "openai", "ChatOpenAI"],
-               "kwargs": {"openai_api_key": {"lc": version, "type": "secret", "id": ["OPENAI_API_KEY"]}}}  # fmt: skip
-        yield {"lc": version, "type": "constructor", "id": 5, "kwargs": 5}
-        yield {"lc": version, "type": "constructor", "id": [], "kwargs": None}
-        yield {"lc": version, "type": "constructor", "id": ["HumanMessage"], "kwargs": {"content": SAID}}
+        made: dict[str, Any] = {"lc": version, "type": "constructor"}
+        secret = {"lc": version, "type": "secret", "id": ["OPENAI_API_KEY"]}
+        openai = ["langchain", "chat_models", "openai", "ChatOpenAI"]
+        yield from (secret, {**made, "type": "not_implemented", "id": ["evil", "Bomb"], "repr": "Bomb()"})
+        yield from ({**made, "id": openai, "kwargs": {"openai_api_key": secret}}, {**made, "id": 5, "kwargs": 5})
+        yield {**made, "id": ["HumanMessage"], "kwargs": {"content": SAID}}
 
 
 class Pickled:
@@ -165,13 +134,6 @@ def others(folder: Path) -> Iterator[tuple[str | None, bytes]]:
 
 
 Stored = tuple[str | None, bytes]
-
-
-def forms(folder: Path) -> Iterator[Stored]:
-    """Each form once, as a value by itself."""
-    yield from (("msgpack", packed(value)) for value in (*extensions(folder), *damaged()))
-    yield from (("json", json.dumps(value).encode()) for value in constructors(folder))
-    yield from others(folder)
 
 
 def checkpoint(messages: Any, other: Any = None) -> dict[str, Any]:

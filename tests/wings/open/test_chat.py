@@ -10,7 +10,7 @@ from deepnb.values.errors import NotFoundError
 from deepnb.values.turn import ToolEnded, ToolStarted
 from deepnb.wings.open.opening import list_sessions, open_session
 from tests.support.tables import every_row
-from tests.wings.open.session_files import jsonl
+from tests.wings.open.session_files import jsonl, of_kind, turns
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "calc", "arguments": '{"x":"2+2"}'}}
 MESSAGES = [
@@ -20,39 +20,29 @@ MESSAGES = [
     {"role": "tool", "tool_call_id": "c1", "content": "4"},
     {"role": "assistant", "content": "4"},
 ]
+OLD = [
+    *MESSAGES[:2],
+    {"role": "assistant", "content": None, "function_call": CALL["function"]},
+    {"role": "function", "name": "calc", "content": "4"},
+    MESSAGES[-1],
+]
 
 
 def check(session):
-    index = session.index
-    (turn,) = index.turns
-    assert (turn.prompt, turn.tools, len(turn.calls)) == ("2+2?", {"calc": 1}, 2)
+    index, content = session.index, session.content(1)
+    assert (turns(index), index.turns[0].tools) == ([("2+2?", 2)], {"calc": 1})
     assert (index.context, index.system_prompt) == (None, "Be brief.")
-    content = session.content(1)
     assert (content.prompt, content.text) == ("2+2?", "4")
-    assert [(e.name, e.args) for e in content.events if isinstance(e, ToolStarted)] == [("calc", {"x": "2+2"})]
-    assert [e.result for e in content.events if isinstance(e, ToolEnded)] == ["4"]
-    assert turn.calls[0].budget.parts["system"] == 3
+    assert of_kind(session, ToolStarted, "name", "args") == [("calc", {"x": "2+2"})]
+    assert of_kind(session, ToolEnded, "result") == ["4"]
+    assert index.turns[0].calls[0].budget.parts["system"] == 3
 
 
-def test_one_object(tmp_path):
-    check(open_session(jsonl(tmp_path / "a.jsonl", {"messages": MESSAGES})))
-
-
-@every_row("value", [{"messages": MESSAGES}, MESSAGES])
+@every_row("value", [{"messages": MESSAGES}, MESSAGES, {"messages": OLD}])
 @every_row("indent", [None, 2])
 def test_one_value_in_a_file(tmp_path, value, indent):
     (tmp_path / "a.json").write_text(json.dumps(value, indent=indent))
     check(open_session(tmp_path / "a.json"))
-
-
-def test_the_old_form_of_calls(tmp_path):
-    old = [
-        *MESSAGES[:2],
-        {"role": "assistant", "content": None, "function_call": {"name": "calc", "arguments": '{"x":"2+2"}'}},
-        {"role": "function", "name": "calc", "content": "4"},
-        MESSAGES[-1],
-    ]
-    check(open_session(jsonl(tmp_path / "a.jsonl", {"messages": old})))
 
 
 def test_several_conversations(tmp_path):
@@ -69,8 +59,6 @@ def test_several_conversations(tmp_path):
 
 def test_arguments_that_are_no_json(tmp_path):
     call = {"id": "c1", "function": {"name": "calc", "arguments": "2+2"}}
-    file = jsonl(
-        tmp_path / "a.jsonl", {"messages": [MESSAGES[1], {"role": "assistant", "content": "x", "tool_calls": [call]}]}
-    )
-    (started,) = [e for e in open_session(file).content(1).events if isinstance(e, ToolStarted)]
-    assert started.args == {"arguments": "2+2"}
+    asked = {"role": "assistant", "content": "x", "tool_calls": [call]}
+    session = open_session(jsonl(tmp_path / "a.jsonl", {"messages": [MESSAGES[1], asked]}))
+    assert of_kind(session, ToolStarted, "args") == [{"arguments": "2+2"}]

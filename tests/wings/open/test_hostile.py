@@ -11,44 +11,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from deepnb.values.errors import DeepnbError
 from deepnb.wings.open.opening import list_sessions, open_session
 from tests.support.tables import every_row
 from tests.wings.open.session_files import Claude, Codex, OpenCode, Pi, calls, jsonl, ran, says
 
-JUNK: list[Any] = [
-    None,
-    True,
-    0,
-    -1,
-    10**400,
-    1e400,
-    "",
-    "x",
-    "../../etc/passwd",
-    "\u2028",
-    [],
-    [[]],
-    {},
-    {"type": []},
-    [None],
-    ["a"],
-]
+JUNK: list[Any] = [None, True, 0, -1, 10**400, 1e400, "", "x", "../../etc/passwd", "\u2028"]
+JUNK += [[], [[]], {}, {"type": []}, [None], ["a"]]
 
 
 def every_kind_of_line() -> dict[str, list[Any]]:
     one = Claude()
     one.user("u1", "Go")
-    one.reply(
-        "a1",
-        "m1",
-        calls("t1", "Task", prompt="p"),
-        calls("t2", "Edit", file_path="/w/CLAUDE.md", old_string="a", new_string="b"),
-    )
-    one.result(
-        "r1",
-        "t2",
-        toolUseResult={"originalFile": "a", "oldString": "a", "newString": "b", "filePath": "x", "agentId": "z"},
-    )
+    edit = {"file_path": "/w/CLAUDE.md", "old_string": "a", "new_string": "b"}
+    one.reply("a1", "m1", calls("t1", "Task", prompt="p"), calls("t2", "Edit", **edit))
+    changed = {"originalFile": "a", "oldString": "a", "newString": "b", "filePath": "x", "agentId": "z"}
+    one.result("r1", "t2", toolUseResult=changed)
     inner = {"type": "assistant", "message": {"id": "m", "content": []}}
     one.put("p1", "progress", data={"type": "agent_progress", "agentId": "z", "message": inner}, parentToolUseID="t1")
     one.boundary("c1", "r1")
@@ -66,52 +44,26 @@ def every_kind_of_line() -> dict[str, list[Any]]:
     two.event("thread_rolled_back", num_turns=1)
     three = Pi()
     three.message("a1", "user", "hi")
-    three.answer(
-        "a2",
-        {"type": "toolCall", "id": "t", "name": "write", "arguments": {"path": "AGENTS.md", "content": "x"}},
-        says("x"),
-    )
+    write = {"path": "AGENTS.md", "content": "x"}
+    three.answer("a2", {"type": "toolCall", "id": "t", "name": "write", "arguments": write}, says("x"))
     three.put("c1", "compaction", summary="x", tokensBefore=1, firstKeptEntryId="a1")
     three.put("l", "leaf", leafId="a2")
     own = [{"type": "message", "at": "2026-01-01T10:00:00Z", "session": "k", "n": n, "id": str(n), "parent": None, "role": role, "text": "x",
             "tool_calls": [{"id": "t", "name": "task", "args": {"description": "d"}}], "usage": {"input": 1}, "path": []}
            for n, role in enumerate(("user", "assistant", "tool"))]  # fmt: skip
-    chat = [
-        {
-            "messages": [
-                {"role": "user", "content": "hi"},
-                {
-                    "role": "assistant",
-                    "content": [says("x")],
-                    "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}],
-                },
-            ]
-        }
-    ]
+    call = {"id": "1", "function": {"name": "f", "arguments": "{}"}}
+    answer = {"role": "assistant", "content": [says("x")], "tool_calls": [call]}
+    chat = [{"messages": [{"role": "user", "content": "hi"}, answer]}]
     four = OpenCode(revert={"messageID": "m9", "partID": "x"})
-    four.user(
-        "m1",
-        says("Go"),
-        {"type": "file", "filename": "a"},
-        {"type": "subtask", "prompt": "p"},
-        {"type": "compaction", "auto": True},
-    )
+    subtask, compaction = {"type": "subtask", "prompt": "p"}, {"type": "compaction", "auto": True}
+    four.user("m1", says("Go"), {"type": "file", "filename": "a"}, subtask, compaction)
     four.reply("m2", says("So far."), summary=True)
     edited = {"sessionId": "z", "filediff": {"before": "a", "after": "b"}}
-    four.reply(
-        "m3",
-        {"type": "reasoning", "text": "x"},
-        ran("t1", "edit", metadata=edited, filePath="AGENTS.md", oldString="a", newString="b"),
-    )
+    edit = {"filePath": "AGENTS.md", "oldString": "a", "newString": "b"}
+    four.reply("m3", {"type": "reasoning", "text": "x"}, ran("t1", "edit", metadata=edited, **edit))
     four.reply("m4", error={"name": "APIError", "data": {"message": "x"}})
-    return {
-        "claude": one.lines,
-        "codex": two.lines,
-        "pi": three.lines,
-        "deepnb": own,
-        "chat": chat,
-        "opencode": [four.export()],
-    }
+    lines = {"claude": one.lines, "codex": two.lines, "pi": three.lines}
+    return {**lines, "deepnb": own, "chat": chat, "opencode": [four.export()]}
 
 
 LINES = every_kind_of_line()
@@ -157,13 +109,8 @@ def test_no_value_of_another_type_raises(tmp_path, name):
     lines = LINES[name]
     for n in range(1, len(lines)) if name not in ("chat", "deepnb", "opencode") else range(len(lines)):
         for i, at in enumerate(places(lines[n])):
-            if (
-                at in (("messages",), ("info",))
-                or at == ("messages", 0)
-                or at == ("messages", 0, "parts")
-                or (name == "chat" and len(at) < 4)
-                or (name == "deepnb" and n == 0 and len(at) < 2)
-            ):
+            known_by = at in (("messages",), ("info",), ("messages", 0), ("messages", 0, "parts"))
+            if known_by or (name == "chat" and len(at) < 4) or (name == "deepnb" and n == 0 and len(at) < 2):
                 continue
             values = list(lines)
             values[n] = changed(lines[n], at, JUNK[(i + n) % len(JUNK)])
@@ -177,12 +124,9 @@ def test_bytes_that_were_changed_raise_nothing_but_one_line(tmp_path, data):
     content = bytearray(jsonl(tmp_path / "a.jsonl", *LINES[name]).read_bytes())
     first = content.index(b"\n") + 1 if name not in ("chat", "opencode") else len(content) // 2
     for _ in range(data.draw(st.integers(1, 5))):
-        content[data.draw(st.integers(first, len(content) - 1)) if first < len(content) else -1] = data.draw(
-            st.integers(0, 255)
-        )
+        place = data.draw(st.integers(first, len(content) - 1)) if first < len(content) else -1
+        content[place] = data.draw(st.integers(0, 255))
     (tmp_path / "a.jsonl").write_bytes(content)
-    from deepnb.values.errors import DeepnbError
-
     try:
         read_all(tmp_path / "a.jsonl")
     except DeepnbError as error:
@@ -206,11 +150,8 @@ def test_paths_in_a_file_open_nothing(tmp_path, monkeypatch):
     log = Claude(cwd=str(secret.parent))
     log.user("u1", f"[image]({secret})")
     log.reply("a1", "m1", calls("t1", "Write", file_path=str(secret), content="x"))
-    log.result(
-        "r1",
-        "t1",
-        toolUseResult={"filePath": str(secret), "agentId": "../../secret/x", "persistedOutputPath": str(secret)},
-    )
+    told = {"filePath": str(secret), "agentId": "../../secret/x", "persistedOutputPath": str(secret)}
+    log.result("r1", "t1", toolUseResult=told)
     file = log.write(tmp_path / "log/s.jsonl")
     opened: list[str] = []
     for module in (builtins, os):

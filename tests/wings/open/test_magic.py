@@ -10,13 +10,12 @@ import pytest
 
 import deepnb
 from deepnb.wings.open.session import OpenedSession
-from deepnb.wings.open.view import open_cell
 from tests.data import hostile
 from tests.support.harmless import harmless
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 from tests.support.wings import wing
-from tests.wings.open.session_files import FORMATS, Claude, calls, claude_file, graph_file, jsonl, says, stamps
+from tests.wings.open.session_files import FORMATS, Claude, calls, claude_file, graph_file, jsonl, stamps
 
 REFUSED = "thread claude-code-1f0c2a3b was opened to be read: %agent fork NAME --at N goes on from its turn N"
 
@@ -88,33 +87,29 @@ def test_a_directory_may_have_a_plain_name(shell: Shell, file: Path, monkeypatch
     assert "rule-based model" in shell.ok("%agent open sesame")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "line",
     [
         *("agent hello", "agent rewind 1", "agent undo", "agent compact", "agent resume", "agent new b", "agent mount"),
-        *("agent tools", "agent record a.jsonl", "agent persist a.db", "agent panel threads"),
-        pytest.param("agent package out", marks=wing("package")),
         *(
+            "agent tools",
+            "agent record a.jsonl",
+            "agent persist a.db",
+            "agent panel threads",
             "agent --thread main hello",
-            pytest.param("agent --bg hello", marks=wing("compare")),
-            pytest.param("agent --compare memory_refresh=call,delta hello", marks=wing("compare")),
-            "agent history --bring 1",
-            "agent subagents add x",
         ),
-        *("memory add x", "memory forget x", "memory flush", "memory promote", "memory rm /w/CLAUDE.md", "skills"),
-        *("memory accept p1", "memory keep out", "memory edit", "memory log", "skills new x", "agent approve"),
+        pytest.param("agent package out", marks=wing("package")),
+        pytest.param("agent --bg hello", marks=wing("compare")),
+        pytest.param("agent --compare memory_refresh=call,delta hello", marks=wing("compare")),
+        *("agent history --bring 1", "agent subagents add x", "skills", "skills new x", "agent approve"),
+        *("memory add x", "memory forget x", "memory flush", "memory promote", "memory rm /w/CLAUDE.md", "memory log"),
+        *("memory accept p1", "memory keep out", "memory edit"),
+        *("%agent\nhello", "%memory /AGENTS.md\n- x", "%skills tidy\nx"),
     ],
 )
 def test_what_would_change_something_is_refused_in_one_line(shell: Shell, file: Path, line: str) -> None:
     shell.ok(f"%agent open {file}")
     assert shell.fails(f"%{line}") == REFUSED
-
-
-def test_cells_that_write_are_refused(shell: Shell, file: Path) -> None:
-    shell.ok(f"%agent open {file}")
-    assert shell.fails("%%agent\nhello") == REFUSED
-    assert shell.fails("%%memory /AGENTS.md\n- x") == REFUSED
-    assert shell.fails("%%skills tidy\nx") == REFUSED
 
 
 def test_switching_between_opened_and_own_threads(shell: Shell, file: Path) -> None:
@@ -159,14 +154,6 @@ def test_two_sessions_of_one_name(shell: Shell, tmp_path: Path) -> None:
     shell.ok(f"%agent open {tmp_path}/a/claude.jsonl")
     assert deepnb.current().thread == "claude-code-1f0c2a3b"
     assert len(sessions(shell).opened) == 2
-
-
-def test_a_file_of_no_known_kind_is_one_line(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("a,b,c\n1,2,3\n")
-    assert "is a file of no kind that is known here" in shell.fails(f"%agent open {tmp_path}/a.csv")
-    assert "there is no file" in shell.fails(f"%agent open {tmp_path}/none.jsonl")
-    assert shell.ok(f"%agent open {tmp_path}").endswith("no session of a known kind\n")
-    assert not sessions(shell).opened
 
 
 def test_a_session_with_no_turns(shell: Shell, tmp_path: Path) -> None:
@@ -216,12 +203,3 @@ def test_hostile_texts_in_every_field_of_a_file_run_nowhere(text: str, tmp_path:
 
 KEPT = frozenset(("type", "role", "uuid", "parentUuid", "timestamp", "subtype", "id", "tool_use_id", "isSidechain"))
 """Fields that make a line what it is."""
-
-
-def test_a_file_name_that_would_end_the_cell_is_not_typed(tmp_path: Path) -> None:
-    log = Claude()
-    log.user("u", "Go")
-    log.reply("a", "m", says("Done."))
-    file = log.write(tmp_path / "x'; import os #\n.jsonl")
-    (row,) = deepnb.list_sessions(tmp_path)
-    assert row.path == str(file) and eval(open_cell(row).removeprefix("deepnb.open_session")) == str(file)

@@ -12,7 +12,7 @@ from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from tests.support.scripted import Paid, call
-from tests.wings.open.session_files import at, jsonl
+from tests.wings.open.session_files import at, jsonl, of_kind, turns
 
 
 @pytest.fixture
@@ -41,13 +41,9 @@ def test_an_exported_thread(exported):
         assert [c.usage.input for c in turn.calls] == [c.usage.input for c in mine.calls]
         content = session.content(turn.number)
         assert (content.text, content.prompt) == (mine.text, mine.prompt)
-        assert started(content) == started(mine)
-        assert ended(content) == ended(mine)
+        assert tools(content) == tools(mine)
     assert [e.path for e in index.turns[1].edits] == ["/memory/x.md"]
-    assert [(e.text, e.path) for e in session.content(1).events if isinstance(e, TextDelta)] == [
-        ("Surveyed.", ("t0",)),
-        ("Done.", ()),
-    ]
+    assert of_kind(session, TextDelta, "text", "path") == [("Surveyed.", ("t0",)), ("Done.", ())]
 
 
 def test_a_turn_takes_as_long_as_it_took(tmp_path):
@@ -70,44 +66,34 @@ def test_a_turn_takes_as_long_as_it_took(tmp_path):
     assert [opened.content(number).seconds for number in (1, 2)] == [0.0, 0.0]
 
 
-def started(turn):
-    return [(e.id, e.name, dict(e.args), e.path) for e in turn.events if isinstance(e, ToolStarted)]
-
-
-def ended(turn):
-    return [(e.id, e.result, e.status, e.path) for e in turn.events if isinstance(e, ToolEnded)]
+def tools(turn):
+    started = [(e.id, e.name, dict(e.args), e.path) for e in turn.events if isinstance(e, ToolStarted)]
+    return started, [(e.id, e.result, e.status, e.path) for e in turn.events if isinstance(e, ToolEnded)]
 
 
 def line(n, type_, **more):
     return {"type": type_, "at": at(n), "session": "k", "n": n, **more}
 
 
+GO = [
+    line(1, "session", v=1, thread="main"),
+    line(2, "turn", turn=1, model="m"),
+    line(3, "message", turn=1, id="1", parent=None, role="user", text="Go"),
+    line(4, "message", turn=1, id="2", parent="1", role="assistant", text="Yes.", call=1, usage={"input": 500}),
+]
+
+
 def test_a_compaction_and_a_line_written_twice(tmp_path):
-    usage = {"input": 500, "output": 5, "cached": 400}
-    lines = [
-        line(1, "session", v=1, thread="main"),
-        line(2, "turn", turn=1, model="m"),
-        line(3, "message", turn=1, id="1", parent=None, role="user", text="Go"),
-        line(4, "message", turn=1, id="2", parent="1", role="assistant", text="Yes.", call=1, usage=usage),
-        line(5, "compacted", turn=1, cutoff=2, summary="So far.", before=900, after=100, cause="by hand"),
-    ]
-    index = open_session(jsonl(tmp_path / "a.jsonl", *lines, lines[3], tail=b'{"type": "mess')).index
-    (one,) = index.turns[0].compactions
-    assert (one.offload.summary, one.offload.before, one.offload.after, one.offload.cause) == (
-        "So far.",
-        900,
-        100,
-        "by hand",
-    )
+    compacted = line(5, "compacted", turn=1, cutoff=2, summary="So far.", before=900, after=100, cause="by hand")
+    index = open_session(jsonl(tmp_path / "a.jsonl", *GO, compacted, GO[3], tail=b'{"type": "mess')).index
+    (one,) = (one.offload for one in index.turns[0].compactions)
+    assert (one.summary, one.before, one.after, one.cause) == ("So far.", 900, 100, "by hand")
     assert (len(index.turns[0].calls), index.turns[0].models, index.context, index.bad) == (1, ("m",), 100, 1)
 
 
 def test_what_happened_in_a_turn_that_was_taken_back_is_out(tmp_path):
     lines = [
-        line(1, "session", v=1, thread="main"),
-        line(2, "turn", turn=1, model="m"),
-        line(3, "message", turn=1, id="1", parent=None, role="user", text="Go"),
-        line(4, "message", turn=1, id="2", parent="1", role="assistant", text="Yes.", call=1, usage={"input": 500}),
+        *GO,
         line(5, "turn", turn=2, model="m"),
         line(6, "message", turn=2, id="3", parent="2", role="user", text="Wrong"),
         line(7, "compacted", turn=2, cutoff=2, summary="So far.", before=900, after=100),
@@ -115,6 +101,6 @@ def test_what_happened_in_a_turn_that_was_taken_back_is_out(tmp_path):
         line(9, "rewind", what="rewind to 1", head="2"),
     ]
     session = open_session(jsonl(tmp_path / "a.jsonl", *lines))
-    assert [t.prompt for t in session.index.turns] == ["Go"]
+    assert turns(session.index) == [("Go", 1)]
     assert (session.index.compactions, session.index.context, session.index.counts) == (0, 500, {OTHER_BRANCHES: 1})
     assert not any(getattr(e, "text", "") == "a notice" for e in session.content(1).events)

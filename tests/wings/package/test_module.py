@@ -16,6 +16,7 @@ import deepnb
 from deepnb.wings.package.module import module_of, requirement
 from deepnb.wings.package.values import Code
 from tests.support.credentials import SAMPLES
+from tests.support.tables import every_row
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 DOOR, CHANCE = "qu13t" + "-R1ver!88", "vJ7q" * 2 + "Zk3wXp9RtB2m"
@@ -166,7 +167,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("reason", REFUSED)
+@every_row("reason", REFUSED)
 def test_what_can_t_be_written_says_why(notebook: Any, reason: str) -> None:
     module = module_of([notebook(REFUSED[reason])["f"]])
     assert list(why(module).values()) == [reason]
@@ -178,7 +179,7 @@ def test_a_refused_tool_leaves_nothing_behind(notebook: Any) -> None:
     assert module_of([names["f"]]).text.count("SPARE") == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     "cell",
     [
         f"TOKEN = '{KEY}'\ndef f():\n    return TOKEN",

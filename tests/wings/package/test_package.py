@@ -27,10 +27,8 @@ from tests.support.tables import every_row
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 OWN = "sk-proj-" + "Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0GaZq7" * 2
 """A key of a model's, which is known as such from then on."""
-BOUND = {
-    *("list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook"),
-    *("run_python", "propose_cell"),
-}
+BOUND = {"list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook"}
+BOUND |= {"run_python", "propose_cell"}
 SKILL = "---\nname: greeting\ndescription: How to greet.\n---\nSay hello.\n"
 CRITIC = "---\ndescription: Finds what is wrong.\ntools: read_file, price\n---\nYou are the critic.\n"
 RATE = 1.2
@@ -99,6 +97,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+def both(s: Session, server: Any, folder: Path) -> tuple[Package, Any, Any]:
+    """A package of a session, and the first request of the application and of the notebook."""
+    made = s.package(folder / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
+    s.run("Hello?")
+    say(served(made.directory), "Hello?")
+    there, here = server.requests
+    return made, there, here
+
+
 @pytest.mark.slow
 @every_row("name", OPTIONS)
 def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_out(
@@ -109,10 +116,7 @@ def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_
         s = session(model="openai:gpt-5.2", base_url=server.url, **OPTIONS[name])
         if "price" in str(s.options.tools):
             s.files["/agents/critic.md"] = CRITIC
-        made = s.package(tmp_path / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
-        s.run("Hello?")
-        say(served(made.directory), "Hello?")
-        there, here = server.requests
+        made, there, here = both(s, server, tmp_path)
     assert not [one for one in made.left_out if one.name not in BOUND and one.why != "is packaged only if you name it"]
     kept = [tool for tool in there["tools"] if (tool.get("function") or tool).get("name") not in {*why(made)}]
     assert len(there["tools"]) - len(kept) == len(BOUND) == len(BOUND & {*why(made)})
@@ -125,11 +129,7 @@ def test_a_model_object_is_written_with_what_it_was_given(tmp_path: Path, monkey
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with OpenAIServer([Say("hello")]) as server:
         model = ChatOpenAI(model="my-model", base_url=server.url, temperature=0.3, api_key=SecretStr(OWN), seed=7)
-        s = session(model=model, max_input_tokens=200_000)
-        made = s.package(tmp_path / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
-        s.run("Hello?")
-        say(served(made.directory), "Hello?")
-        there, here = server.requests
+        made, there, here = both(session(model=model, max_input_tokens=200_000), server, tmp_path)
     there["tools"] = [tool for tool in there["tools"] if tool["function"]["name"] not in BOUND]
     assert (there.pop("key"), here.pop("key")) == (f"Bearer {OWN}", "Bearer none")
     assert json.dumps(there) == json.dumps(here) and here["temperature"] == 0.3
@@ -141,11 +141,7 @@ def test_marks_for_a_cache_are_those_of_the_notebook(tmp_path: Path, monkeypatch
     with AnthropicServer([Say("hello")]) as server:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        s = session(model="anthropic:claude-sonnet-4-5", tools=[price])
-        made = s.package(tmp_path / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
-        s.run("Hello?")
-        say(served(made.directory), "Hello?")
-        there, here = server.requests
+        _, there, here = both(session(model="anthropic:claude-sonnet-4-5", tools=[price]), server, tmp_path)
     there["tools"] = [tool for tool in there["tools"] if tool["name"] not in BOUND]
     assert json.dumps(there) == json.dumps(here) and "cache_control" in json.dumps(here)
 
@@ -162,10 +158,8 @@ def test_nothing_is_written_before_it_is_confirmed(tmp_path: Path) -> None:
     on_disk = {f.relative_to(tmp_path / "app").as_posix(): f.read_bytes() for f in (tmp_path / "app").rglob("*.*")}
     assert on_disk == {f.path: f.content for f in plan.files}
     assert json.loads(on_disk["langgraph.json"]) == {"dependencies": ["."], "graphs": {"agent": "./agent.py:graph"}}
-    assert {line.partition("==")[0] for line in on_disk["requirements.txt"].decode().split()} >= {
-        "deepnb",
-        "deepagents",
-    }
+    names = {line.partition("==")[0] for line in on_disk["requirements.txt"].decode().split()}
+    assert names >= {"deepnb", "deepagents"}
 
 
 def test_private_memory_other_files_and_mounts_go_only_by_name(tmp_path: Path) -> None:
@@ -326,9 +320,8 @@ def test_a_subagent_that_could_not_work_there_is_left_out(tmp_path: Path) -> Non
     s.files["/agents/critic.md"] = CRITIC.replace("price", "list_variables")
     gone = why(s.package(tmp_path / "app"))
     assert gone["subagent clerk"] == "uses the tool list_variables, which is left out"
-    assert (
-        gone["/agents/critic.md"].startswith("does not work there (") and "list_variables" in gone["/agents/critic.md"]
-    )
+    critic = gone["/agents/critic.md"]
+    assert critic.startswith("does not work there (") and "list_variables" in critic
 
 
 # -- the disk

@@ -52,24 +52,24 @@ def leak() -> str:
     "%%agent\nHello?",
     "%%memory /MEMORY.md\nthe user's own",
     "%agent tools allow price",
-    "%agent package app",
     "%agent package --yes app",
 )
 
 
 @pytest.fixture(scope="module")
-def notebook(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, list[str]]:
-    """(the package, the first request of the notebook, what the cells showed)."""
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """(the package, the first request of the notebook)."""
     place = tmp_path_factory.mktemp("notebook")
     with OpenAIServer([Say("hello")]) as model:
         env = {**os.environ, "OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "none", "IPYTHONDIR": str(place / "ip")}
         kernel = Kernel(str(place), {**env, "PYTHONPATH": str(ROOT)})
         try:
-            shown = [kernel.ok(cell).text for cell in CELLS]
+            for cell in CELLS:
+                kernel.ok(cell)
         finally:
             kernel.close()
         (request,) = model.requests
-    return place / "app", request, shown
+    return place / "app", request
 
 
 @pytest.fixture(scope="module")
@@ -91,32 +91,18 @@ def served(notebook: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def left_out(package: Path) -> set[str]:
     """What the package lists: the tools bound to the kernel, and one that holds a credential."""
-    return set(
-        re.findall(r"^- (\w+): (?:works on this notebook|holds)", (package / "README.md").read_text(), re.MULTILINE)
-    )
+    readme = (package / "README.md").read_text()
+    return set(re.findall(r"^- (\w+): (?:works on this notebook|holds)", readme, re.MULTILINE))
 
 
 def test_the_first_request_is_that_of_the_notebook(notebook: Any, served: Any) -> None:
-    package, there, _ = notebook
+    package, there = notebook
     here = served["requests"][0]
     bound = left_out(package)
     assert {"list_variables", "run_python", "leak"} <= bound and len(bound) == 8
     tools = [tool for tool in there["tools"] if tool["function"]["name"] not in bound]
     assert len(there["tools"]) - len(tools) == len(bound) and here["tools"][-1]["function"]["name"] == "price"
     assert json.dumps({**there, "tools": tools}) == json.dumps(here)
-
-
-def test_it_is_listed_first_no_credential_is_in_it_and_a_tool_works_with_what_it_uses(notebook: Any) -> None:
-    package, _, shown = notebook
-    listed, written = shown[-2:]
-    assert "files/AGENTS.md" in listed and "%agent package --yes app writes these files" in listed
-    assert "leak: holds what looks like an Anthropic key" in listed and "/MEMORY.md: is packaged only if" in listed
-    assert "written to" in written
-    for file in package.rglob("*"):
-        assert file.is_dir() or KEY.encode() not in file.read_bytes(), file
-    assert not (package / "files" / "MEMORY.md").exists()
-    code = "import notebook_tools; print(notebook_tools.TOOLS[0](2.0))"
-    assert subprocess.check_output([sys.executable, "-c", code], cwd=package, text=True) == "2 euros\n"
 
 
 def test_memory_is_asked_about_the_next_thread_has_it_and_notes_search_and_subagents_work(served: Any) -> None:

@@ -1,18 +1,24 @@
-"""A session on a real LangGraph server: the turns of a local one, threads of several kernels, runs that go on."""
+"""A session on a real LangGraph server: turns, threads of several kernels, runs that go on, restarts, a packaged agent."""
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph_sdk import get_sync_client
 
 import deepnb
-from deepnb.values.turn import ModelEnded, ToolEnded, Turn
+from deepnb.values.turn import ModelEnded, Notice, ToolEnded, Turn
+from tests.support.langgraph_server import LangGraphServer
 from tests.support.server_app import server_graphs
 from tests.support.server_client import client, told
 from tests.support.server_script import STEPS, play
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 pytestmark = pytest.mark.nightly
 
@@ -72,19 +78,25 @@ def test_two_kernels_on_one_thread(served: str, session: Any) -> None:
     assert [m.role for m in s.snapshot.messages].count("user") == 3
 
 
-def test_stop_stops_the_run_on_the_server_and_resume_goes_on(served: str, session: Any) -> None:
+@every_row("how", ["stop", "limit"])
+def test_what_stops_a_turn_stops_the_run_on_the_server_and_resume_goes_on(served: str, session: Any, how: str) -> None:
     s = session(f"{served}/agent")
-    s.new("stopped")
-    stream = s.stream("nap 4")
-    for event in stream:
-        if isinstance(event, ToolEnded):
-            break
-    stream.close()
-    assert stream.turn.interrupted and "still running" not in stream.turn.interrupted
-    assert [one.status for one in s.threads if one.name == "stopped"] == ["interrupted"]
+    s.new(how)
+    if how == "stop":
+        stream = s.stream("nap 4")
+        for event in stream:
+            if isinstance(event, ToolEnded):
+                break
+        stream.close()
+        assert stream.turn.interrupted and "still running" not in stream.turn.interrupted
+    else:
+        assert s.run("nap 4", max_steps=1).interrupted == "reached the limit of 1 step"
+    assert [one.status for one in s.threads if one.name == how] == ["interrupted"]
     list(s.resume("again" if s.workspace.thread.cut else None))
     assert s.text == "After 4 results, nap 4 is done."
-    assert len({m.tool_call_id for m in s.snapshot.messages if m.role == "tool"}) == 4
+    results = [m.tool_call_id for m in s.snapshot.messages if m.role == "tool"]
+    assert len(set(results)) == 4 and len(s.turns) == 1
+    assert how == "stop" or len(results) == 4
 
 
 def test_a_question_waits_for_whichever_kernel_answers_it(served: str, session: Any) -> None:
@@ -117,19 +129,6 @@ def test_a_fork_leaves_the_thread_it_comes_from_as_it_is(served: str, session: A
     assert not again.files and next(one.parent for one in again.threads if one.name == "branch") == "trunk@1"
 
 
-def test_files_and_memory_are_read_and_edited(served: str, session: Any) -> None:
-    s = session(f"{served}/agent")
-    s.new("files")
-    s.memory.add("Be brief.")
-    assert s.run("say hi").after.memory == {"/AGENTS.md": "- Be brief.\n"}
-    turn = s.run("learn Be brief.>Be kind.")
-    assert turn.before.files["/AGENTS.md"] == "- Be brief.\n" and turn.after.files["/AGENTS.md"] == "- Be kind.\n"
-    s.backend.write("/note.md", "mine")
-    s.backend.delete("/AGENTS.md")
-    other = session(f"{served}/agent", "files")
-    assert dict(other.files) == {"/note.md": "mine"}
-
-
 def test_what_a_call_was_sent_is_counted_and_shown(served: str, session: Any) -> None:
     s = session(f"{served}/agent")
     s.new("counted")
@@ -157,16 +156,6 @@ def test_a_run_of_another_program_is_followed(served: str, session: Any) -> None
     assert session(f"{served}/agent", made).run("say more").number == 2
 
 
-def test_a_limit_stops_the_run_on_the_server(served: str, session: Any) -> None:
-    s = session(f"{served}/agent")
-    s.new("limited")
-    assert s.run("nap 3", max_steps=1).interrupted == "reached the limit of 1 step"
-    assert [one.status for one in s.threads if one.name == "limited"] == ["interrupted"]
-    list(s.resume("again" if s.workspace.thread.cut else None))
-    assert s.text == "After 3 results, nap 3 is done."
-    assert len(s.turns) == 1 and [m.role for m in s.snapshot.messages].count("tool") == 3
-
-
 def test_a_turn_in_the_background_lands_in_a_thread_of_the_server(served: str, session: Any) -> None:
     s = session(f"{served}/agent")
     s.new("before")
@@ -191,3 +180,93 @@ def test_a_cell_that_joins_a_thread_follows_its_run(served: str) -> None:
         assert "tools" in shell.ok("%agent budget")
     finally:
         shell.close()
+
+
+DONE = {"say one": "After 0 results, say one is done.", "nap 8": "After 8 results, nap 8 is done."}
+
+
+def cut(s: deepnb.Session, end: Any) -> str:
+    """The line of a turn whose server ends in the middle of it."""
+    stream, seen = s.stream("nap 8"), 0
+    with pytest.raises(deepnb.DeepnbError) as error:
+        for event in stream:
+            seen += isinstance(event, ToolEnded)
+            if seen == 2:
+                seen += 1
+                end()
+    assert stream.turn is not None and stream.turn.error
+    return error.value.typed
+
+
+def test_a_server_that_ended_in_order_goes_on_and_so_does_the_turn(mortal: LangGraphServer, session: Any) -> None:
+    s = session(f"{mortal.url}/agent")
+    s.run("say one")
+    line = cut(s, mortal.stop)
+    assert line == f"lost the connection to {mortal.url}: %agent resume follows its run, if the server goes on"
+    with pytest.raises(deepnb.DeepnbError, match=f"no server answers at {mortal.url}: start it"):
+        s.run("say two")
+    mortal.start()
+    list(s.resume())
+    assert {t.prompt: t.text for t in s.turns} == DONE
+    assert [t.number for t in s.turns] == [1, 2] and s.turns[-1].error is None
+    ended = [e.id for e in s.turns[-1].events if isinstance(e, ToolEnded)]
+    assert ended == [f"nap-3-{n}" for n in range(8)]
+    assert s.run("say three").number == 3
+
+
+@pytest.mark.parametrize("seconds", [0, 12])
+def test_a_server_that_was_killed_goes_on_or_says_what_it_lost(
+    mortal: LangGraphServer, session: Any, seconds: int
+) -> None:
+    s = session(f"{mortal.url}/agent")
+    s.run("say one")
+    time.sleep(seconds)  # it saves every ten
+    cut(s, mortal.kill)
+    mortal.start()
+    lost: list[str] = []
+    try:
+        lost = [e.text for e in s.resume() if isinstance(e, Notice)]
+    except deepnb.NotFoundError as error:
+        lost = [str(error)]
+    there = [t.prompt for t in s.turns]
+    assert there == [m.text for m in s.snapshot.messages if m.role == "user"], "each once, and all that the server has"
+    for number, prompt in enumerate(DONE, 1):
+        said = any("the server no longer has" in line and f'turn {number} ("{prompt}")' in line for line in lost)
+        assert (prompt in there) is not said, (number, there, lost)
+    assert {t.prompt: t.text for t in s.turns} == {prompt: DONE[prompt] for prompt in there}
+    for prompt in [prompt for prompt in DONE if prompt not in there]:
+        s.run(prompt)
+    assert sorted((t.prompt, t.text) for t in s.turns) == sorted(DONE.items())
+    again = session(f"{mortal.url}/agent")
+    assert [(t.prompt, t.text) for t in again.turns] == [(t.prompt, t.text) for t in s.turns]
+
+
+@pytest.fixture
+def packaged(programs: Path, tmp_path: Path) -> Iterator[str]:
+    """The address of a server with it."""
+    s = deepnb.Session()
+    s.memory.add("Be brief.")
+    s.package(tmp_path / "app", write=True)
+    (tmp_path / "home").mkdir()
+    env = {name: os.environ[name] for name in ("TIKTOKEN_CACHE_DIR",) if name in os.environ}
+    server = LangGraphServer(tmp_path / "app", programs, tmp_path / "home", env)
+    server.start()
+    yield f"{server.url}/agent"
+    server.stop()
+
+
+def test_its_memory_is_read_edited_and_in_the_next_prompt(packaged: str, session: Any) -> None:
+    s = session(packaged)
+    assert all(s.features.has(name) for name in ("memory", "skills", "approvals"))
+    turn = s.run("hello")
+    assert turn.after.memory == {"/AGENTS.md": "- Be brief.\n"} and s.memory.text().count("Be brief.")
+    s.memory.add("Be kind.")
+    other = session(packaged)
+    other.new("another")
+    turn = other.run("hello")
+    assert turn.after.memory["/AGENTS.md"] == "- Be brief.\n- Be kind.\n"
+    assert any("Be kind." in piece.text for piece in other.xray().request)
+    assert turn.after.files["/AGENTS.md"] == "- Be brief.\n- Be kind.\n"
+    turn = s.run("hello again")
+    assert s.memory.diff(1, 2)[0].path == "/AGENTS.md"
+    assert any("Be kind." in piece.text for piece in s.xray().request)
